@@ -1,0 +1,1 @@
+"""Sessions, runs and the agent loop."""

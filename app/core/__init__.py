@@ -1,0 +1,1 @@
+"""Settings, identifiers, clock, errors, logging: what every other room may import."""

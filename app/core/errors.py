@@ -1,0 +1,186 @@
+"""The one error tree.
+
+    TollgateError
+    ├── InvalidInput                 the caller must change what it sent
+    │   ├── InvalidArguments         a tool's arguments do not fit its model
+    │   ├── BadFrame                 not a JSON object of the protocol
+    │   ├── UnknownMessageType
+    │   └── TooLarge
+    ├── Unauthenticated
+    ├── Forbidden
+    ├── NotFound
+    │   └── ToolNotFound
+    ├── Conflict
+    │   ├── Busy                     another run is active in the session
+    │   ├── AlreadyFinished
+    │   ├── ConfirmationAlreadyResolved
+    │   ├── ConfirmationExpired
+    │   └── DigestMismatch
+    ├── RateLimited
+    ├── UnrecoverablePosition        a resume point the log no longer holds
+    ├── ToolFailed                   the tool ran and failed: adapt, do not repeat
+    │   ├── OutsideWorkspace
+    │   └── ProjectRequired
+    ├── ModelFailed                  the model provider refused, broke or went away
+    ├── StorageUnavailable           database locked, disk full, writer gone
+    └── ConfigurationError           the operator must change a setting
+
+`code` is what clients match on and never changes meaning; `http_status` is what
+REST answers with; `retryable` says whether the same request may succeed later.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class TollgateError(Exception):
+    """Base of everything Tollgate raises on purpose; also the shape of an internal error.
+
+    `details` is JSON-serialisable and safe to show to the caller.
+    """
+
+    code: ClassVar[str] = "internal"
+    http_status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.details)
+
+
+def _rebuild(kind: type[TollgateError], message: str, details: dict[str, Any]) -> TollgateError:
+    return kind(message, **details)
+
+
+class InvalidInput(TollgateError):
+    code = "validation_failed"
+    http_status = 422
+
+
+class InvalidArguments(InvalidInput):
+    """`details["errors"]` lists every problem as `{path, message, code}`."""
+
+    code = "invalid_arguments"
+
+
+class BadFrame(InvalidInput):
+    code = "bad_frame"
+    http_status = 400
+
+
+class UnknownMessageType(InvalidInput):
+    code = "unknown_type"
+    http_status = 400
+
+
+class TooLarge(InvalidInput):
+    code = "too_large"
+    http_status = 413
+
+
+class Unauthenticated(TollgateError):
+    code = "unauthenticated"
+    http_status = 401
+
+
+class Forbidden(TollgateError):
+    code = "forbidden"
+    http_status = 403
+
+
+class NotFound(TollgateError):
+    code = "not_found"
+    http_status = 404
+
+
+class ToolNotFound(NotFound):
+    code = "tool_not_found"
+
+
+class Conflict(TollgateError):
+    code = "conflict"
+    http_status = 409
+
+
+class Busy(Conflict):
+    code = "busy"
+    retryable = True
+
+
+class AlreadyFinished(Conflict):
+    code = "already_finished"
+
+
+class ConfirmationAlreadyResolved(Conflict):
+    code = "confirmation_already_resolved"
+
+
+class ConfirmationExpired(Conflict):
+    code = "confirmation_expired"
+
+
+class DigestMismatch(Conflict):
+    code = "digest_mismatch"
+
+
+class RateLimited(TollgateError):
+    """`details["retry_after_ms"]` says when to try again."""
+
+    code = "rate_limited"
+    http_status = 429
+    retryable = True
+
+
+class UnrecoverablePosition(TollgateError):
+    code = "unrecoverable_position"
+    http_status = 410
+
+
+class ToolFailed(TollgateError):
+    """Raised by a tool: what it tried did not work, and the model should adapt."""
+
+    code = "tool_failed"
+    http_status = 422
+
+
+class OutsideWorkspace(ToolFailed):
+    code = "outside_workspace"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"Path is outside project directory: {path!r}", path=path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.details["path"],)
+
+
+class ProjectRequired(ToolFailed):
+    code = "project_required"
+
+    def __init__(self, purpose: str = "file operations") -> None:
+        super().__init__(f"project_id is required for {purpose}", purpose=purpose)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.details["purpose"],)
+
+
+class ModelFailed(TollgateError):
+    """`details` holds `provider_code` and `status` where the provider gave them."""
+
+    code = "model_failed"
+    http_status = 502
+
+
+class StorageUnavailable(TollgateError):
+    code = "storage_unavailable"
+    http_status = 503
+    retryable = True
+
+
+class ConfigurationError(TollgateError):
+    code = "configuration"
+    http_status = 500

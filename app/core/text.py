@@ -1,0 +1,62 @@
+"""Text that is safe to encode: no lone surrogates, no NaN, nothing JSON cannot hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass
+from datetime import date, datetime
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+
+_MAX_DEPTH = 64
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, which file names and binary output smuggle in."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def scrub(value: Any, depth: int = 0) -> Any:
+    """Copy `value` into what JSON can hold; the same object when nothing is wrong with it."""
+    if isinstance(value, str):
+        return clean(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if depth > _MAX_DEPTH:
+        return "…"
+    if isinstance(value, Mapping):
+        return {clean(str(key)): scrub(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [scrub(item, depth + 1) for item in value]
+    return scrub(json_default(value), depth + 1)
+
+
+def json_default(value: Any) -> Any:
+    """How a value that JSON lacks is written."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, PurePath):
+        return clean(str(value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    return clean(str(value))
+
+
+def truncate(text: str, limit: int, note: str = "… (truncated)") -> str:
+    """At most `limit` characters, the note counted in."""
+    return text if len(text) <= limit else text[: max(0, limit - len(note))] + note

@@ -1,0 +1,1 @@
+"""Engine, ledger and tables: how state is kept."""

@@ -1,0 +1,1 @@
+"""Facts about sessions: models, the append-only log, fan-out and replay."""

@@ -1,0 +1,1 @@
+"""One tool call from arguments to result."""

@@ -1,0 +1,1 @@
+"""What administrators stored, as an immutable snapshot."""

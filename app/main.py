@@ -1,0 +1,1 @@
+"""Composition root: settings become services, services become the application."""

@@ -1,0 +1,1 @@
+"""Pure rules without I/O: decisions and risk."""

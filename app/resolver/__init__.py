@@ -1,0 +1,1 @@
+"""Catalog, governance and policy projected for one agent and session."""

@@ -1,0 +1,1 @@
+"""What a tool author imports: the decorator, the argument model, the context, the result."""

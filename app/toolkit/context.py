@@ -1,0 +1,97 @@
+"""What a running tool knows about its call, and the only door through which it acts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+from app.core.errors import ProjectRequired
+from app.operations.protocols import Operations
+from app.toolkit.services import Services
+
+OutputStream = Literal["stdout", "stderr", "content"]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One piece of live output. A streaming tool yields these, or plain strings (`content`)."""
+
+    text: str
+    stream: OutputStream = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A report of a running tool: the stage, and where known how far it is.
+
+    Attributes:
+        stage: short name of what is happening now.
+        current, total: how much is done, of how much; `percent` is derived.
+        unit: what the numbers count.
+    """
+
+    stage: str
+    message: str | None = None
+    current: float | None = None
+    total: float | None = None
+    unit: str | None = None
+
+
+ReportProgress = Callable[[Progress], Awaitable[None]]
+
+
+async def _ignore(_: Progress) -> None:
+    return None
+
+
+@dataclass(slots=True)
+class ToolContext:
+    """Injected by the executor; nothing in it comes from the model.
+
+    Attributes:
+        tool_call_id, operation_id: this call, as every event names it.
+        session_id, run_id, agent_id, user_id: on whose behalf it runs.
+        project_id: the project whose workspace the call works in; None without one.
+        model: settings of the calling conversation, for tools that call a model.
+        business: facts of the calling channel (the seeds' `bizContext`).
+        services: typed look-up of long-lived services; a missing one is a clean error.
+    """
+
+    tool_call_id: str
+    operation_id: str
+    session_id: str | None = None
+    run_id: str | None = None
+    agent_id: str | None = None
+    user_id: str | None = None
+    project_id: str | None = None
+    model: Mapping[str, Any] = NOTHING
+    business: Mapping[str, Any] = NOTHING
+    services: Services = field(default_factory=Services)
+    bound_operations: Operations | None = None
+    report: ReportProgress = _ignore
+
+    @property
+    def operations(self) -> Operations:
+        """Files, search and processes of this call's workspace.
+
+        Raises:
+            ProjectRequired: the call came without a project.
+        """
+        if self.bound_operations is None:
+            raise ProjectRequired
+        return self.bound_operations
+
+    async def progress(
+        self,
+        stage: str,
+        message: str | None = None,
+        *,
+        current: float | None = None,
+        total: float | None = None,
+        unit: str | None = None,
+    ) -> None:
+        """Tell the clients of this session how far the call is."""
+        await self.report(Progress(stage, message, current, total, unit))

@@ -1,0 +1,82 @@
+"""Argument models → the JSON Schema a model sees, and the validator that enforces it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from app.core.errors import InvalidArguments
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def model_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """JSON Schema of `model` with the titles dropped: they cost tokens and say nothing."""
+    schema = model.model_json_schema()
+    _drop_titles(schema)
+    schema.pop("description", None)
+    schema.setdefault("properties", {})
+    return schema
+
+
+def _drop_titles(node: Any) -> None:
+    if isinstance(node, dict):
+        if isinstance(node.get("title"), str):
+            del node["title"]
+        for key, item in node.items():
+            # Under `properties` a key named "title" is an argument, not an annotation.
+            if key in ("properties", "$defs") and isinstance(item, dict):
+                for sub in item.values():
+                    _drop_titles(sub)
+            else:
+                _drop_titles(item)
+    elif isinstance(node, list):
+        for item in node:
+            _drop_titles(item)
+
+
+def argument_validator(model: type[M]) -> Callable[[bytes], M]:
+    """A function from raw JSON bytes to a validated `model`.
+
+    Raises (the function): InvalidArguments with every problem, each with its path.
+    """
+    validate: Callable[[bytes], M] = model.__pydantic_validator__.validate_json
+
+    def check(raw: bytes) -> M:
+        try:
+            return validate(raw)
+        except ValidationError as error:
+            raise invalid_arguments(problems(error)) from None
+
+    return check
+
+
+def problems(error: ValidationError) -> list[dict[str, str]]:
+    """Pydantic's errors as `{path, message, code}`, paths like `a.b[0]`."""
+    return [
+        {
+            "path": path_label(item["loc"]),
+            "message": item["msg"],
+            "code": item["type"],
+        }
+        for item in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+
+
+def path_label(location: tuple[int | str, ...]) -> str:
+    """`("a", "b", 0)` → `a.b[0]`; the root is `arguments`."""
+    label = ""
+    for part in location:
+        if isinstance(part, int):
+            label += f"[{part}]"
+        else:
+            label += f".{part}" if label else part
+    return label or "arguments"
+
+
+def invalid_arguments(errors: list[dict[str, str]]) -> InvalidArguments:
+    """One error that names every problem."""
+    summary = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
+    return InvalidArguments(f"Invalid arguments: {summary}", errors=errors)

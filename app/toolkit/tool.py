@@ -1,0 +1,193 @@
+"""`@tool`: one async function and its arguments model become one frozen `Tool`.
+
+The decorator registers nothing. A toolset lists its tools, the catalog lists the
+toolsets, and only then can anybody call them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from app.toolkit.context import Output, ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.schema import argument_validator, model_schema
+
+NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+
+
+class PermissionClass(StrEnum):
+    """What a call may do at most."""
+
+    READ = "READ"
+    WRITE = "WRITE"
+    EXTERNAL = "EXTERNAL"
+
+
+class SideEffectScope(StrEnum):
+    """Where a call leaves a trace."""
+
+    NONE = "NONE"
+    LOCAL_STATE = "LOCAL_STATE"
+    DB_WRITE = "DB_WRITE"
+    NETWORK = "NETWORK"
+
+
+Source = Literal["builtin", "plugin", "mcp", "external"]
+Route = Literal["worker-local", "main-process-proxy"]
+Kind = Literal["read", "edit", "delete", "search", "execute", "think", "fetch", "other"]
+
+
+class ToolArgs(BaseModel):
+    """Base of every arguments model: no coercion, no unknown keys, immutable.
+
+    `True` is not an integer, `"1"` is not a number; every problem is reported at once.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+Returned = ToolResult | str | dict[str, Any] | list[Any] | None
+ToolFunction = Callable[
+    [Any, ToolContext], Awaitable[Returned] | AsyncIterator[Output | str | ToolResult]
+]
+Validator = Callable[[bytes], Any]
+ArgumentAdapter = Callable[[dict[str, Any]], dict[str, Any]]
+ResultAdapter = Callable[[ToolResult], ToolResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name for a tool, with the argument and result shape its users know.
+
+    Attributes:
+        adapt: raw arguments under this name → raw arguments of the tool.
+        reshape: the tool's result → the shape this name's users expect.
+    """
+
+    name: str
+    adapt: ArgumentAdapter | None = None
+    reshape: ResultAdapter | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Everything the gate knows about one tool. Build it with `tool` or the catalog's factories.
+
+    Attributes:
+        description: what the model reads.
+        parameters: JSON Schema of the arguments, exactly what validation enforces.
+        validate: raw JSON bytes → validated arguments; raises `InvalidArguments`.
+        function: what runs; a coroutine function or an async generator function.
+        is_streaming: `function` is an async generator that yields output as it comes
+            and, as its last item, may yield a `ToolResult`.
+        cacheable: equal calls of a session may share a result until something is written.
+        needs_project: refuse the call when there is no project.
+        interactive: waits for a person.
+        timeout_s: seconds a call may run; None for the service's default.
+        max_output_chars: what of `text` the model gets; the rest is spilled to an artifact.
+        argument_aliases: other names a model may use for an argument.
+        subject: for what a person confirms: `command` shows the shell command.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    validate: Validator
+    function: ToolFunction
+    category: str = "general"
+    toolset: str = "general"
+    permission_class: PermissionClass = PermissionClass.READ
+    side_effect_scope: SideEffectScope = SideEffectScope.NONE
+    requires_confirmation: bool = False
+    is_streaming: bool = False
+    cacheable: bool = False
+    needs_project: bool = False
+    interactive: bool = False
+    kind: Kind = "other"
+    routing_hint: Route = "worker-local"
+    tags: tuple[str, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    argument_aliases: Mapping[str, str] = field(default=NO_ALIASES)
+    return_schema: Mapping[str, Any] | None = None
+    timeout_s: float | None = None
+    max_output_chars: int | None = None
+    source: Source = "builtin"
+
+    @property
+    def has_side_effects(self) -> bool:
+        return self.permission_class is not PermissionClass.READ
+
+    def manifest(self) -> dict[str, Any]:
+        """The serialisable description: the seeds' ten fields."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "category": self.category,
+            "parameters": dict(self.parameters),
+            "return_schema": dict(self.return_schema) if self.return_schema else None,
+            "permission_class": self.permission_class.value,
+            "side_effect_scope": self.side_effect_scope.value,
+            "requires_confirmation": self.requires_confirmation,
+            "is_streaming": self.is_streaming,
+            "tags": list(self.tags),
+        }
+
+
+def tool(
+    *,
+    category: str = "general",
+    toolset: str = "general",
+    permission: PermissionClass = PermissionClass.READ,
+    side_effect: SideEffectScope = SideEffectScope.NONE,
+    name: str | None = None,
+    **options: Any,
+) -> Callable[[ToolFunction], Tool]:
+    """Turn `async def f(args: SomeArgs, ctx: ToolContext)` into a `Tool`.
+
+    The function's docstring is what the model reads, its name is the tool's name, and
+    the annotation of its first parameter is the arguments model. `options` are further
+    fields of `Tool`.
+
+    Raises:
+        TypeError: the function is not async, has no docstring, or its first parameter
+            is not annotated with a subclass of `ToolArgs`.
+    """
+
+    def build(function: ToolFunction) -> Tool:
+        streaming = inspect.isasyncgenfunction(function)
+        if not streaming and not inspect.iscoroutinefunction(function):
+            raise TypeError(f"tool {function!r} must be an async function")
+        description = inspect.getdoc(function)
+        if not description:
+            raise TypeError(f"tool {function!r} needs a docstring: the model reads it")
+        model = _arguments_model(function)
+        return Tool(
+            name=name or function.__name__,
+            description=description,
+            parameters=model_schema(model),
+            validate=argument_validator(model),
+            function=function,
+            category=category,
+            toolset=toolset,
+            permission_class=permission,
+            side_effect_scope=side_effect,
+            is_streaming=streaming,
+            **options,
+        )
+
+    return build
+
+
+def _arguments_model(function: ToolFunction) -> type[ToolArgs]:
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())
+    model = parameters[0].annotation if parameters else None
+    if not (inspect.isclass(model) and issubclass(model, ToolArgs)):
+        raise TypeError(f"the first parameter of {function!r} must be a ToolArgs model")
+    return model

@@ -1,0 +1,1 @@
+"""The edge without a request: separate processes."""
