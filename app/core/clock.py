@@ -15,6 +15,9 @@ class Clock(Protocol):
     def now(self) -> datetime:
         """Current time, UTC-aware."""
 
+    def time(self) -> float:
+        """`now` as a Unix time, for what is stamped often."""
+
     def monotonic(self) -> float:
         """Seconds from an arbitrary start; never goes back."""
 
@@ -22,6 +25,9 @@ class Clock(Protocol):
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+    def time(self) -> float:
+        return time.time()
 
     def monotonic(self) -> float:
         return time.monotonic()
@@ -37,6 +43,9 @@ class ManualClock:
     def now(self) -> datetime:
         return self._now
 
+    def time(self) -> float:
+        return self._now.timestamp()
+
     def monotonic(self) -> float:
         return self._monotonic
 
@@ -47,6 +56,18 @@ class ManualClock:
 
 def isoformat(moment: datetime) -> str:
     """RFC 3339 with milliseconds and `Z`, the form every record and event uses."""
-    return (
-        moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
-    )
+    return stamp(moment.timestamp())
+
+
+_second = -1
+_prefix = ""
+
+
+def stamp(timestamp: float) -> str:
+    """`isoformat` of a Unix time; the date is formatted once a second, not once an event."""
+    global _second, _prefix  # noqa: PLW0603 - a cache of one value, on the loop's thread
+    second = int(timestamp)
+    if second != _second:
+        _prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
+        _second = second
+    return f"{_prefix}{int((timestamp - second) * 1000):03d}Z"

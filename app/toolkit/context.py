@@ -67,8 +67,8 @@ class ToolContext:
     agent_id: str | None = None
     user_id: str | None = None
     project_id: str | None = None
-    model: Mapping[str, Any] = NOTHING
-    business: Mapping[str, Any] = NOTHING
+    model: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    business: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     services: Services = field(default_factory=Services)
     bound_operations: Operations | None = None
     report: ReportProgress = _ignore

@@ -93,7 +93,7 @@ class Tool:
         timeout_s: seconds a call may run; None for the service's default.
         max_output_chars: what of `text` the model gets; the rest is spilled to an artifact.
         argument_aliases: other names a model may use for an argument.
-        subject: for what a person confirms: `command` shows the shell command.
+        shell: its `command` argument is run by this shell, so risk analysis reads it.
     """
 
     name: str
@@ -114,8 +114,9 @@ class Tool:
     routing_hint: Route = "worker-local"
     tags: tuple[str, ...] = ()
     aliases: tuple[Alias, ...] = ()
-    argument_aliases: Mapping[str, str] = field(default=NO_ALIASES)
+    argument_aliases: Mapping[str, str] = field(default_factory=lambda: NO_ALIASES)
     return_schema: Mapping[str, Any] | None = None
+    shell: Literal["bash", "powershell", "cmd"] | None = None
     timeout_s: float | None = None
     max_output_chars: int | None = None
     source: Source = "builtin"

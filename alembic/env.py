@@ -1,0 +1,39 @@
+"""Alembic's entry: which database, which models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy
+from sqlmodel import SQLModel
+
+from alembic import context
+from app.core.settings import load_settings
+from app.db import tables
+
+
+def database_path() -> Path:
+    """What the caller named, else the configured data directory."""
+    named = context.config.attributes.get("sqlite_path")
+    return Path(named) if named else load_settings().database_path
+
+
+def run() -> None:
+    assert tables.SessionRow.metadata is SQLModel.metadata
+    path = database_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    engine = sqlalchemy.create_engine(
+        sqlalchemy.URL.create("sqlite", database=str(path)), poolclass=sqlalchemy.NullPool
+    )
+    with engine.connect() as connection:
+        context.configure(
+            connection=connection,
+            target_metadata=SQLModel.metadata,
+            render_as_batch=True,
+            compare_type=True,
+        )
+        with context.begin_transaction():
+            context.run_migrations()
+
+
+run()

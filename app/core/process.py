@@ -1,0 +1,27 @@
+"""Which process this is, so that another one can tell whether it still lives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def identity() -> str:
+    """`<pid>-<start time>`: pids are reused, the pair is not."""
+    return _identity_of(os.getpid()) or f"{os.getpid()}-0"
+
+
+def is_alive(identity: str) -> bool:
+    """Whether the process that called itself `identity` still runs on this machine."""
+    pid, _, _ = identity.partition("-")
+    return pid.isdigit() and _identity_of(int(pid)) == identity
+
+
+def _identity_of(pid: int) -> str | None:
+    """The pair for a pid; None when there is no such process, or it is only a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    fields = text[text.rfind(")") + 2 :].split()
+    return None if fields[0] == "Z" else f"{pid}-{fields[19]}"

@@ -1,0 +1,48 @@
+"""Reading: SQLModel over an async engine. Writing is the ledger's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlmodel.ext.asyncio.session import AsyncSession
+
+from app.core.errors import StorageUnavailable
+
+
+class Database:
+    """A read-only view of the database, for everything that lists and shows."""
+
+    def __init__(self, path: Path) -> None:
+        url = sqlalchemy.URL.create("sqlite+aiosqlite", database=str(path))
+        self._engine = create_async_engine(url, connect_args={"timeout": 5})
+        event.listen(self._engine.sync_engine, "connect", _prepare)
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[AsyncSession]:
+        """A session for queries.
+
+        Raises:
+            StorageUnavailable: the database cannot be read at the moment.
+        """
+        try:
+            async with AsyncSession(self._engine) as session:
+                yield session
+        except OperationalError as error:
+            raise StorageUnavailable(f"Database cannot be read: {error.orig}") from None
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def _prepare(connection: Any, _: Any) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA query_only = ON")
+    cursor.close()

@@ -1,0 +1,89 @@
+"""Bringing a database to the schema this version needs."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.core.errors import ConfigurationError, StorageUnavailable
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+# The newest migration; a test holds it against the folder. Knowing it here saves a
+# command-line call from importing Alembic when there is nothing to do.
+HEAD = "0001"
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def current_revision(path: Path) -> str | None:
+    """The revision of a SQLite file; None when it has none.
+
+    Raises:
+        StorageUnavailable: the file is not a readable database.
+    """
+    if not path.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return None
+        raise StorageUnavailable(f"Database {path.name} cannot be read: {error}") from None
+    except sqlite3.DatabaseError as error:
+        raise StorageUnavailable(f"{path.name} is not a database: {error}") from None
+    return str(row[0]) if row else None
+
+
+def ensure_schema(path: Path) -> bool:
+    """Create or migrate the database; whether anything had to be done.
+
+    Raises:
+        StorageUnavailable: the data directory cannot be written.
+    """
+    if current_revision(path) == HEAD:
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnavailable(
+            f"Data directory {str(path.parent)!r} cannot be made ({error.strerror});"
+            " set TOLLGATE_DATA_DIR to a writable folder"
+        ) from None
+    upgrade(path)
+    return True
+
+
+def upgrade(path: Path, revision: str = "head") -> None:
+    """Run the migrations up to `revision`."""
+    from alembic import command
+
+    command.upgrade(alembic_config(path), revision)
+
+
+def downgrade(path: Path, revision: str) -> None:
+    """Run the migrations down to `revision`."""
+    from alembic import command
+
+    command.downgrade(alembic_config(path), revision)
+
+
+def alembic_config(path: Path) -> Config:
+    """Alembic's configuration for one SQLite file.
+
+    Raises:
+        ConfigurationError: the migrations are not where an installation keeps them.
+    """
+    from alembic.config import Config
+
+    for folder in (_PACKAGE.parent / "alembic", _PACKAGE / "db" / "migrations"):
+        if (folder / "env.py").exists():
+            config = Config()
+            config.set_main_option("script_location", str(folder))
+            config.attributes["sqlite_path"] = str(path)
+            return config
+    raise ConfigurationError("The migrations are missing from this installation; reinstall it")

@@ -1,0 +1,178 @@
+"""The tables. Times are RFC 3339 text in UTC, JSON is text: the same bytes on every database."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Index, LargeBinary, Text, text
+from sqlmodel import Field, SQLModel
+
+SESSION_KEY = "sessions.id"
+# The ledger's partial rows leave these columns to the database.
+NO = {"server_default": text("0")}
+
+
+class ProjectRow(SQLModel, table=True):
+    """A workspace that tools may work in."""
+
+    __tablename__ = "projects"
+    id: str = Field(primary_key=True)
+    name: str
+    root: str
+    created_at: str
+
+
+class SessionRow(SQLModel, table=True):
+    """One persisted chat (`chat`), or the record of calls made without one (`direct`)."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (Index("ix_sessions_updated", "user_id", "kind", "updated_at"),)
+    id: str = Field(primary_key=True)
+    kind: str
+    title: str
+    project_id: str | None = None
+    agent_id: str | None = None
+    user_id: str
+    model: str | None = None
+    epoch: str
+    leaf_entry_id: str | None = None
+    meta: str = "{}"
+    created_at: str
+    updated_at: str
+
+
+class RunRow(SQLModel, table=True):
+    """One user message to its final answer, or one batch of direct calls."""
+
+    __tablename__ = "runs"
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key=SESSION_KEY, index=True)
+    trigger: str
+    status: str = Field(index=True)
+    agent_id: str | None = None
+    model: str | None = None
+    parent_run_id: str | None = None
+    owner: str | None = None
+    stop_reason: str | None = None
+    error: str | None = Field(default=None, sa_column=Column(Text))
+    usage: str = Field(default="{}", sa_column_kwargs={"server_default": text("'{}'")})
+    started_at: str
+    finished_at: str | None = None
+
+
+class EntryRow(SQLModel, table=True):
+    """One message in a session's tree; a branch is an entry with a sibling."""
+
+    __tablename__ = "entries"
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key=SESSION_KEY, index=True)
+    parent_id: str | None = Field(default=None, index=True)
+    run_id: str | None = None
+    role: str
+    content: str = Field(sa_column=Column(Text, nullable=False))
+    created_at: str
+
+
+class ToolCallRow(SQLModel, table=True):
+    """The unified record of one tool call."""
+
+    __tablename__ = "tool_calls"
+    __table_args__ = (
+        Index("ix_tool_calls_session", "session_id", "started_at"),
+        Index("ix_tool_calls_run", "run_id", "tool_call_id"),
+    )
+    operation_id: str = Field(primary_key=True)
+    tool_call_id: str
+    session_id: str
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_name: str
+    arguments: str = Field(sa_column=Column(Text, nullable=False))
+    status: str
+    started_at: str
+    result: str | None = Field(default=None, sa_column=Column(Text))
+    text: str | None = Field(default=None, sa_column=Column(Text))
+    success: bool = Field(default=False, sa_column_kwargs=NO)
+    skipped: bool = Field(default=False, sa_column_kwargs=NO)
+    cached: bool = Field(default=False, sa_column_kwargs=NO)
+    duplicate_of: str | None = None
+    artifact_id: str | None = None
+    execution_time: float = Field(default=0, sa_column_kwargs=NO)
+    decision: str | None = Field(default=None, sa_column=Column(Text))
+
+
+class ConfirmationRow(SQLModel, table=True):
+    """A question to a person, and its one answer. `expires_at` is a Unix time."""
+
+    __tablename__ = "confirmations"
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key=SESSION_KEY, index=True)
+    run_id: str | None = None
+    tool_call_id: str
+    operation_id: str
+    agent_id: str | None = None
+    tool_name: str
+    digest: str
+    status: str = Field(index=True)
+    request: str = Field(sa_column=Column(Text, nullable=False))
+    option_id: str | None = None
+    answered_by: str | None = None
+    message: str | None = None
+    created_at: str
+    expires_at: float | None = None
+    answered_at: str | None = None
+
+
+class ArtifactRow(SQLModel, table=True):
+    """A file that a call produced; its bytes lie in the data directory."""
+
+    __tablename__ = "artifacts"
+    id: str = Field(primary_key=True)
+    session_id: str = Field(foreign_key=SESSION_KEY, index=True)
+    operation_id: str | None = None
+    name: str
+    media_type: str
+    size: int
+    sha256: str
+    created_at: str
+
+
+class EventRow(SQLModel, table=True):
+    """One durable event, as the bytes that were and will be sent."""
+
+    __tablename__ = "events"
+    __table_args__ = {"sqlite_with_rowid": False}
+    session_id: str = Field(primary_key=True)
+    epoch: str = Field(primary_key=True)
+    seq: int = Field(primary_key=True)
+    type: str
+    ts: str
+    body: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+
+
+class ToolRow(SQLModel, table=True):
+    """What an operator decided about one tool of the catalog."""
+
+    __tablename__ = "tools"
+    name: str = Field(primary_key=True)
+    source: str
+    toolset: str
+    present: bool = True
+    enabled: bool = True
+    requires_confirmation: bool | None = None
+    prompt_hint: str | None = None
+    version: int = 1
+    updated_at: str
+
+
+class TokenRow(SQLModel, table=True):
+    """A bearer token: only its SHA-256 is kept."""
+
+    __tablename__ = "tokens"
+    id: str = Field(primary_key=True)
+    name: str
+    prefix: str
+    sha256: str = Field(unique=True)
+    scopes: str
+    created_at: str
+    expires_at: str | None = None
+    revoked_at: str | None = None
+    last_used_at: str | None = None

@@ -1,0 +1,225 @@
+"""Durable events: the facts a session consists of."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.events.envelope import DurableEvent, ErrorBody, Usage
+
+CallStatus = Literal[
+    "success",
+    "error",
+    "invalid_arguments",
+    "disabled",
+    "denied",
+    "declined",
+    "expired",
+    "cancelled",
+    "timeout",
+    "skipped",
+    "interrupted",
+]
+RunStatus = Literal["success", "error", "cancelled", "max_turns", "refused", "interrupted"]
+Trigger = Literal["message", "direct", "rest", "schedule", "webhook", "delegation"]
+ConfirmationOutcome = Literal["approved", "declined", "expired", "cancelled"]
+Route = Literal["main", "worker-local", "main-process-proxy", "disabled"]
+
+
+class Part(BaseModel):
+    """Base of the pieces events are made of."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RunStarted(DurableEvent):
+    """One user message, or one batch of direct calls, is being worked on."""
+
+    type: Literal["run_started"] = "run_started"
+    trigger: Trigger
+    parent_run_id: str | None = None
+    model: str | None = None
+    tool_names: list[str] = Field(default_factory=list)
+
+
+class RunFinished(DurableEvent):
+    """The end of a run: always the last event that carries its `run_id`."""
+
+    type: Literal["run_finished"] = "run_finished"
+    status: RunStatus
+    stop_reason: str | None = None
+    error: ErrorBody | None = None
+    usage: Usage = Field(default_factory=Usage)
+
+
+class MessageCompleted(DurableEvent):
+    """A whole message entered the session: what the deltas before it added up to."""
+
+    type: Literal["message_completed"] = "message_completed"
+    message_id: str
+    role: Literal["user", "assistant", "tool"]
+    content: list[dict[str, Any]]
+    client_message_id: str | None = Field(
+        default=None, description="The `id` of the `user_message` this came from."
+    )
+
+
+class ToolCallStarted(DurableEvent):
+    """The gate took a call up. Exactly one per call, its first event."""
+
+    type: Literal["tool_call_started"] = "tool_call_started"
+    tool_name: str
+    title: str
+    kind: str
+    args: Any = Field(description="Arguments with secrets redacted.")
+    redacted: list[str] = Field(default_factory=list, description="Paths that were redacted.")
+    route: Route = "main"
+    awaits_confirmation: bool = False
+    index: int = Field(default=0, description="Position in the batch.")
+    message_id: str | None = None
+    deadline: str | None = None
+
+
+class ToolCallCompleted(DurableEvent):
+    """How a call ended. Exactly one per call, its last event."""
+
+    type: Literal["tool_call_completed"] = "tool_call_completed"
+    tool_name: str
+    status: CallStatus
+    content: list[dict[str, Any]] = Field(description="What the model reads, at most 64 KiB.")
+    raw_result: dict[str, Any] | None = Field(default=None, description="What a renderer draws.")
+    truncated: bool = False
+    artifact_id: str | None = Field(default=None, description="Where the whole output can be read.")
+    bytes: int = Field(default=0, description="Size of the whole output.")
+    chunks: int = Field(default=0, description="Pieces of live output that were sent.")
+    error: ErrorBody | None = None
+    duration_ms: float = 0
+    cached: bool = False
+    duplicate_of: str | None = Field(default=None, description="The equal call of the same batch.")
+
+
+class CommandSubject(Part):
+    """A shell command to be confirmed."""
+
+    type: Literal["command"] = "command"
+    command: str
+    cwd: str
+
+
+class ToolCallSubject(Part):
+    """Any other call to be confirmed."""
+
+    type: Literal["tool_call"] = "tool_call"
+    args: Any
+
+
+class RiskRule(Part):
+    """Why the call asks."""
+
+    rule_id: str
+    reason: str
+    match: str | None = None
+
+
+class Risk(Part):
+    level: Literal["low", "medium", "high", "critical"]
+    rules: list[RiskRule] = Field(default_factory=list)
+
+
+class ConfirmationOption(Part):
+    """One answer the server offers; clients must not offer others, nor preselect one."""
+
+    option_id: str
+    label: str
+    kind: Literal["allow", "deny"]
+
+
+class ToolConfirmationRequest(DurableEvent):
+    """A person must answer before the call may run. Its row was committed before this event."""
+
+    type: Literal["tool_confirmation_request"] = "tool_confirmation_request"
+    confirmation_id: str
+    tool_name: str
+    title: str
+    description: str | None = None
+    subject: CommandSubject | ToolCallSubject = Field(discriminator="type")
+    risk: Risk
+    digest: str = Field(description="Must be sent back: binds the answer to exactly this call.")
+    options: list[ConfirmationOption]
+    editable: bool = False
+    response_schema: dict[str, Any] | None = None
+    expires_at: str | None = None
+
+
+class ToolConfirmationResolved(DurableEvent):
+    """A confirmation ended. `expired` is nobody's no; `cancelled` came with the run."""
+
+    type: Literal["tool_confirmation_resolved"] = "tool_confirmation_resolved"
+    confirmation_id: str
+    outcome: ConfirmationOutcome
+    option_id: str | None = None
+    by: str | None = None
+    message: str | None = None
+
+
+class QuestionAsked(DurableEvent):
+    """A tool asks the user something."""
+
+    type: Literal["question_asked"] = "question_asked"
+    question_id: str
+    question: str
+    choices: list[str] = Field(default_factory=list)
+    multi_select: bool = False
+    expires_at: str | None = None
+
+
+class QuestionAnswered(DurableEvent):
+    """A question ended, by an answer or without one."""
+
+    type: Literal["question_answered"] = "question_answered"
+    question_id: str
+    outcome: Literal["answered", "declined", "expired", "cancelled"]
+    answer: Any = None
+    by: str | None = None
+
+
+class ProgressFigure(Part):
+    """How far something is; `percent` where the total is known."""
+
+    current: float
+    total: float | None = None
+    unit: str | None = None
+    percent: float | None = None
+
+
+class ProcessEvent(DurableEvent):
+    """A sampled report of a running tool; the complete ones are in the operation's log file."""
+
+    type: Literal["process_event"] = "process_event"
+    op_seq: int = Field(ge=1)
+    stage: str
+    status: Literal["started", "progress", "completed", "failed", "log"]
+    message: str | None = None
+    progress: ProgressFigure | None = None
+    sampled: bool = True
+    log_ref: str | None = None
+
+
+class SubagentStarted(DurableEvent):
+    """A delegated loop began."""
+
+    type: Literal["subagent_started"] = "subagent_started"
+    child_run_id: str
+    name: str
+    task: str
+    tool_runtime_routes: dict[str, Route] = Field(default_factory=dict)
+
+
+class SubagentFinished(DurableEvent):
+    """A delegated loop ended."""
+
+    type: Literal["subagent_finished"] = "subagent_finished"
+    child_run_id: str
+    status: RunStatus
+    summary: str | None = None

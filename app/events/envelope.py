@@ -1,0 +1,81 @@
+"""What every message on the wire carries.
+
+Three classes of server message: control (about the connection), durable (a fact with
+a gap-free `seq`, replayable) and ephemeral (live output with `after_seq`, droppable,
+healed by the durable event that follows).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PROTOCOL = "tollgate.v1"
+
+
+class Wire(BaseModel):
+    """Base of everything sent: snake_case, immutable, unknown fields kept out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    v: Literal[1] = 1
+
+
+class SessionEvent(Wire):
+    """Fields that every event of a session may carry."""
+
+    type: str
+    ts: str = Field(description="RFC 3339 time of the event, UTC.")
+    session_id: str
+    epoch: str = Field(description="Changes when the log is reset; a resume names it.")
+
+
+class DurableEvent(SessionEvent):
+    """A fact of the append-only log. Old ones always load: fields are only ever added."""
+
+    seq: int = Field(ge=1, description="1, 2, 3 … without gaps in one session and epoch.")
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_call_id: str | None = None
+    operation_id: str | None = Field(
+        default=None, description="One call attempt, in all its events."
+    )
+    parent_tool_call_id: str | None = None
+    trace_id: str | None = None
+
+
+class EphemeralEvent(SessionEvent):
+    """Live output between two durable events."""
+
+    after_seq: int = Field(ge=0, description="The last durable event before this one.")
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_call_id: str | None = None
+    operation_id: str | None = None
+
+
+class ErrorBody(BaseModel):
+    """What went wrong, in one shape for WebSocket and REST.
+
+    `code` never changes meaning; `message` is for people and may.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    code: str
+    message: str
+    retryable: bool = False
+    retry_after_ms: int | None = None
+    details: dict[str, Any] | None = None
+
+
+class Usage(BaseModel):
+    """Tokens of one run, as the provider counted them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_creation_tokens: int = 0

@@ -1,0 +1,209 @@
+"""The append-only log of a session, and its live end.
+
+An event gets its `seq` and its bytes on the loop, is written by the ledger's thread,
+and is delivered only once it is committed: what a client has seen is never lost.
+Live output waits behind the uncommitted events before it, so that nobody sees the
+output of a call before its start.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic_core import PydanticSerializationError
+
+from app.core.clock import Clock, stamp
+from app.core.text import scrub
+from app.db.ledger import Ledger
+from app.db.statements import ADD_EVENT
+from app.events.encode import durable_head, encode, ephemeral_head, session_part
+from app.events.envelope import DurableEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One encoded message. `seq` is 0 for live output."""
+
+    seq: int
+    body: bytes
+
+
+class Subscriber(Protocol):
+    """Somebody who watches a session. Never awaited: a slow one must not hold up a call."""
+
+    def deliver(self, session_id: str, frame: Frame) -> None:
+        """Take one frame, in order. Must not raise."""
+
+
+class LiveSource(Protocol):
+    """Something in progress that a new subscriber should see at once."""
+
+    def snapshot(self) -> Iterable[tuple[str, dict[str, Any]]]:
+        """Event type and fields of each ephemeral that shows the state so far."""
+
+
+class SessionLog:
+    """Allots sequence numbers for one session and fans its events out.
+
+    Only one process may hold a session's log at a time.
+    """
+
+    __slots__ = (
+        "_awaiting",
+        "_clock",
+        "_ledger",
+        "_part",
+        "_pending",
+        "committed",
+        "epoch",
+        "head",
+        "live",
+        "ring",
+        "session_id",
+        "subscribers",
+    )
+
+    def __init__(
+        self,
+        session_id: str,
+        epoch: str,
+        head: int,
+        *,
+        ledger: Ledger,
+        clock: Clock,
+        awaiting: deque[tuple[int, SessionLog]],
+        ring: int,
+    ) -> None:
+        self.session_id = session_id
+        self.epoch = epoch
+        self.head = head
+        self.committed = head
+        self.ring: deque[Frame] = deque(maxlen=ring)
+        self.subscribers: set[Subscriber] = set()
+        self.live: dict[str, LiveSource] = {}
+        self._ledger = ledger
+        self._clock = clock
+        self._awaiting = awaiting
+        self._part = session_part(session_id, epoch)
+        self._pending: deque[tuple[int, Frame]] = deque()
+
+    def append(self, kind: str, fields: dict[str, Any]) -> int:
+        """Append a durable event from its own fields (no None among them); its `seq`."""
+        seq = self.head + 1
+        ts = stamp(self._clock.time())
+        body = durable_head(kind, ts, self._part, seq) + encode(fields)
+        return self._write(kind, ts, seq, body)
+
+    def emit(self, kind: type[DurableEvent], **fields: Any) -> int:
+        """Append a durable event, validated by its model; its `seq`."""
+        seq = self.head + 1
+        ts = stamp(self._clock.time())
+        envelope = {"ts": ts, "session_id": self.session_id, "epoch": self.epoch, "seq": seq}
+        event = kind(**envelope, **fields)
+        return self._write(event.type, ts, seq, _dump(kind, event, envelope, fields))
+
+    def send(self, kind: str, fields: dict[str, Any]) -> None:
+        """Send live output: delivered to whoever watches now, kept nowhere."""
+        if not self.subscribers:
+            return
+        frame = Frame(0, self.encode_live(kind, fields))
+        if self._pending:
+            self._pending.append((0, frame))
+        else:
+            self._deliver(frame)
+
+    def encode_live(self, kind: str, fields: dict[str, Any]) -> bytes:
+        """Bytes of an ephemeral event at the current head."""
+        ts = stamp(self._clock.time())
+        return ephemeral_head(kind, ts, self._part, self.head) + encode(fields)
+
+    def publish(self, committed_mark: int) -> None:
+        """Deliver everything up to a watermark, live output that waited behind it included."""
+        pending = self._pending
+        while pending and pending[0][0] <= committed_mark:
+            frame = pending.popleft()[1]
+            if frame.seq:
+                self.committed = frame.seq
+                self.ring.append(frame)
+            self._deliver(frame)
+
+    def recent(self, after: int) -> list[Frame] | None:
+        """Committed frames with `seq > after`, or None when the ring no longer holds them all."""
+        if after >= self.committed:
+            return []
+        if not self.ring or self.ring[0].seq > after + 1:
+            return None
+        return [frame for frame in self.ring if frame.seq > after]
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.subscribers or self._pending or self.live)
+
+    def _write(self, kind: str, ts: str, seq: int, body: bytes) -> int:
+        mark = self._ledger.append(ADD_EVENT, (self.session_id, self.epoch, seq, kind, ts, body))
+        self.head = seq
+        self._pending.append((mark, Frame(seq, body)))
+        self._awaiting.append((mark, self))
+        return seq
+
+    def _deliver(self, frame: Frame) -> None:
+        for subscriber in tuple(self.subscribers):
+            subscriber.deliver(self.session_id, frame)
+
+
+def _dump(
+    kind: type[DurableEvent], event: DurableEvent, envelope: dict[str, Any], fields: dict[str, Any]
+) -> bytes:
+    try:
+        return event.model_dump_json(exclude_none=True).encode()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        return kind(**envelope, **scrub(fields)).model_dump_json(exclude_none=True).encode()
+
+
+class EventLog:
+    """The open session logs of this process."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, *, ring: int = 2000) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._ring = ring
+        self._logs: dict[str, SessionLog] = {}
+        self._awaiting: deque[tuple[int, SessionLog]] = deque()
+        ledger.subscribe(self._publish)
+
+    def open(self, session_id: str, epoch: str, head: int) -> SessionLog:
+        """The log of a session; `head` is the last committed `seq` when it is not open yet."""
+        log = self._logs.get(session_id)
+        if log is None:
+            log = self._logs[session_id] = SessionLog(
+                session_id,
+                epoch,
+                head,
+                ledger=self._ledger,
+                clock=self._clock,
+                awaiting=self._awaiting,
+                ring=self._ring,
+            )
+        return log
+
+    def get(self, session_id: str) -> SessionLog | None:
+        """The log when it is open in this process."""
+        return self._logs.get(session_id)
+
+    def release(self, session_id: str) -> None:
+        """Forget a log that nobody watches and nothing writes to."""
+        log = self._logs.get(session_id)
+        if log is not None and log.is_idle:
+            del self._logs[session_id]
+
+    def _publish(self, mark: int) -> None:
+        awaiting = self._awaiting
+        ready: dict[int, SessionLog] = {}
+        while awaiting and awaiting[0][0] <= mark:
+            log = awaiting.popleft()[1]
+            ready[id(log)] = log
+        for log in ready.values():
+            log.publish(mark)

@@ -1,0 +1,42 @@
+"""Everything the server may send, as one discriminated union."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from app.events import control, durable, ephemeral
+
+Durable: TypeAlias = (
+    durable.RunStarted
+    | durable.RunFinished
+    | durable.MessageCompleted
+    | durable.ToolCallStarted
+    | durable.ToolCallCompleted
+    | durable.ToolConfirmationRequest
+    | durable.ToolConfirmationResolved
+    | durable.QuestionAsked
+    | durable.QuestionAnswered
+    | durable.ProcessEvent
+    | durable.SubagentStarted
+    | durable.SubagentFinished
+)
+Ephemeral: TypeAlias = (
+    ephemeral.TextDelta
+    | ephemeral.ThinkingDelta
+    | ephemeral.ToolInputDelta
+    | ephemeral.ToolResultStreamed
+    | ephemeral.ProcessProgress
+)
+Control: TypeAlias = (
+    control.Ready
+    | control.Subscribed
+    | control.Ack
+    | control.ErrorMessage
+    | control.Heartbeat
+    | control.GoingAway
+)
+ServerMessage: TypeAlias = Annotated[Durable | Ephemeral | Control, Field(discriminator="type")]
+
+server_message: TypeAdapter[ServerMessage] = TypeAdapter(ServerMessage)

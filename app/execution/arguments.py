@@ -1,0 +1,101 @@
+"""Raw arguments → the canonical JSON bytes that are validated, hashed and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from app.catalog.catalog import CatalogEntry
+from app.core.errors import InvalidArguments
+from app.toolkit.schema import invalid_arguments
+
+MAX_ARGUMENT_BYTES = 8 << 20
+MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Arguments on their way to a tool: as an object, as sorted JSON bytes, and validated."""
+
+    raw: dict[str, Any]
+    canonical: bytes
+    validated: Any
+
+
+def parse_object(arguments: dict[str, Any] | str) -> dict[str, Any]:
+    """The arguments object; JSON text is parsed, also when it was encoded twice.
+
+    Raises:
+        InvalidArguments: it is not JSON, or not an object.
+    """
+    value: Any = arguments
+    for _ in range(2):
+        if not isinstance(value, str):
+            break
+        try:
+            value = orjson.loads(value) if value.strip() else {}
+        except (orjson.JSONDecodeError, UnicodeEncodeError) as error:
+            raise InvalidArguments(
+                f"Invalid JSON arguments: {error}; send one JSON object",
+                errors=[{"path": "arguments", "message": str(error), "code": "json_invalid"}],
+            ) from None
+    if not isinstance(value, dict):
+        raise invalid_arguments(
+            [{"path": "arguments", "message": "must be a JSON object", "code": "object_type"}]
+        )
+    return value
+
+
+def prepare(entry: CatalogEntry, arguments: dict[str, Any] | str) -> Prepared:
+    """Adapt an alias's arguments, rename known synonyms, validate.
+
+    Raises:
+        InvalidArguments: with every problem, each with its path.
+    """
+    raw = parse_object(arguments)
+    if entry.alias is not None and entry.alias.adapt is not None:
+        raw = entry.alias.adapt(raw)
+    names = entry.tool.argument_aliases
+    if names and not names.keys().isdisjoint(raw):
+        raw = _rename(raw, names)
+    return validate(entry, raw)
+
+
+def validate(entry: CatalogEntry, raw: dict[str, Any]) -> Prepared:
+    """Validate an arguments object.
+
+    Raises:
+        InvalidArguments: as `prepare`.
+    """
+    canonical = canonical_json(raw)
+    return Prepared(raw, canonical, entry.tool.validate(canonical))
+
+
+def canonical_json(value: Any) -> bytes:
+    """Sorted, compact JSON bytes: equal values give equal bytes.
+
+    Raises:
+        InvalidArguments: something in it is not JSON, or it is too large.
+    """
+    try:
+        encoded = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (orjson.JSONEncodeError, UnicodeEncodeError) as error:
+        raise invalid_arguments(
+            [{"path": "arguments", "message": f"not valid JSON: {error}", "code": "json_invalid"}]
+        ) from None
+    if len(encoded) > MAX_ARGUMENT_BYTES:
+        message = f"larger than {MAX_ARGUMENT_BYTES} bytes"
+        raise invalid_arguments([{"path": "arguments", "message": message, "code": "too_large"}])
+    return encoded
+
+
+def _rename(raw: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Give synonyms their proper name; a synonym beside the proper name stays and is refused."""
+    renamed: dict[str, Any] = {}
+    for key, value in raw.items():
+        proper = names.get(key, key)
+        renamed[key if proper in raw and proper != key else proper] = value
+    return renamed

@@ -1,0 +1,152 @@
+"""Files that calls produce: bytes in the data directory, facts in the database."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import NotFound, StorageUnavailable
+from app.core.ids import new_id
+from app.db.ledger import Ledger
+from app.db.statements import ADD_ARTIFACT
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """`size` in bytes; `sha256` in hex; readable in the session it belongs to."""
+
+    id: str
+    session_id: str
+    name: str
+    media_type: str
+    size: int
+    sha256: str
+
+
+class ArtifactStore:
+    """Writes, finds and reads artifacts. A file is there before its row is."""
+
+    def __init__(self, root: Path, ledger: Ledger, clock: Clock) -> None:
+        self._root = root
+        self._ledger = ledger
+        self._clock = clock
+
+    def path(self, artifact_id: str) -> Path:
+        """Where the bytes lie. Ids are ours: hex digits, no separators."""
+        return self._root / artifact_id[-2:] / artifact_id
+
+    async def save(
+        self, session_id: str, name: str, media_type: str, data: bytes, *, operation_id: str | None
+    ) -> Artifact:
+        """Keep `data`.
+
+        Raises:
+            StorageUnavailable: the disk is full or the data directory cannot be written.
+        """
+        spool = Spool(self._root)
+        await asyncio.to_thread(spool.write, data)
+        return await self.adopt(spool, session_id, name, media_type, operation_id=operation_id)
+
+    async def adopt(
+        self,
+        spool: Spool,
+        session_id: str,
+        name: str,
+        media_type: str,
+        *,
+        operation_id: str | None,
+    ) -> Artifact:
+        """Turn a finished spool into an artifact."""
+        artifact_id = new_id("art")
+        size, digest = await asyncio.to_thread(spool.finish, self.path(artifact_id))
+        artifact = Artifact(artifact_id, session_id, name, media_type, size, digest)
+        self._ledger.append(
+            ADD_ARTIFACT,
+            (
+                artifact.id,
+                session_id,
+                operation_id,
+                name,
+                media_type,
+                size,
+                digest,
+                isoformat(self._clock.now()),
+            ),
+        )
+        return artifact
+
+    async def read(self, artifact_id: str, *, offset: int = 0, limit: int | None = None) -> bytes:
+        """Bytes of an artifact.
+
+        Raises:
+            NotFound: the file is gone.
+        """
+        return await asyncio.to_thread(self._read, artifact_id, offset, limit)
+
+    def _read(self, artifact_id: str, offset: int, limit: int | None) -> bytes:
+        try:
+            with self.path(artifact_id).open("rb") as file:
+                file.seek(offset)
+                return file.read(-1 if limit is None else limit)
+        except FileNotFoundError:
+            raise NotFound(f"Artifact {artifact_id!r} is gone", artifact_id=artifact_id) from None
+
+
+class Spool:
+    """A growing temporary file beside the artifacts. Its methods block: call them in a thread."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._file: BinaryIO | None = None
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        """Append.
+
+        Raises:
+            StorageUnavailable: nothing more can be written; what was written stays.
+        """
+        try:
+            if self._file is None:
+                self._root.mkdir(parents=True, exist_ok=True)
+                handle, _ = tempfile.mkstemp(prefix=".spool-", dir=self._root)
+                self._file = os.fdopen(handle, "wb", buffering=0)
+                self._name = Path(_)
+            self._file.write(data)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"Output cannot be kept ({error.strerror}): free disk space", errno=error.errno
+            ) from None
+        self._digest.update(data)
+        self.size += len(data)
+
+    def finish(self, target: Path) -> tuple[int, str]:
+        """Move to `target`; size and SHA-256."""
+        if self._file is None:
+            self.write(b"")
+        assert self._file is not None
+        try:
+            self._file.close()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._name.replace(target)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"Output cannot be kept ({error.strerror}): check the data directory",
+                errno=error.errno,
+            ) from None
+        self._file = None
+        return self.size, self._digest.hexdigest()
+
+    def discard(self) -> None:
+        """Remove the file."""
+        if self._file is not None:
+            self._file.close()
+            self._name.unlink(missing_ok=True)
+            self._file = None

@@ -1,0 +1,87 @@
+"""What is asked for: one call, however its caller spells it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.errors import InvalidInput
+from app.core.ids import call_id
+from app.core.text import truncate
+
+_ID = re.compile(r"^[A-Za-z0-9_.:\-]{1,128}$")
+MAX_BATCH = 128
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """A request to run a tool.
+
+    Attributes:
+        id: the caller's id (`tool_call_id` on the wire).
+        name: as the caller wrote it: canonical, alias, or wrong.
+        arguments: raw JSON object, or JSON text that may not even parse.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any] | str
+
+
+def parse_call(raw: Any) -> CallRequest:
+    """Read one call in any of three shapes.
+
+    OpenAI `{id, type: "function", function: {name, arguments}}`, Anthropic
+    `{type: "tool_use", id, name, input}`, plain `{id?, name, arguments?}`.
+
+    Raises:
+        InvalidInput: it has none of these shapes, or an id that cannot be used.
+    """
+    if not isinstance(raw, dict):
+        raise InvalidInput("A tool call must be an object with a name and arguments")
+    function = raw.get("function")
+    if isinstance(function, dict):
+        name, arguments = function.get("name"), function.get("arguments", {})
+    elif raw.get("type") == "tool_use":
+        name, arguments = raw.get("name"), raw.get("raw_input", raw.get("input", {}))
+    else:
+        name, arguments = raw.get("name"), raw.get("arguments", {})
+    if not isinstance(name, str) or not name:
+        raise InvalidInput("A tool call needs a `name`", field="name")
+    if arguments is None or arguments == "":
+        arguments = {}
+    if not isinstance(arguments, dict | str):
+        raise InvalidInput("`arguments` must be an object or JSON text", field="arguments")
+    return CallRequest(_checked_id(raw.get("id")), name, arguments)
+
+
+def parse_calls(raw: Sequence[Any]) -> list[CallRequest]:
+    """Read a batch; ids must differ.
+
+    Raises:
+        InvalidInput: it is empty, too large, holds a call that cannot be read, or one id twice.
+    """
+    if not raw:
+        raise InvalidInput("The batch holds no tool call", field="calls")
+    if len(raw) > MAX_BATCH:
+        raise InvalidInput(f"At most {MAX_BATCH} tool calls fit into one batch", field="calls")
+    calls = [parse_call(item) for item in raw]
+    seen: set[str] = set()
+    for call in calls:
+        if call.id in seen:
+            raise InvalidInput(f"The id {call.id!r} stands twice in the batch", field="id")
+        seen.add(call.id)
+    return calls
+
+
+def _checked_id(value: Any) -> str:
+    if value is None or value == "":
+        return call_id("call")
+    if not isinstance(value, str) or not _ID.match(value):
+        raise InvalidInput(
+            f"The id {truncate(repr(value), 60)} must be 1 to 128 of A-Z a-z 0-9 _ . : -",
+            field="id",
+        )
+    return value

@@ -1,0 +1,286 @@
+"""The one door: every tool call, whoever asks and wherever the tool lives, goes through `run`.
+
+    look up → decide → validate → pre hooks → dedupe → confirm → run → post hooks → record
+
+Each call gives exactly one `tool_call_started` and one `tool_call_completed`, also when
+it is refused, cached, skipped or cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from app.core.errors import InvalidArguments, StorageUnavailable, TollgateError
+from app.core.redaction import Redactor
+from app.db.ledger import Ledger
+from app.execution.admission import Admission, denial
+from app.execution.cache import ResultCache
+from app.execution.calls import CallRequest
+from app.execution.confirmations import Answer, Confirmations
+from app.execution.context import CallContext
+from app.execution.finishing import Finisher
+from app.execution.hooks import HookContext, HookDenied, Hooks, HookType
+from app.execution.loops import LoopGuard
+from app.execution.outcome import CallOutcome
+from app.execution.pipeline import Call, Refusal
+from app.execution.questions import question_for
+from app.execution.record import Recorder
+from app.execution.running import Ran, Runner
+from app.policy.risk.model import Verdict
+
+
+class Executor:
+    """Runs batches of calls. Built once, in the composition root."""
+
+    def __init__(
+        self,
+        *,
+        admission: Admission,
+        hooks: Hooks,
+        cache: ResultCache,
+        loops: LoopGuard,
+        confirmations: Confirmations,
+        runner: Runner,
+        recorder: Recorder,
+        finisher: Finisher,
+        ledger: Ledger,
+        redactor: Redactor,
+        max_workers: int = 4,
+    ) -> None:
+        self._admission = admission
+        self._hooks = hooks
+        self._cache = cache
+        self._loops = loops
+        self._confirmations = confirmations
+        self._runner = runner
+        self._recorder = recorder
+        self._finisher = finisher
+        self._ledger = ledger
+        self._redactor = redactor
+        self._max_workers = max_workers
+        self._running: dict[tuple[str, str], Call] = {}
+
+    async def run(
+        self,
+        requests: Sequence[CallRequest],
+        context: CallContext,
+        *,
+        max_workers: int | None = None,
+    ) -> list[CallOutcome]:
+        """Run a batch; outcomes in the order of the requests.
+
+        Cancelling the caller cancels every call of the batch; each is recorded as
+        cancelled before the cancellation goes on.
+        """
+        calls = [self._admission.take_up(r, i, context) for i, r in enumerate(requests)]
+        _pair_twins(calls)
+        if len(calls) == 1:
+            return [await self._settle(calls[0], None)]
+        workers = max(1, min(max_workers or self._max_workers, 6))
+        slots = asyncio.Semaphore(workers)
+        tasks = [asyncio.create_task(self._settle(call, slots)) for call in calls]
+        try:
+            return await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+    def cancel(self, session_id: str, target: str) -> bool:
+        """Stop one running call, named by call or operation id; False when it is not running."""
+        call = self._running.get((session_id, target))
+        if call is None or call.task is None:
+            return False
+        call.cancel_requested = True
+        call.task.cancel()
+        return True
+
+    async def _settle(self, call: Call, slots: asyncio.Semaphore | None) -> CallOutcome:
+        """Take one call to its outcome, whatever happens."""
+        context = call.context
+        call.task = asyncio.current_task()
+        names = ((context.session_id, call.request.id), (context.session_id, call.operation_id))
+        for name in names:
+            self._running[name] = call
+        try:
+            outcome = await self._govern(call, slots)
+            _resolve(call, outcome)
+        except asyncio.CancelledError:
+            outcome = self._finisher.cancelled(call)
+            _resolve(call, outcome)
+            if not (call.cancel_requested and call.task and call.task.uncancel() == 0):
+                raise
+        finally:
+            for name in names:
+                self._running.pop(name, None)
+            if call.done is not None and not call.done.done():
+                call.done.cancel()
+        return outcome
+
+    async def _govern(self, call: Call, slots: asyncio.Semaphore | None) -> CallOutcome:
+        if call.refusal is None and call.twin is not None:
+            return await self._share(call, call.twin)
+        asks = False
+        if call.refusal is None:
+            asks = await self._gate(call)
+        if call.refusal is None:
+            kept = self._cached(call)
+            if kept is not None:
+                return await self._finisher.repeated(call, kept)
+        if call.refusal is None and asks and not call.context.attended:
+            message = "Nobody is there to confirm it, so it was not run"
+            call.refusal = Refusal("denied", "unattended", message)
+        self._recorder.started(call, awaits_confirmation=asks and call.refusal is None)
+        call.is_started = True
+        if call.refusal is None and asks:
+            call.refusal = await self._confirm(call)
+        if call.refusal is None:
+            call.refusal = await self._claim(call)
+        if call.refusal is not None:
+            return await self._finisher.refused(call, call.refusal)
+        if slots is None:
+            return await self._run(call)
+        async with slots:
+            return await self._run(call)
+
+    async def _gate(self, call: Call) -> bool:
+        """Pre hooks, then the final verdict; whether a person must confirm."""
+        assert call.tool is not None
+        assert call.prepared is not None
+        assert call.decision is not None
+        reasons: list[str] = []
+        gates = self._hooks.of(
+            HookType.PRE_TOOL_USE, call.tool_name, findings=bool(call.decision.findings)
+        )
+        if gates:
+            seen = HookContext(
+                call.tool_name,
+                dict(call.prepared.raw),
+                "PRE",
+                None,
+                call.decision,
+                call.context.session_id,
+                call.context.agent_id,
+            )
+            try:
+                pre = await self._hooks.before(
+                    seen, lambda arguments: self._admission.replace_arguments(call, arguments)
+                )
+            except HookDenied as denied:
+                code = "hook_failed" if denied.broken else "hook_denied"
+                call.refusal = Refusal("denied", code, denied.message)
+                return False
+            except InvalidArguments as error:
+                message = f"A hook's arguments do not fit: {error.message}"
+                call.refusal = Refusal("invalid_arguments", error.code, message, error.details)
+                return False
+            reasons = pre.ask_reasons
+        call.ask_reasons = reasons
+        call.refusal = denial(call.decision)
+        if call.refusal is None and (
+            times := self._loops.refuses(call.context.session_id, call.key)
+        ):
+            message = f"This exact call gave the same result {times} times; it was not run again"
+            call.refusal = Refusal("denied", "loop_detected", message)
+        return bool(reasons) or (call.decision.verdict is Verdict.ASK and call.decision.asks)
+
+    async def _confirm(self, call: Call) -> Refusal | None:
+        """Ask, and check afterwards that what was approved is still what would run."""
+        try:
+            answer = await self._confirmations.ask(
+                call.context.log, question_for(call, self._redactor)
+            )
+        except TollgateError as error:
+            return Refusal("error", error.code, error.message)
+        if answer.outcome == "approved":
+            return self._admission.readmit(call)
+        return _unanswered(answer)
+
+    async def _claim(self, call: Call) -> Refusal | None:
+        """Before a side effect, its row is on disk: a crash leaves a trace, never a repeat."""
+        assert call.tool is not None
+        if not call.tool.has_side_effects:
+            return None
+        self._cache.written(call.context.scope)
+        try:
+            self._recorder.claimed(call)
+            await self._ledger.durable()
+        except StorageUnavailable as error:
+            return Refusal("error", error.code, f"Not run: {error.message}")
+        return None
+
+    async def _run(self, call: Call) -> CallOutcome:
+        assert call.tool is not None
+        epoch = self._cache.epoch(call.context.scope)
+        ran = await self._runner.run(call)
+        if call.tool.has_side_effects:
+            self._cache.written(call.context.scope)
+        await self._after(call, ran)
+        outcome = await self._finisher.ran(call, ran)
+        if self._may_share(call):
+            self._cache.put(call.context.session_id, call.context.scope, call.key, outcome, epoch)
+        return outcome
+
+    async def _after(self, call: Call, ran: Ran) -> None:
+        """Post hooks, or error hooks when the call failed."""
+        failed = not ran.result.success
+        kind = HookType.TOOL_ERROR if failed else HookType.POST_TOOL_USE
+        posts = self._hooks.of(HookType.POST_TOOL_USE, call.tool_name)
+        if not posts and not (failed and self._hooks.of(kind, call.tool_name)):
+            return
+        seen = self._finisher.hook_context(call, ran.result)
+        if failed:
+            await self._hooks.notify(HookType.TOOL_ERROR, seen)
+        replaced = await self._hooks.after(seen)
+        if replaced is not None:
+            ran.result = replaced
+            if ran.status in ("success", "error"):
+                ran.status = "success" if replaced.success else "error"
+
+    async def _share(self, call: Call, twin: Call) -> CallOutcome:
+        """An equal call of this batch is on its way: wait for it and take its result."""
+        assert twin.done is not None
+        first = await asyncio.shield(twin.done)
+        return await self._finisher.skipped(call, twin, first)
+
+    def _may_share(self, call: Call) -> bool:
+        assert call.tool is not None
+        return call.context.cacheable and self._cache.may_keep(call.tool)
+
+    def _cached(self, call: Call) -> CallOutcome | None:
+        if not self._may_share(call):
+            return None
+        return self._cache.get(call.context.session_id, call.context.scope, call.key)
+
+
+def _pair_twins(calls: list[Call]) -> None:
+    """Point each call at the first equal one before it."""
+    if len(calls) < 2:
+        return
+    first: dict[tuple[str, bytes], Call] = {}
+    for call in calls:
+        if call.refusal is not None:
+            continue
+        twin = first.setdefault(call.key, call)
+        if twin is not call:
+            call.twin = twin
+            if twin.done is None:
+                twin.done = asyncio.get_running_loop().create_future()
+
+
+def _resolve(call: Call, outcome: CallOutcome) -> None:
+    if call.done is not None and not call.done.done():
+        call.done.set_result(outcome)
+
+
+def _unanswered(answer: Answer) -> Refusal:
+    if answer.outcome == "declined":
+        message = "A person declined this call; it was not run"
+        if answer.message:
+            message += f". They said: {answer.message}"
+        return Refusal("declined", "declined", message)
+    if answer.outcome == "expired":
+        return Refusal("expired", "expired", "Nobody answered in time; the call was not run")
+    return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")

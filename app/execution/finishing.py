@@ -1,0 +1,230 @@
+"""The last steps: cap what the model gets, spill the rest, warn of loops, record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.core.errors import StorageUnavailable
+from app.core.redaction import Redactor
+from app.execution.artifacts import ArtifactStore, Spool
+from app.execution.hooks import HookContext, Hooks, HookType
+from app.execution.live import LiveOutput
+from app.execution.loops import LoopGuard
+from app.execution.outcome import CallOutcome
+from app.execution.pipeline import Call, Refusal
+from app.execution.record import Recorder
+from app.execution.running import Ran
+from app.toolkit.result import ToolResult
+
+_ENDED_IN_ERROR = ("invalid_arguments", "error")
+
+
+class Finisher:
+    """Builds outcomes and records them."""
+
+    def __init__(
+        self,
+        *,
+        recorder: Recorder,
+        hooks: Hooks,
+        loops: LoopGuard,
+        artifacts: ArtifactStore,
+        redactor: Redactor,
+        output_chars: int,
+    ) -> None:
+        self._recorder = recorder
+        self._hooks = hooks
+        self._loops = loops
+        self._artifacts = artifacts
+        self._redactor = redactor
+        self._output_chars = output_chars
+
+    async def ran(self, call: Call, ran: Ran) -> CallOutcome:
+        """A call that ran, well or not."""
+        result = self._redacted(ran.result)
+        text = result.for_model()
+        shown, artifact_id, truncated = await self._capped(call, text, ran)
+        assert call.tool is not None
+        warning = self._loops.note(
+            call.context.session_id, call.key, text, wrote=call.tool.has_side_effects
+        )
+        if warning:
+            shown = f"{shown}\n\n{warning}"
+        outcome = CallOutcome(
+            request=call.request,
+            operation_id=call.operation_id,
+            tool_name=call.tool_name,
+            status=ran.status,
+            result=self._reshaped(call, result),
+            text=shown,
+            execution_time=ran.seconds,
+            artifact_id=artifact_id,
+            truncated=truncated,
+        )
+        live = ran.live
+        self._recorder.completed(
+            call, outcome, chunks=live.chunks if live else 0, size=live.size if live else len(text)
+        )
+        return outcome
+
+    async def refused(self, call: Call, refusal: Refusal) -> CallOutcome:
+        """A call that did not run; its start has been recorded."""
+        result = ToolResult.fail(refusal.message, code=refusal.code, data=refusal.details)
+        outcome = CallOutcome(
+            request=call.request,
+            operation_id=call.operation_id,
+            tool_name=call.tool_name,
+            status=refusal.status,
+            result=result,
+            text=refusal.message,
+        )
+        self._recorder.completed(call, outcome)
+        kind = HookType.TOOL_ERROR if refusal.status in _ENDED_IN_ERROR else HookType.TOOL_SKIP
+        await self._notify(kind, call, result, refusal.code)
+        return outcome
+
+    async def repeated(self, call: Call, kept: CallOutcome) -> CallOutcome:
+        """A read that was answered from the session's cache."""
+        self._recorder.started(call)
+        call.is_started = True
+        warning = self._loops.note(call.context.session_id, call.key, kept.text, wrote=False)
+        text = f"{kept.text}\n\n{warning}" if warning else kept.text
+        outcome = replace(
+            kept,
+            request=call.request,
+            operation_id=call.operation_id,
+            text=text,
+            cached=True,
+            execution_time=0.0,
+        )
+        self._recorder.completed(call, outcome)
+        return outcome
+
+    async def skipped(self, call: Call, twin: Call, first: CallOutcome) -> CallOutcome:
+        """A call that equals an earlier one of its batch: the same result, run once."""
+        self._recorder.started(call)
+        call.is_started = True
+        outcome = replace(
+            first,
+            request=call.request,
+            operation_id=call.operation_id,
+            status="skipped",
+            duplicate_of=twin.request.id,
+            execution_time=0.0,
+        )
+        self._recorder.completed(call, outcome)
+        await self._notify(HookType.TOOL_SKIP, call, first.result, "duplicate")
+        return outcome
+
+    def cancelled(self, call: Call) -> CallOutcome:
+        """A call that was stopped. Does not await: the caller is being cancelled."""
+        if not call.is_started:
+            self._recorder.started(call)
+            call.is_started = True
+        partial = call.partial_output
+        message = "The call was cancelled"
+        text = f"{message}. Output so far:\n{partial}" if partial else message
+        result = ToolResult.fail(
+            message, code="cancelled", data={"output": partial} if partial else None
+        )
+        outcome = CallOutcome(
+            request=call.request,
+            operation_id=call.operation_id,
+            tool_name=call.tool_name,
+            status="cancelled",
+            result=result,
+            text=text[: self._output_chars],
+        )
+        self._recorder.completed(call, outcome)
+        return outcome
+
+    def hook_context(
+        self, call: Call, result: ToolResult, reason: str | None = None
+    ) -> HookContext:
+        """What hooks after the call see."""
+        raw = call.prepared.raw if call.prepared else {}
+        return HookContext(
+            call.tool_name,
+            dict(raw),
+            "POST",
+            result,
+            call.decision,
+            call.context.session_id,
+            call.context.agent_id,
+            reason,
+        )
+
+    async def _notify(self, kind: HookType, call: Call, result: ToolResult, reason: str) -> None:
+        if self._hooks.of(kind, call.tool_name):
+            await self._hooks.notify(kind, self.hook_context(call, result, reason))
+
+    def _redacted(self, result: ToolResult) -> ToolResult:
+        """Known secret values never leave, whatever printed them."""
+        if not self._redactor.knows_secrets:
+            return result
+        raw = result.raw_result
+        return replace(
+            result,
+            data=self._redactor.secrets_in(result.data),
+            text=None if result.text is None else self._redactor.text(result.text),
+            error=None if result.error is None else self._redactor.text(result.error),
+            raw_result=None
+            if raw is None
+            else replace(raw, data=self._redactor.secrets_in(raw.data)),
+        )
+
+    async def _capped(self, call: Call, text: str, ran: Ran) -> tuple[str, str | None, bool]:
+        """What the model gets, where the whole lies, and whether anything is missing."""
+        limit = self._output_chars
+        if call.tool is not None and call.tool.max_output_chars:
+            limit = call.tool.max_output_chars
+        live, spool = ran.live, ran.spool
+        printed_more = live is not None and live.size > len(text) + limit // 4
+        if len(text) <= limit and not printed_more:
+            if spool is not None:
+                spool.discard()
+            return text, None, False
+        try:
+            artifact_id, size = await self._spill(call, text, live, spool)
+        except StorageUnavailable as error:
+            return _head_and_tail(text, limit, error.message), None, True
+        note = f"{size} bytes in all; read on with read_file path=artifact:{artifact_id}"
+        return _head_and_tail(text, limit, note), artifact_id, True
+
+    async def _spill(
+        self, call: Call, text: str, live: LiveOutput | None, spool: Spool | None
+    ) -> tuple[str, int]:
+        name = f"{call.tool_name}-{call.operation_id}.txt"
+        session_id = call.context.session_id
+        if live is not None and spool is not None and live.size > len(text):
+            await live.spill()
+            kept = await self._artifacts.adopt(
+                spool, session_id, name, "text/plain", operation_id=call.operation_id
+            )
+        else:
+            if spool is not None:
+                spool.discard()
+            kept = await self._artifacts.save(
+                session_id,
+                name,
+                "text/plain",
+                text.encode("utf-8", "replace"),
+                operation_id=call.operation_id,
+            )
+        return kept.id, kept.size
+
+    def _reshaped(self, call: Call, result: ToolResult) -> ToolResult:
+        """The result in the shape the alias's users know."""
+        alias = call.entry.alias if call.entry else None
+        if alias is None or alias.reshape is None:
+            return result
+        return alias.reshape(result)
+
+
+def _head_and_tail(text: str, limit: int, note: str) -> str:
+    """The beginning and the end of `text`: errors tend to stand last."""
+    if len(text) <= limit:
+        return f"{text}\n[Output truncated: {note}]"
+    head, tail = limit * 2 // 3, limit // 3
+    left_out = len(text) - head - tail
+    return f"{text[:head]}\n[… {left_out} characters left out: {note} …]\n{text[-tail:]}"

@@ -1,0 +1,135 @@
+"""Live output of one running call: coalesced for clients, counted, and spilled to disk.
+
+Clients get at most one `tool_result_streamed` per stream and window; the whole output
+goes to a spool up to a bound, so that nothing that was printed is out of reach.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from app.core.redaction import Redactor
+from app.core.text import clean
+from app.events.log import SessionLog
+from app.execution.artifacts import Spool
+from app.toolkit.context import Output, OutputStream
+
+WINDOW_S = 0.025
+FRAME_CHARS = 16 << 10
+TAIL_CHARS = 64 << 10
+SPILL_CHUNK = 256 << 10
+SPILL_LIMIT = 64 << 20
+
+
+class LiveOutput:
+    """What a streaming tool has printed so far.
+
+    `write` is called by the executor for each item the tool yields; it awaits only to
+    let the disk keep up. Chunks are numbered over all streams of the call.
+    """
+
+    def __init__(
+        self, log: SessionLog, head: dict[str, Any], spool: Spool, redactor: Redactor
+    ) -> None:
+        self._log = log
+        self._head = head
+        self._spool = spool
+        self._redactor = redactor
+        self._waiting: list[tuple[OutputStream, str]] = []
+        self._waiting_chars = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._unspilled: list[bytes] = []
+        self._unspilled_size = 0
+        self._tail: list[str] = []
+        self._tail_chars = 0
+        self.chunks = 0
+        self._sent_chunks = 0
+        self.size = 0
+        self.spilled_all = True
+
+    async def write(self, item: Output | str) -> None:
+        """Take one piece of output."""
+        output = Output(item) if isinstance(item, str) else item
+        if not output.text:
+            return
+        text = self._redactor.text(clean(output.text))
+        self.chunks += 1
+        self._remember(text)
+        self._waiting.append((output.stream, text))
+        self._waiting_chars += len(text)
+        if self._waiting_chars >= FRAME_CHARS:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(WINDOW_S, self.flush)
+        encoded = text.encode()
+        self.size += len(encoded)
+        if self.size <= SPILL_LIMIT:
+            self._unspilled.append(encoded)
+            self._unspilled_size += len(encoded)
+            if self._unspilled_size >= SPILL_CHUNK:
+                await self.spill()
+        else:
+            self.spilled_all = False
+
+    def flush(self) -> None:
+        """Send what waits, one event per run of one stream."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting, self._waiting_chars = self._waiting, [], 0
+        start = 0
+        while start < len(waiting):
+            stream = waiting[start][0]
+            end = start
+            while end < len(waiting) and waiting[end][0] == stream:
+                end += 1
+            self._send(stream, "".join(text for _, text in waiting[start:end]), end - start)
+            start = end
+
+    async def spill(self) -> None:
+        """Write what is buffered to the spool."""
+        if self._unspilled:
+            data = b"".join(self._unspilled)
+            self._unspilled, self._unspilled_size = [], 0
+            await asyncio.to_thread(self._spool.write, data)
+
+    def snapshot(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The tail of everything sent so far, for a client that joins now."""
+        self.flush()
+        if self._sent_chunks:
+            fields = {
+                **self._head,
+                "stream": "content",
+                "chunk_from": 0,
+                "chunk_to": self._sent_chunks,
+                "text": "".join(self._tail)[-TAIL_CHARS:],
+                "snapshot": True,
+            }
+            yield "tool_result_streamed", fields
+
+    def text(self) -> str:
+        """The last `TAIL_CHARS` characters of everything printed."""
+        return "".join(self._tail)[-TAIL_CHARS:]
+
+    def _send(self, stream: OutputStream, text: str, count: int) -> None:
+        for offset in range(0, len(text), TAIL_CHARS):
+            last = offset + TAIL_CHARS >= len(text)
+            fields = {
+                **self._head,
+                "stream": stream,
+                "chunk_from": self._sent_chunks,
+                "chunk_to": self._sent_chunks + (count if last else 0),
+                "text": text[offset : offset + TAIL_CHARS],
+                "snapshot": False,
+            }
+            self._log.send("tool_result_streamed", fields)
+        self._sent_chunks += count
+
+    def _remember(self, text: str) -> None:
+        self._tail.append(text)
+        self._tail_chars += len(text)
+        if self._tail_chars > 2 * TAIL_CHARS:
+            kept = "".join(self._tail)[-TAIL_CHARS:]
+            self._tail, self._tail_chars = [kept], len(kept)

@@ -1,0 +1,72 @@
+"""Noticing that an agent turns in circles: the same call, the same result, again and again."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import blake2b
+
+MAX_SESSIONS = 1024
+MAX_CALLS = 512
+
+# What changes on every call and means nothing: times, dates, durations, long hex ids.
+_VOLATILE = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?|\b\d\d:\d\d:\d\d\b"
+    r"|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|seconds)\b|\b(?:0x)?[0-9a-f]{12,}\b",
+    re.IGNORECASE,
+)
+_LOOKED_AT = 20_000
+
+Key = tuple[str, bytes]
+
+
+@dataclass(slots=True)
+class _Seen:
+    result: bytes
+    times: int
+
+
+class LoopGuard:
+    """Counts equal calls with equal results per session; another write starts the count anew."""
+
+    def __init__(self, *, warn_after: int = 3, refuse_after: int = 6) -> None:
+        self.warn_after = warn_after
+        self.refuse_after = max(refuse_after, warn_after + 1)
+        self._sessions: OrderedDict[str, OrderedDict[Key, _Seen]] = OrderedDict()
+
+    def refuses(self, session_id: str, key: Key) -> int:
+        """How often the call was seen when it must not run again, else 0."""
+        calls = self._sessions.get(session_id)
+        seen = calls.get(key) if calls else None
+        return seen.times if seen and seen.times >= self.refuse_after else 0
+
+    def note(self, session_id: str, key: Key, text: str, *, wrote: bool) -> str | None:
+        """Count a finished call; a warning for the model when it repeats itself."""
+        calls = self._sessions.setdefault(session_id, OrderedDict())
+        self._sessions.move_to_end(session_id)
+        if len(self._sessions) > MAX_SESSIONS:
+            self._sessions.popitem(last=False)
+        seen = calls.get(key)
+        digest = _digest(text)
+        if seen is not None and seen.result == digest:
+            seen.times += 1
+        else:
+            seen = calls[key] = _Seen(digest, 1)
+        calls.move_to_end(key)
+        if wrote:
+            for other in [k for k in calls if k != key]:
+                del calls[other]
+        if len(calls) > MAX_CALLS:
+            calls.popitem(last=False)
+        if seen.times < self.warn_after:
+            return None
+        return (
+            f"Note: this exact call has now given this same result {seen.times} times. "
+            "Repeating it will not help; change the arguments or try another way."
+        )
+
+
+def _digest(text: str) -> bytes:
+    shown = text[:_LOOKED_AT]
+    return blake2b(_VOLATILE.sub("·", shown).encode("utf-8", "replace"), digest_size=12).digest()

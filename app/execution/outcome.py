@@ -1,0 +1,95 @@
+"""How one call ended, in the shapes its callers expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from app.events.durable import CallStatus
+from app.execution.calls import CallRequest
+from app.toolkit.result import ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutcome:
+    """The end of one call.
+
+    Attributes:
+        tool_name: canonical name, or what the caller wrote when there is no such tool.
+        text: what the model reads: capped, with warnings appended.
+        execution_time: seconds spent running; 0 when the tool did not run.
+        duplicate_of: id of the equal call in the same batch whose result this is.
+        artifact_id: where the whole output lies when `text` is only a part of it.
+    """
+
+    request: CallRequest
+    operation_id: str
+    tool_name: str
+    status: CallStatus
+    result: ToolResult
+    text: str
+    execution_time: float = 0.0
+    cached: bool = False
+    duplicate_of: str | None = None
+    artifact_id: str | None = None
+    truncated: bool = False
+
+    @property
+    def success(self) -> bool:
+        return self.result.success
+
+    @property
+    def skipped(self) -> bool:
+        return self.status == "skipped"
+
+    def record(self) -> dict[str, Any]:
+        """The unified record: the same in history and on the wire."""
+        arguments = self.request.arguments
+        if not isinstance(arguments, str):
+            arguments = orjson.dumps(arguments).decode()
+        record: dict[str, Any] = {
+            "id": self.request.id,
+            "type": "function",
+            "function": {"name": self.request.name, "arguments": arguments},
+            "result": self.result.to_json(),
+            "success": self.success,
+            "skipped": self.skipped,
+            "execution_time": self.execution_time,
+            "status": self.status,
+            "cached": self.cached,
+            "operation_id": self.operation_id,
+        }
+        if self.duplicate_of:
+            record["duplicate_of"] = self.duplicate_of
+        if self.artifact_id:
+            record["artifact_id"] = self.artifact_id
+        return record
+
+    def tool_message(self) -> dict[str, Any]:
+        """OpenAI's `role: tool` message; `content` is JSON text with nothing escaped."""
+        content = self.result.to_dict()
+        if self.status == "skipped":
+            content |= {"skipped": True, "duplicate_of": self.duplicate_of}
+        if self.cached:
+            content["cached"] = True
+        if self.result.code:
+            content["code"] = self.result.code
+        return {
+            "role": "tool",
+            "tool_call_id": self.request.id,
+            "name": self.request.name,
+            "content": ToolResult.to_json(self.result)
+            if len(content) == 3
+            else orjson.dumps(content, default=str).decode(),
+        }
+
+    def tool_result_block(self) -> dict[str, Any]:
+        """Anthropic's `tool_result` block."""
+        return {
+            "type": "tool_result",
+            "tool_use_id": self.request.id,
+            "content": [{"type": "text", "text": self.text or "(no output)"}],
+            "is_error": not self.success,
+        }

@@ -1,0 +1,88 @@
+"""One call on its way through the gate: what is known about it so far."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from app.catalog.catalog import CatalogEntry
+from app.events.durable import CallStatus
+from app.execution.arguments import Prepared
+from app.execution.calls import CallRequest
+from app.execution.context import CallContext
+from app.execution.outcome import CallOutcome
+from app.policy.decision import ALLOW, Decision
+from app.toolkit.tool import Tool
+
+_ALLOW_JSON = orjson.dumps(ALLOW.to_dict()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a call does not run: the status clients see, a machine code, a sentence."""
+
+    status: CallStatus
+    code: str
+    message: str
+    details: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Call:
+    """The working state of one call. Only the executor changes it.
+
+    Attributes:
+        tool_name: canonical, or what the caller wrote when there is no such tool.
+        head: ids that every event of this call carries.
+        twin: the equal, earlier call of the same batch.
+        done: resolved with the outcome; exists only where a twin waits for it.
+        task: what runs it, for cancelling this call alone.
+        partial_output: what a cancelled call had printed.
+    """
+
+    request: CallRequest
+    index: int
+    operation_id: str
+    context: CallContext
+    tool_name: str
+    head: dict[str, Any]
+    entry: CatalogEntry | None = None
+    prepared: Prepared | None = None
+    decision: Decision | None = None
+    refusal: Refusal | None = None
+    twin: Call | None = None
+    done: asyncio.Future[CallOutcome] | None = None
+    task: asyncio.Task[Any] | None = None
+    cancel_requested: bool = False
+    is_started: bool = False
+    ask_reasons: list[str] = field(default_factory=list)
+    partial_output: str = ""
+    started_at: str = ""
+    redacted_arguments: Any = field(default_factory=dict)
+
+    @property
+    def tool(self) -> Tool | None:
+        return self.entry.tool if self.entry else None
+
+    @property
+    def is_disabled(self) -> bool:
+        return self.refusal is not None and self.refusal.status == "disabled"
+
+    @property
+    def shown_arguments(self) -> Any:
+        """What the call would run with, or what was sent when that is not known."""
+        return self.prepared.raw if self.prepared else self.request.arguments
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """Equal calls have equal keys."""
+        assert self.prepared is not None
+        return self.tool_name, self.prepared.canonical
+
+    def decision_json(self) -> str:
+        if self.decision is ALLOW or self.decision is None:
+            return _ALLOW_JSON
+        return orjson.dumps(self.decision.to_dict()).decode()

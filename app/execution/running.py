@@ -1,0 +1,194 @@
+"""Step 7: running the tool's function, with a deadline, live output and progress."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from app.core.clock import Clock
+from app.core.errors import InvalidArguments, TollgateError
+from app.core.ids import new_id
+from app.core.redaction import Redactor
+from app.events.durable import CallStatus
+from app.execution.artifacts import Spool
+from app.execution.deadline import Deadline
+from app.execution.live import LiveOutput
+from app.execution.pipeline import Call
+from app.execution.progress import ProgressReporter
+from app.toolkit.context import Output, Progress, ToolContext
+from app.toolkit.result import ToolResult, as_result
+from app.toolkit.services import Services
+from app.toolkit.tool import Tool
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_CODE = "timeout"
+
+
+@dataclass(slots=True)
+class Ran:
+    """How the function ended: `live` holds what it printed on the way."""
+
+    status: CallStatus
+    result: ToolResult
+    seconds: float
+    live: LiveOutput | None = None
+    spool: Spool | None = None
+
+
+class Runner:
+    """Runs a governed call. Nobody else calls a tool's function."""
+
+    def __init__(
+        self,
+        *,
+        services: Services,
+        clock: Clock,
+        redactor: Redactor,
+        spool_dir: Path,
+        progress_dir: Path,
+        timeout_s: float,
+    ) -> None:
+        self._services = services
+        self._clock = clock
+        self._redactor = redactor
+        self._spool_dir = spool_dir
+        self._progress_dir = progress_dir
+        self._timeout_s = timeout_s
+
+    async def run(self, call: Call) -> Ran:
+        """Run the call; only cancellation from outside is raised.
+
+        A tool's failure, a bug in it, and its deadline all become a `Ran`.
+        """
+        tool = call.tool
+        assert tool is not None
+        assert call.prepared is not None
+        progress = _LazyProgress(self, call)
+        context = self._context(call, progress)
+        ran = Ran("error", ToolResult.fail("the tool did not finish"), 0.0)
+        if tool.is_streaming:
+            ran.spool = Spool(self._spool_dir)
+            ran.live = LiveOutput(call.context.log, call.head, ran.spool, self._redactor)
+            call.context.log.live[call.operation_id] = ran.live
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        seconds = tool.timeout_s or self._timeout_s
+        started = self._clock.monotonic()
+        deadline = Deadline(task, seconds)
+        try:
+            ran.status, ran.result = await self._guarded(tool, call, context, ran.live)
+        except asyncio.CancelledError:
+            if not deadline.absorb():
+                if ran.live is not None:
+                    call.partial_output = ran.live.text()
+                if ran.spool is not None:
+                    ran.spool.discard()
+                raise
+            ran.status, ran.result = "timeout", _timed_out(tool, seconds, ran.live)
+        finally:
+            deadline.stop()
+            if ran.live is not None:
+                ran.live.flush()
+                del call.context.log.live[call.operation_id]
+            ran.seconds = self._clock.monotonic() - started
+            progress.finish(failed=ran.status != "success")
+        return ran
+
+    async def _guarded(
+        self, tool: Tool, call: Call, context: ToolContext, live: LiveOutput | None
+    ) -> tuple[CallStatus, ToolResult]:
+        """The one place where a tool's exceptions end."""
+        assert call.prepared is not None
+        try:
+            produced = tool.function(call.prepared.validated, context)
+            if live is not None:
+                result = await _drain(cast("AsyncIterator[Any]", produced), live)
+            else:
+                result = as_result(await cast("Any", produced))
+        except InvalidArguments as error:
+            return "invalid_arguments", _failure(error)
+        except TollgateError as error:
+            return "error", _failure(error)
+        except Exception as error:
+            error_id = new_id("err")
+            log.exception("tool %s failed unexpectedly (%s)", tool.name, error_id)
+            message = f"{type(error).__name__}: {error} (internal error {error_id})"
+            return "error", ToolResult.fail(message, code="internal")
+        if result.success:
+            return "success", result
+        return ("timeout" if result.code == TIMEOUT_CODE else "error"), result
+
+    def _context(self, call: Call, progress: _LazyProgress) -> ToolContext:
+        context = call.context
+        return ToolContext(
+            tool_call_id=call.request.id,
+            operation_id=call.operation_id,
+            session_id=context.session_id,
+            run_id=context.run_id,
+            agent_id=context.agent_id,
+            user_id=context.user_id,
+            project_id=context.project.id if context.project else None,
+            model=context.model,
+            business=context.business,
+            services=self._services,
+            bound_operations=context.project.operations if context.project else None,
+            report=progress.report,
+        )
+
+    def reporter(self, call: Call) -> ProgressReporter:
+        """Where the call's progress goes."""
+        return ProgressReporter(
+            call.context.log, call.head, call.operation_id, self._progress_dir, self._clock
+        )
+
+
+class _LazyProgress:
+    """Most tools never report; those that do get a reporter at their first word."""
+
+    __slots__ = ("_call", "_reporter", "_runner")
+
+    def __init__(self, runner: Runner, call: Call) -> None:
+        self._runner = runner
+        self._call = call
+        self._reporter: ProgressReporter | None = None
+
+    async def report(self, progress: Progress) -> None:
+        if self._reporter is None:
+            self._reporter = self._runner.reporter(self._call)
+        await self._reporter.report(progress)
+
+    def finish(self, *, failed: bool) -> None:
+        if self._reporter is not None:
+            self._reporter.finish(failed=failed)
+
+
+async def _drain(produced: AsyncIterator[Any], live: LiveOutput) -> ToolResult:
+    """Stream what a generator yields; its `ToolResult`, or everything it printed, is the result."""
+    result: ToolResult | None = None
+    async with aclosing(cast("Any", produced)) as items:
+        async for item in items:
+            if isinstance(item, ToolResult):
+                result = item
+            elif isinstance(item, Output | str):
+                await live.write(item)
+            else:
+                await live.write(Output(str(item)))
+    if result is None:
+        result = ToolResult.ok({"output": live.text()}, text=live.text())
+    return result
+
+
+def _failure(error: TollgateError) -> ToolResult:
+    return ToolResult.fail(error.message, code=error.code, data=error.details or None)
+
+
+def _timed_out(tool: Tool, seconds: float, live: LiveOutput | None) -> ToolResult:
+    message = f"{tool.name} did not finish within {seconds:g} s and was stopped"
+    partial = live.text() if live is not None else ""
+    text = f"{message}. Output so far:\n{partial}" if partial else message
+    return ToolResult.fail(message, code=TIMEOUT_CODE, data={"output": partial}, text=text)
