@@ -9,14 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from app.catalog.builtin import register_all_tools
-from app.core.clock import Clock
+from app.core.clock import Clock, isoformat
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate, make_folder, open_gate
 from app.operations.local.workspace import open_workspace
+
+if TYPE_CHECKING:
+    from app.agents.models.protocol import ModelClient
+    from app.api.service import Service
 
 
 @asynccontextmanager
@@ -33,3 +38,68 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
     async with open_gate(settings, registry, open_workspace, clock=clock) as gate:
         gate.projects.mount(DEFAULT_PROJECT, workspace)
         yield gate
+
+
+@asynccontextmanager
+async def open_service(
+    settings: Settings, *, model: ModelClient | None = None, clock: Clock | None = None
+) -> AsyncIterator[Service]:
+    """The whole service without its HTTP edge: the gate, sessions, runs, the model.
+
+    Runs that a dead process left behind are recorded as interrupted before anything
+    else starts.
+    """
+    from app.agents.archive import Archive
+    from app.agents.loop import AgentLoop
+    from app.agents.recovery import recover
+    from app.agents.runs import RunEngine
+    from app.agents.sessions import Sessions
+    from app.api.auth import Authenticator
+    from app.api.service import Service
+    from app.db.engine import Database
+    from app.governance.tokens import Tokens
+
+    async with local_gate(settings, clock=clock) as gate:
+        await recover(gate)
+        database = Database(settings.database_path)
+        client = model or model_client(settings)
+        try:
+            archive = Archive(database)
+            sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load)
+            loop = AgentLoop(gate, sessions, client, settings)
+            runs = RunEngine(gate, sessions, loop, archive)
+            tokens = Tokens(gate.ledger, gate.clock)
+            yield Service(
+                settings=settings,
+                gate=gate,
+                database=database,
+                archive=archive,
+                sessions=sessions,
+                runs=runs,
+                tokens=tokens,
+                authenticator=Authenticator(settings, tokens),
+                has_model=model is not None or settings.anthropic_api_key is not None,
+                started_at=isoformat(gate.clock.now()),
+            )
+            await runs.close()
+        finally:
+            await client.aclose()
+            await database.close()
+
+
+def model_client(settings: Settings) -> ModelClient:
+    """The configured provider, or one that says which key is missing."""
+    from app.agents.models.unavailable import NoModel
+
+    if settings.anthropic_api_key is None:
+        return NoModel()
+    from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
+
+    return AnthropicModel(
+        AnthropicSettings(
+            api_key=settings.anthropic_api_key.get_secret_value(),
+            base_url=settings.anthropic_base_url,
+            max_retries=settings.model_retries,
+            timeout=settings.model_timeout_s,
+        )
+    )

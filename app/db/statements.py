@@ -50,6 +50,7 @@ FINISH_RUN = Statement(
 )
 ADD_ENTRY = insert(30, "entries", "id, session_id, parent_id, run_id, role, content, created_at")
 MOVE_LEAF = Statement(31, "UPDATE sessions SET leaf_entry_id = ?, updated_at = ? WHERE id = ?")
+RENAME_SESSION = Statement(32, "UPDATE sessions SET title = ?, updated_at = ? WHERE id = ?")
 START_CALL = insert(
     40,
     "tool_calls",
@@ -93,6 +94,7 @@ ALL = (
     FINISH_RUN,
     ADD_ENTRY,
     MOVE_LEAF,
+    RENAME_SESSION,
     START_CALL,
     FINISH_CALL,
     ADD_CONFIRMATION,

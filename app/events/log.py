@@ -101,7 +101,7 @@ class SessionLog:
         """Append a durable event, validated by its model; its `seq`."""
         seq = self.head + 1
         ts = stamp(self._clock.time())
-        envelope = {"ts": ts, "session_id": self.session_id, "epoch": self.epoch, "seq": seq}
+        envelope: dict[str, Any] = {"ts": ts, "session_id": self.session_id, "epoch": self.epoch, "seq": seq}
         event = kind(**envelope, **fields)
         return self._write(event.type, ts, seq, _dump(kind, event, envelope, fields))
 

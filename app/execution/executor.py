@@ -67,19 +67,24 @@ class Executor:
         context: CallContext,
         *,
         max_workers: int | None = None,
+        finished: dict[str, CallOutcome] | None = None,
     ) -> list[CallOutcome]:
         """Run a batch; outcomes in the order of the requests.
+
+        `finished` takes each outcome by its call's id as it comes, so that a caller that
+        is cancelled still knows what its calls came to.
 
         Cancelling the caller cancels every call of the batch; each is recorded as
         cancelled before the cancellation goes on.
         """
         calls = [self._admission.take_up(r, i, context) for i, r in enumerate(requests)]
         _pair_twins(calls)
+        sink = {} if finished is None else finished
         if len(calls) == 1:
-            return [await self._settle(calls[0], None)]
+            return [await self._settle(calls[0], None, sink)]
         workers = max(1, min(max_workers or self._max_workers, 6))
         slots = asyncio.Semaphore(workers)
-        tasks = [asyncio.create_task(self._settle(call, slots)) for call in calls]
+        tasks = [asyncio.create_task(self._settle(call, slots, sink)) for call in calls]
         try:
             return await asyncio.gather(*tasks)
         except BaseException:
@@ -97,7 +102,9 @@ class Executor:
         call.task.cancel()
         return True
 
-    async def _settle(self, call: Call, slots: asyncio.Semaphore | None) -> CallOutcome:
+    async def _settle(
+        self, call: Call, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
+    ) -> CallOutcome:
         """Take one call to its outcome, whatever happens."""
         context = call.context
         call.task = asyncio.current_task()
@@ -106,10 +113,10 @@ class Executor:
             self._running[name] = call
         try:
             outcome = await self._govern(call, slots)
-            _resolve(call, outcome)
+            _resolve(call, outcome, finished)
         except asyncio.CancelledError:
             outcome = self._finisher.cancelled(call)
-            _resolve(call, outcome)
+            _resolve(call, outcome, finished)
             if not (call.cancel_requested and call.task and call.task.uncancel() == 0):
                 raise
         finally:
@@ -270,7 +277,8 @@ def _pair_twins(calls: list[Call]) -> None:
                 twin.done = asyncio.get_running_loop().create_future()
 
 
-def _resolve(call: Call, outcome: CallOutcome) -> None:
+def _resolve(call: Call, outcome: CallOutcome, finished: dict[str, CallOutcome]) -> None:
+    finished[call.request.id] = outcome
     if call.done is not None and not call.done.done():
         call.done.set_result(outcome)
 

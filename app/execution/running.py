@@ -184,7 +184,8 @@ async def _drain(produced: AsyncIterator[Any], live: LiveOutput) -> ToolResult:
 
 
 def _failure(error: TollgateError) -> ToolResult:
-    return ToolResult.fail(error.message, code=error.code, data=error.details or None)
+    code = str(error.details.get("code", error.code))
+    return ToolResult.fail(error.message, code=code, data=error.details or None)
 
 
 def _timed_out(tool: Tool, seconds: float, live: LiveOutput | None) -> ToolResult:

@@ -1,0 +1,156 @@
+"""Reading sessions: lists, trees, runs, calls and events. Nothing here writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from sqlalchemy import func
+from sqlmodel import col, select
+
+from app.db.engine import Database
+from app.db.tables import (
+    ArtifactRow,
+    ConfirmationRow,
+    EntryRow,
+    EventRow,
+    RunRow,
+    SessionRow,
+    ToolCallRow,
+)
+
+MAX_DEPTH = 10_000
+
+
+class Archive:
+    """Queries over stored sessions. Every list is bounded."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self, session_id: str) -> tuple[dict[str, Any], int] | None:
+        """A session's row, as `Session` wants it, and the last `seq` of its log."""
+        async with self._database.session() as session:
+            row = await session.get(SessionRow, session_id)
+            if row is None:
+                return None
+            head = await session.scalar(
+                select(func.max(EventRow.seq)).where(
+                    EventRow.session_id == session_id, EventRow.epoch == row.epoch
+                )
+            )
+        fields = {
+            "id": row.id,
+            "kind": row.kind,
+            "title": row.title,
+            "user_id": row.user_id,
+            "epoch": row.epoch,
+            "project_id": row.project_id,
+            "agent_id": row.agent_id,
+            "model": row.model,
+            "leaf": row.leaf_entry_id,
+            "meta": orjson.loads(row.meta),
+        }
+        return fields, head or 0
+
+    async def sessions(
+        self, user_id: str | None, *, kind: str | None, limit: int, before: str | None
+    ) -> list[SessionRow]:
+        """Newest first. `before` is the `updated_at` of the last one seen."""
+        query = select(SessionRow).order_by(
+            col(SessionRow.updated_at).desc(), col(SessionRow.id).desc()
+        )
+        if user_id is not None:
+            query = query.where(SessionRow.user_id == user_id)
+        if kind is not None:
+            query = query.where(SessionRow.kind == kind)
+        if before is not None:
+            query = query.where(col(SessionRow.updated_at) < before)
+        async with self._database.session() as session:
+            return list((await session.exec(query.limit(limit))).all())
+
+    async def session_row(self, session_id: str) -> SessionRow | None:
+        async with self._database.session() as session:
+            return await session.get(SessionRow, session_id)
+
+    async def entries(self, session_id: str) -> list[EntryRow]:
+        """The whole tree, in the order it grew."""
+        query = (
+            select(EntryRow)
+            .where(EntryRow.session_id == session_id)
+            .order_by(col(EntryRow.created_at), col(EntryRow.id))
+            .limit(MAX_DEPTH)
+        )
+        async with self._database.session() as session:
+            return list((await session.exec(query)).all())
+
+    async def path(self, session_id: str, leaf: str | None) -> list[EntryRow]:
+        """The branch that ends in `leaf`, root first."""
+        by_id = {entry.id: entry for entry in await self.entries(session_id)}
+        path: list[EntryRow] = []
+        while leaf is not None and len(path) < MAX_DEPTH:
+            entry = by_id.get(leaf)
+            if entry is None:
+                break
+            path.append(entry)
+            leaf = entry.parent_id
+        return path[::-1]
+
+    async def runs(self, session_id: str, *, limit: int = 100) -> list[RunRow]:
+        """Newest first."""
+        query = (
+            select(RunRow)
+            .where(RunRow.session_id == session_id)
+            .order_by(col(RunRow.started_at).desc())
+            .limit(limit)
+        )
+        async with self._database.session() as session:
+            return list((await session.exec(query)).all())
+
+    async def run(self, run_id: str) -> RunRow | None:
+        async with self._database.session() as session:
+            return await session.get(RunRow, run_id)
+
+    async def calls(self, session_id: str, *, limit: int = 1000) -> list[ToolCallRow]:
+        """Oldest first."""
+        query = (
+            select(ToolCallRow)
+            .where(ToolCallRow.session_id == session_id)
+            .order_by(col(ToolCallRow.started_at), col(ToolCallRow.operation_id))
+            .limit(limit)
+        )
+        async with self._database.session() as session:
+            return list((await session.exec(query)).all())
+
+    async def events(
+        self, session_id: str, epoch: str, *, after: int, upto: int | None = None, limit: int = 1000
+    ) -> list[tuple[int, bytes]]:
+        """Committed events with `after < seq <= upto`, as they were sent."""
+        query = (
+            select(EventRow.seq, EventRow.body)
+            .where(EventRow.session_id == session_id, EventRow.epoch == epoch, EventRow.seq > after)
+            .order_by(col(EventRow.seq))
+            .limit(limit)
+        )
+        if upto is not None:
+            query = query.where(EventRow.seq <= upto)
+        async with self._database.session() as session:
+            return [(seq, body) for seq, body in (await session.exec(query)).all()]
+
+    async def confirmation(self, confirmation_id: str) -> ConfirmationRow | None:
+        async with self._database.session() as session:
+            return await session.get(ConfirmationRow, confirmation_id)
+
+    async def artifact(self, artifact_id: str) -> ArtifactRow | None:
+        async with self._database.session() as session:
+            return await session.get(ArtifactRow, artifact_id)
+
+    async def artifacts(self, session_id: str, *, limit: int = 200) -> list[ArtifactRow]:
+        query = (
+            select(ArtifactRow)
+            .where(ArtifactRow.session_id == session_id)
+            .order_by(col(ArtifactRow.created_at).desc())
+            .limit(limit)
+        )
+        async with self._database.session() as session:
+            return list((await session.exec(query)).all())

@@ -1,0 +1,102 @@
+"""Session entries → the messages a model reads.
+
+Every `tool_use` is answered in the very next user message, whatever happened to the
+call: a provider refuses the whole session otherwise, for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import orjson
+
+Block = dict[str, Any]
+Message = dict[str, Any]
+
+INTERRUPTED = "The service stopped while this call was running; whether it took effect is unknown."
+
+
+class StoredEntry(Protocol):
+    """What is read of an entry."""
+
+    role: str
+    content: str
+
+
+def to_messages(entries: Iterable[StoredEntry]) -> list[Message]:
+    """The messages of one branch, ready for `repair`."""
+    return [entry_message(entry.role, orjson.loads(entry.content)) for entry in entries]
+
+
+def entry_message(role: str, content: list[Block]) -> Message:
+    """One entry as a message. Calls a person made directly are told as text."""
+    if role == "assistant":
+        return {"role": "assistant", "content": content}
+    if any(block.get("type") == "tool_use" for block in content):
+        return {"role": "user", "content": [_told_call(block) for block in content]}
+    if role == "tool" and any(block.get("direct") for block in content):
+        return {"role": "user", "content": [_told_result(block) for block in content]}
+    return {"role": "user", "content": content}
+
+
+def repair(messages: Sequence[Message]) -> list[Message]:
+    """Answer what nobody answered, drop answers to nothing, merge neighbours of one role."""
+    repaired: list[Message] = []
+    open_calls: list[str] = []
+    for message in messages:
+        content = list(message["content"])
+        if message["role"] == "user":
+            content = _answered(content, open_calls)
+            open_calls = []
+        else:
+            if open_calls:
+                _add(repaired, "user", _answered([], open_calls))
+            open_calls = [block["id"] for block in content if block.get("type") == "tool_use"]
+        if content:
+            _add(repaired, message["role"], content)
+    if open_calls:
+        _add(repaired, "user", _answered([], open_calls))
+    return repaired
+
+
+def _add(messages: list[Message], role: str, content: list[Block]) -> None:
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"].extend(content)
+    else:
+        messages.append({"role": role, "content": list(content)})
+
+
+def _answered(content: list[Block], open_calls: list[str]) -> list[Block]:
+    """Results first, one for each open call, then the rest."""
+    results = {
+        block["tool_use_id"]: block for block in content if block.get("type") == "tool_result"
+    }
+    answers = [results.get(call_id) or missing_result(call_id) for call_id in open_calls]
+    rest = [block for block in content if block.get("type") != "tool_result"]
+    return [*answers, *rest]
+
+
+def missing_result(call_id: str, text: str = INTERRUPTED) -> Block:
+    """A `tool_result` for a call that has none."""
+    return {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": [{"type": "text", "text": text}],
+        "is_error": True,
+    }
+
+
+def _told_call(block: Block) -> Block:
+    if block.get("type") != "tool_use":
+        return block
+    arguments = orjson.dumps(block.get("input") or {}).decode()
+    return {"type": "text", "text": f"[I ran the tool {block['name']} myself with {arguments}]"}
+
+
+def _told_result(block: Block) -> Block:
+    if block.get("type") != "tool_result":
+        return block
+    parts = block.get("content") or []
+    text = "\n".join(part.get("text", "") for part in parts if isinstance(part, dict))
+    return {"type": "text", "text": f"[Its result:\n{text}]"}

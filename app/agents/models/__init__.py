@@ -1,0 +1,1 @@
+"""Model clients behind one protocol; the only room that imports an LLM SDK."""

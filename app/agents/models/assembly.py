@@ -1,0 +1,233 @@
+"""From the events of a message stream to deltas and the whole message.
+
+The SDK's own accumulator is not used: it turns input JSON that was cut off into a
+partial object without saying so, and fails a whole turn on one malformed call.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from app.agents.models.protocol import (
+    Block,
+    Completed,
+    ModelEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+    Usage,
+)
+from app.core.text import clean, scrub
+
+# delta type -> (block type that it belongs to, field of the delta)
+_DELTAS = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("thinking", "signature"),
+    "input_json_delta": ("tool_use", "partial_json"),
+}
+
+_COUNTS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_input_tokens": "cache_read_tokens",
+    "cache_creation_input_tokens": "cache_creation_tokens",
+}
+
+_EMPTY_TEXT: Block = {"type": "text", "text": ""}
+
+
+class MalformedStream(Exception):
+    """An event that is not of the documented shape; stays inside this package."""
+
+
+@dataclass
+class _OpenBlock:
+    """A block under way: as it began, and the pieces that came since."""
+
+    start: Block
+    pieces: list[str] = field(default_factory=list)
+    signature: str = ""
+
+    @property
+    def kind(self) -> str:
+        return str(self.start.get("type", ""))
+
+
+class MessageAssembler:
+    """Feed it each event's data in order; when the stream is over, ask for the message."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._blocks: dict[int, _OpenBlock] = {}
+        self._counts: dict[str, int] = {}
+        self._stop_reason: str | None = None
+        self._stop_details: dict[str, Any] | None = None
+
+    def feed(self, name: str, data: str) -> ModelEvent | None:
+        """The delta that the event brings, if any; events of unknown names bring none.
+
+        Raises: MalformedStream.
+        """
+        match name:
+            case "message_start":
+                self._start(_object(parse_event(data).get("message"), "message"))
+            case "content_block_start":
+                return self._open(parse_event(data))
+            case "content_block_delta":
+                return self._extend(parse_event(data))
+            case "message_delta":
+                self._end(parse_event(data))
+        return None
+
+    def completed(self, request_id: str | None = None) -> Completed | None:
+        """The whole message; None when the stream ended before the model did."""
+        if self._stop_reason is None:
+            return None
+        content = [_finished(self._blocks[index]) for index in sorted(self._blocks)]
+        content = [block for block in content if block != _EMPTY_TEXT]
+        dropped: tuple[Block, ...] = ()
+        if self._stop_reason != "tool_use":
+            dropped = tuple(block for block in content if block.get("type") == "tool_use")
+            content = [block for block in content if block.get("type") != "tool_use"]
+        return Completed(
+            content=content,
+            stop_reason=self._stop_reason,
+            usage=Usage(**self._counts),
+            model=self._model,
+            dropped_tool_uses=dropped,
+            stop_details=self._stop_details,
+            request_id=request_id,
+        )
+
+    def _start(self, message: dict[str, Any]) -> None:
+        model = message.get("model")
+        if isinstance(model, str) and model:
+            self._model = clean(model)
+        self._count(message.get("usage"))
+
+    def _open(self, event: dict[str, Any]) -> ModelEvent | None:
+        start = _object(event.get("content_block"), "content_block")
+        index = _index(event)
+        block = _OpenBlock(scrub(start))
+        self._blocks[index] = block
+        if block.kind == "tool_use":
+            return ToolInputDelta(index, _text(block.start, "id"), _text(block.start, "name"), "")
+        return None
+
+    def _extend(self, event: dict[str, Any]) -> ModelEvent | None:
+        index = _index(event)
+        delta = _object(event.get("delta"), "delta")
+        block = self._blocks.get(index)
+        wanted = _DELTAS.get(_text(delta, "type"))
+        if block is None or wanted is None or block.kind != wanted[0]:
+            return None
+        piece = delta.get(wanted[1])
+        if not isinstance(piece, str):
+            _refuse(f"{wanted[1]} is not a string")
+        if wanted[1] == "signature":
+            block.signature += piece
+            return None
+        if not piece:
+            return None
+        piece = clean(piece)
+        block.pieces.append(piece)
+        return _delta(index, block, piece)
+
+    def _end(self, event: dict[str, Any]) -> None:
+        delta = _object(event.get("delta"), "delta")
+        reason = delta.get("stop_reason")
+        if isinstance(reason, str) and reason:
+            self._stop_reason = clean(reason)
+        details = delta.get("stop_details")
+        if isinstance(details, dict):
+            self._stop_details = scrub(details)
+        self._count(event.get("usage"))
+
+    def _count(self, usage: Any) -> None:
+        # Counts are running totals, so a later one replaces an earlier one.
+        if not isinstance(usage, dict):
+            return
+        for theirs, ours in _COUNTS.items():
+            count = usage.get(theirs)
+            if isinstance(count, int):
+                self._counts[ours] = count
+
+
+def _delta(index: int, block: _OpenBlock, piece: str) -> ModelEvent:
+    if block.kind == "text":
+        return TextDelta(index, piece)
+    if block.kind == "thinking":
+        return ThinkingDelta(index, piece)
+    return ToolInputDelta(index, block.start["id"], block.start["name"], piece)
+
+
+def _finished(block: _OpenBlock) -> Block:
+    written = "".join(block.pieces)
+    if block.kind == "text":
+        return {"type": "text", "text": str(block.start.get("text") or "") + written}
+    if block.kind == "thinking":
+        return {
+            "type": "thinking",
+            "thinking": str(block.start.get("thinking") or "") + written,
+            "signature": str(block.start.get("signature") or "") + block.signature,
+        }
+    if block.kind == "tool_use":
+        return _tool_use(block.start, written)
+    return block.start
+
+
+def _tool_use(start: Block, written: str) -> Block:
+    call: Block = {"type": "tool_use", "id": start["id"], "name": start["name"], "input": {}}
+    if not written.strip():
+        # A call without arguments sends no JSON at all, or the input with its start.
+        begun = start.get("input")
+        call["input"] = begun if isinstance(begun, dict) else {}
+        return call
+    try:
+        value = json.loads(written, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        call["input"] = scrub(value)
+    else:
+        call["raw_input"] = written
+    return call
+
+
+def parse_event(data: str) -> dict[str, Any]:
+    """Raises: MalformedStream when `data` is not a JSON object."""
+    try:
+        return _object(json.loads(data), "event")
+    except (ValueError, RecursionError):
+        raise MalformedStream("event is not JSON") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        _refuse(f"{name} is not an object")
+    return value
+
+
+def _text(value: dict[str, Any], name: str) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or not text:
+        _refuse(f"{name} is missing")
+    return text
+
+
+def _index(event: dict[str, Any]) -> int:
+    index = event.get("index")
+    if not isinstance(index, int):
+        _refuse("index is not a number")
+    return index
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise MalformedStream(problem)

@@ -1,0 +1,168 @@
+"""From what went wrong at the provider to a `ModelFailed` that says what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.errors import ModelFailed
+from app.core.text import clean, truncate
+
+_LONGEST_REASON = 500
+
+_CODE_OF_STATUS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    422: "invalid_request_error",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+_RETRYABLE_STATUS = frozenset({408, 409, 429})
+
+_RETRYABLE_IN_STREAM = frozenset(
+    {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
+)
+
+# provider code -> what happened, what to do
+_SENTENCES = {
+    "authentication_error": (
+        "The model provider rejected the API key",
+        "Check ANTHROPIC_API_KEY.",
+    ),
+    "billing_error": (
+        "The model provider refused the request for billing reasons",
+        "Check the plan and the credit of the account.",
+    ),
+    "permission_error": (
+        "The API key may not do this",
+        "Check what the key and its workspace may use.",
+    ),
+    "not_found_error": (
+        "The model provider does not know what was asked for",
+        "Check the model's name and ANTHROPIC_BASE_URL.",
+    ),
+    "request_too_large": (
+        "The request is larger than the model provider takes",
+        "Start a new session, or keep large tool results and images out of it.",
+    ),
+    "rate_limit_error": (
+        "The account's rate limit at the model provider is reached",
+        "Wait and try again, or raise the limit.",
+    ),
+    "overloaded_error": ("The model provider is overloaded", "Try again in a while."),
+    "api_error": ("The model provider failed internally", "Try again."),
+    "timeout_error": (
+        "The model provider did not answer in time",
+        "Try again, or raise the model timeout.",
+    ),
+    "invalid_request_error": (
+        "The model provider refused the request",
+        "Change the request as the reason says.",
+    ),
+    "connection_failed": (
+        "The model provider cannot be reached",
+        "Check the network and ANTHROPIC_BASE_URL.",
+    ),
+    "stream_cut": ("The model's stream ended early", "Try again."),
+    "malformed_stream": (
+        "The model's stream is malformed",
+        "Try again; if it stays so, check ANTHROPIC_BASE_URL.",
+    ),
+    "not_a_stream": (
+        "The model provider did not answer with an event stream",
+        "Check ANTHROPIC_BASE_URL.",
+    ),
+}
+
+
+@dataclass(eq=False)  # an exception must stay hashable
+class ProviderFailure(Exception):
+    """Why one attempt failed; stays inside this package.
+
+    Attributes:
+        code: the provider's error type, or a key of the sentences above.
+        status: of the HTTP answer; None when there was none.
+        reason: the provider's words.
+        retry_after: seconds that the provider asks to wait.
+    """
+
+    code: str
+    status: int | None
+    reason: str = ""
+    retryable: bool = False
+    request_id: str | None = None
+    retry_after: float | None = None
+
+
+def http_failure(
+    status: int,
+    code: str | None,
+    reason: str,
+    request_id: str | None,
+    headers: Any,
+) -> ProviderFailure:
+    """An HTTP status of 400 or more; `headers` is any mapping with lower-case lookup."""
+    wanted = headers.get("x-should-retry")
+    retryable = status in _RETRYABLE_STATUS or status >= 500
+    return ProviderFailure(
+        code=code or _CODE_OF_STATUS.get(status, "api_error" if status >= 500 else "http_error"),
+        status=status,
+        reason=reason,
+        retryable=wanted == "true" if wanted in ("true", "false") else retryable,
+        request_id=request_id,
+        retry_after=_retry_after(headers),
+    )
+
+
+def stream_failure(event: dict[str, Any], status: int, request_id: str | None) -> ProviderFailure:
+    """An `error` event inside a stream that began with status 200."""
+    error = event.get("error")
+    fields = error if isinstance(error, dict) else {}
+    code = str(fields.get("type") or "api_error")
+    return ProviderFailure(
+        code=code,
+        status=status,
+        reason=str(fields.get("message") or ""),
+        retryable=code in _RETRYABLE_IN_STREAM,
+        request_id=request_id,
+    )
+
+
+def model_failed(failure: ProviderFailure, secret: str) -> ModelFailed:
+    """The error that leaves this package; `secret` is cut out of the provider's words."""
+    happened, advice = _SENTENCES.get(
+        failure.code, ("The model provider refused the request", "Read the reason and try again.")
+    )
+    status = f" ({failure.status})" if failure.status not in (None, 200) else ""
+    reason = failure.reason.replace(secret, "[redacted]") if secret else failure.reason
+    reason = truncate(clean(" ".join(reason.split())).rstrip("."), _LONGEST_REASON)
+    details: dict[str, Any] = {
+        "provider_code": failure.code.replace(secret, "[redacted]") if secret else failure.code,
+        "status": failure.status,
+        "retryable": failure.retryable,
+    }
+    if failure.request_id:
+        details["request_id"] = failure.request_id
+    if failure.retry_after is not None:
+        details["retry_after_ms"] = int(failure.retry_after * 1000)
+    said = f": {reason}" if reason else ""
+    return ModelFailed(f"{happened}{status}{said}. {advice}", **details)
+
+
+def _retry_after(headers: Any) -> float | None:
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    return None

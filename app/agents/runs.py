@@ -1,0 +1,341 @@
+"""Runs: one user message to its final answer, or one batch of direct calls.
+
+A session has at most one active run. A run ends with exactly one `run_finished`, after
+everything else of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from app.agents.history import to_messages
+from app.agents.loop import AgentLoop, Turns, usage_fields
+from app.agents.models.protocol import Usage
+from app.agents.sessions import Block, Session, Sessions
+from app.core import process
+from app.core.clock import isoformat
+from app.core.errors import Busy, NotFound, TollgateError
+from app.core.ids import new_id
+from app.db.statements import ADD_RUN, FINISH_RUN
+from app.events.durable import RunFinished, RunStarted, RunStatus, Trigger
+from app.execution.calls import CallRequest
+from app.execution.context import CallContext, Caller
+from app.execution.outcome import CallOutcome
+from app.execution.setup import Gate
+
+log = logging.getLogger(__name__)
+
+WhenBusy = Literal["reject", "queue", "steer"]
+MAX_QUEUED = 100
+
+
+@dataclass(slots=True)
+class Run:
+    """One run. `done` is resolved after `run_finished` has been appended."""
+
+    id: str
+    session: Session
+    trigger: Trigger
+    done: asyncio.Future[RunStatus]
+    task: asyncio.Task[None] | None = None
+    turns: Turns | None = None
+    outcomes: list[CallOutcome] = field(default_factory=list)
+    finished: dict[str, CallOutcome] = field(default_factory=dict)
+    interrupted: bool = False
+    started_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    run: Run
+    message_id: str
+
+
+class RunEngine:
+    """Starts, queues, steers and stops runs."""
+
+    def __init__(
+        self, gate: Gate, sessions: Sessions, loop: AgentLoop | None, archive: Any
+    ) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._loop = loop
+        self._archive = archive
+        self._active: dict[str, Run] = {}
+        self._queues: dict[str, deque[_Queued]] = {}
+        self._owner = process.identity()
+
+    def active(self, session_id: str) -> Run | None:
+        """The session's run that is under way."""
+        return self._active.get(session_id)
+
+    async def send_message(
+        self,
+        session: Session,
+        content: list[Block],
+        *,
+        client_message_id: str | None = None,
+        when_busy: WhenBusy = "reject",
+    ) -> tuple[str, str]:
+        """Add a user message and work on it; ids of the run and of the message.
+
+        Raises:
+            Busy: a run is active, and `when_busy` says to refuse.
+        """
+        active = self._active.get(session.id)
+        if active is not None and when_busy == "steer" and active.turns is not None:
+            message_id = self._user_entry(session, content, active.id, client_message_id)
+            active.turns.steering.append(content)
+            return active.id, message_id
+        if active is not None and when_busy == "reject":
+            raise Busy(
+                "A run is active in this session; wait, cancel it, or queue", run_id=active.id
+            )
+        run = self._new_run(session, "message")
+        if active is not None:
+            queue = self._queues.setdefault(session.id, deque())
+            if len(queue) >= MAX_QUEUED:
+                raise Busy(f"{MAX_QUEUED} messages are waiting in this session", run_id=active.id)
+            message_id = new_id("msg")
+            queue.append(_Queued(run, message_id))
+            run.turns = Turns([{"role": "user", "content": content, "id": client_message_id}])
+            return run.id, message_id
+        # Claimed before the first await: two messages must not both find the session free.
+        self._active[session.id] = run
+        message_id = self._user_entry(session, content, run.id, client_message_id)
+        self._begin(run, self._converse(run))
+        return run.id, message_id
+
+    async def call_tools(
+        self,
+        session: Session,
+        requests: Sequence[CallRequest],
+        *,
+        caller: Caller,
+        trigger: Trigger = "direct",
+        attended: bool = True,
+        cacheable: bool = True,
+        max_workers: int | None = None,
+    ) -> Run:
+        """Start a run that makes exactly these calls.
+
+        Raises:
+            Busy: a run is active in the session.
+        """
+        active = self._active.get(session.id)
+        if active is not None:
+            raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
+        run = self._new_run(session, trigger)
+        self._active[session.id] = run
+        project = self._gate.projects.get(session.project_id) if session.project_id else None
+        context = CallContext(
+            log=session.log,
+            run_id=run.id,
+            agent_id=session.agent_id,
+            user_id=session.user_id,
+            project=project,
+            caller=caller,
+            attended=attended or self._gate.settings.unattended == "park",
+            cacheable=cacheable,
+        )
+        self._begin(run, self._call(run, list(requests), context, max_workers))
+        return run
+
+    async def cancel(self, session_id: str, run_id: str) -> bool:
+        """Stop a run; False when it is over already.
+
+        Raises:
+            NotFound: no such run in the session.
+        """
+        active = self._active.get(session_id)
+        if active is not None and active.id == run_id:
+            if active.task is not None:
+                active.task.cancel()
+            return True
+        queue = self._queues.get(session_id, deque())
+        for item in queue:
+            if item.run.id == run_id:
+                queue.remove(item)
+                self._announce(item.run)
+                self._finish(item.run, "cancelled", None)
+                return True
+        row = await self._archive.run(run_id) if self._archive else None
+        if row is None or row.session_id != session_id:
+            raise NotFound(f"No run {run_id!r} in this session", run_id=run_id)
+        return False
+
+    async def close(self) -> None:
+        """Stop everything: runs are recorded as interrupted."""
+        runs = list(self._active.values())
+        self._queues.clear()
+        for run in runs:
+            run.interrupted = True
+            if run.task is not None:
+                run.task.cancel()
+        await asyncio.gather(*(run.done for run in runs), return_exceptions=True)
+
+    def _new_run(self, session: Session, trigger: Trigger) -> Run:
+        return Run(new_id("run"), session, trigger, asyncio.get_running_loop().create_future())
+
+    def _user_entry(
+        self, session: Session, content: list[Block], run_id: str, client_message_id: str | None
+    ) -> str:
+        return self._sessions.append(
+            session, "user", content, run_id=run_id, client_message_id=client_message_id
+        )
+
+    def _begin(self, run: Run, work: Any) -> None:
+        self._announce(run)
+        run.task = asyncio.create_task(self._guard(run, work), name=run.id)
+
+    def _announce(self, run: Run) -> None:
+        session = run.session
+        run.started_at = isoformat(self._gate.clock.now())
+        model = (session.model or self._gate.settings.model) if run.trigger == "message" else None
+        row = (
+            run.id,
+            session.id,
+            run.trigger,
+            "running",
+            session.agent_id,
+            model,
+            None,
+            self._owner,
+            run.started_at,
+        )
+        self._gate.ledger.append(ADD_RUN, row)
+        session.log.emit(
+            RunStarted,
+            run_id=run.id,
+            agent_id=session.agent_id,
+            trigger=run.trigger,
+            model=model,
+            tool_names=list(self._gate.resolver.resolve().tool_names),
+        )
+        self._gate.metrics.gauge("runs_active", 1)
+
+    async def _guard(self, run: Run, work: Any) -> None:
+        """Run `work`; whatever happens, the run ends properly."""
+        error: TollgateError | None = None
+        status: RunStatus = "error"
+        try:
+            status = await work
+        except asyncio.CancelledError:
+            status = "interrupted" if run.interrupted else "cancelled"
+        except TollgateError as failure:
+            error = failure
+        except Exception:
+            error_id = new_id("err")
+            log.exception("run %s failed unexpectedly (%s)", run.id, error_id)
+            error = TollgateError(f"Internal error {error_id}", error_id=error_id)
+        finally:
+            self._finish(run, status, error)
+
+    def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
+        session = run.session
+        usage = usage_fields(run.turns.usage if run.turns else Usage())
+        stop_reason = run.turns.stop_reason if run.turns else None
+        body = None if error is None else _error_body(error)
+        row = (
+            status,
+            stop_reason,
+            None if body is None else orjson.dumps(body).decode(),
+            orjson.dumps(usage).decode(),
+            isoformat(self._gate.clock.now()),
+            run.id,
+        )
+        self._gate.ledger.append(FINISH_RUN, row)
+        session.log.emit(
+            RunFinished,
+            run_id=run.id,
+            agent_id=session.agent_id,
+            status=status,
+            stop_reason=stop_reason,
+            error=body,
+            usage=usage,
+        )
+        self._gate.metrics.gauge("runs_active", -1)
+        self._gate.metrics.count("runs", status)
+        if not run.done.done():
+            run.done.set_result(status)
+        if self._active.get(session.id) is run:
+            del self._active[session.id]
+            self._next(session)
+
+    def _next(self, session: Session) -> None:
+        """Start the next queued message."""
+        queue = self._queues.get(session.id)
+        if not queue:
+            self._queues.pop(session.id, None)
+            return
+        item = queue.popleft()
+        run = item.run
+        self._active[session.id] = run
+        assert run.turns is not None
+        waiting = run.turns.messages[0]
+        self._sessions.append(
+            session,
+            "user",
+            waiting["content"],
+            run_id=run.id,
+            client_message_id=waiting["id"],
+            entry_id=item.message_id,
+        )
+        self._begin(run, self._converse(run))
+
+    async def _converse(self, run: Run) -> RunStatus:
+        assert self._loop is not None
+        await self._gate.ledger.durable()
+        entries = await self._archive.path(run.session.id, run.session.leaf)
+        run.turns = Turns(to_messages(entries))
+        return await self._loop.run(run.session, run.id, run.turns)
+
+    async def _call(
+        self,
+        run: Run,
+        requests: list[CallRequest],
+        context: CallContext,
+        max_workers: int | None,
+    ) -> RunStatus:
+        session = run.session
+        calls = [_told(request) for request in requests]
+        self._sessions.append(session, "user", calls, run_id=run.id)
+        try:
+            run.outcomes = await self._gate.executor.run(
+                requests, context, max_workers=max_workers, finished=run.finished
+            )
+        finally:
+            results = [
+                {**outcome.tool_result_block(), "direct": True}
+                for request in requests
+                if (outcome := run.finished.get(request.id)) is not None
+            ]
+            if results:
+                self._sessions.append(session, "tool", results, run_id=run.id)
+        return "success"
+
+
+def _told(request: CallRequest) -> Block:
+    arguments = request.arguments
+    block: Block = {"type": "tool_use", "id": request.id, "name": request.name, "direct": True}
+    if isinstance(arguments, str):
+        return {**block, "input": {}, "raw_input": arguments}
+    return {**block, "input": arguments}
+
+
+def _error_body(error: TollgateError) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "code": error.code,
+        "message": error.message,
+        "retryable": bool(error.details.get("retryable", error.retryable)),
+    }
+    if error.details:
+        body["details"] = error.details
+    return body

@@ -1,0 +1,189 @@
+"""Sessions: persisted chats whose messages form a tree. This is the writing side.
+
+`archive.py` reads. The leaf of an open session lives in memory, so that a run can
+append without a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from app.core.clock import Clock, isoformat
+from app.core.ids import new_id
+from app.core.text import json_default, scrub
+from app.db.ledger import Ledger
+from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION
+from app.events.durable import MessageCompleted
+from app.events.log import EventLog, SessionLog
+
+SessionKind = Literal["chat", "direct"]
+Role = Literal["user", "assistant", "tool"]
+Block = dict[str, Any]
+
+UNTITLED = "New session"
+SHOWN_CHARS = 60_000
+
+
+@dataclass(slots=True)
+class Session:
+    """An open session. `leaf` is the entry that the next one hangs on."""
+
+    id: str
+    kind: SessionKind
+    title: str
+    user_id: str
+    epoch: str
+    log: SessionLog
+    project_id: str | None = None
+    agent_id: str | None = None
+    model: str | None = None
+    leaf: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+class Sessions:
+    """Creates sessions and appends to them.
+
+    Args:
+        load: reads a stored session and the last `seq` of its log; None when there is none.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        events: EventLog,
+        clock: Clock,
+        load: Callable[[str], Awaitable[tuple[dict[str, Any], int] | None]],
+    ) -> None:
+        self._ledger = ledger
+        self._events = events
+        self._clock = clock
+        self._load = load
+        self._open: dict[str, Session] = {}
+
+    def create(
+        self,
+        *,
+        user_id: str,
+        kind: SessionKind = "chat",
+        title: str = UNTITLED,
+        project_id: str | None = None,
+        agent_id: str | None = None,
+        model: str | None = None,
+        session_id: str | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> Session:
+        """Start a session; it is durable once the ledger is."""
+        session_id = session_id or new_id("ses")
+        epoch = new_id("ep")
+        moment = isoformat(self._clock.now())
+        meta = meta or {}
+        encoded = orjson.dumps(scrub(meta)).decode()
+        row = (
+            session_id,
+            kind,
+            title,
+            project_id,
+            agent_id,
+            user_id,
+            model,
+            epoch,
+            encoded,
+            moment,
+            moment,
+        )
+        self._ledger.append(ADD_SESSION, row)
+        log = self._events.open(session_id, epoch, 0)
+        session = Session(
+            session_id, kind, title, user_id, epoch, log, project_id, agent_id, model, None, meta
+        )
+        self._open[session_id] = session
+        return session
+
+    async def get(self, session_id: str) -> Session | None:
+        """The session, opened when it is not; None when there is none."""
+        session = self._open.get(session_id)
+        if session is not None:
+            return session
+        stored = await self._load(session_id)
+        if stored is None:
+            return None
+        # Somebody else may have opened it while we read.
+        session = self._open.get(session_id)
+        if session is None:
+            row, head = stored
+            log = self._events.open(session_id, row["epoch"], head)
+            session = self._open[session_id] = Session(log=log, **row)
+        return session
+
+    def append(
+        self,
+        session: Session,
+        role: Role,
+        content: list[Block],
+        *,
+        run_id: str | None,
+        client_message_id: str | None = None,
+        entry_id: str | None = None,
+    ) -> str:
+        """Add a message below the leaf and announce it; its id."""
+        entry_id = entry_id or new_id("msg")
+        moment = isoformat(self._clock.now())
+        encoded = orjson.dumps(scrub(content), json_default).decode()
+        self._ledger.append(
+            ADD_ENTRY, (entry_id, session.id, session.leaf, run_id, role, encoded, moment)
+        )
+        self._ledger.append(MOVE_LEAF, (entry_id, moment, session.id))
+        session.leaf = entry_id
+        if session.title == UNTITLED and role == "user":
+            self.rename(session, _title_of(content))
+        session.log.emit(
+            MessageCompleted,
+            run_id=run_id,
+            agent_id=session.agent_id,
+            message_id=entry_id,
+            role=role,
+            content=_shown(content),
+            client_message_id=client_message_id,
+        )
+        return entry_id
+
+    def branch(self, session: Session, entry_id: str | None) -> None:
+        """Make the next message a child of `entry_id` (of nothing, when None)."""
+        session.leaf = entry_id
+        self._ledger.append(MOVE_LEAF, (entry_id, isoformat(self._clock.now()), session.id))
+
+    def rename(self, session: Session, title: str) -> None:
+        """Give the session a title."""
+        session.title = title
+        moment = isoformat(self._clock.now())
+        self._ledger.append(RENAME_SESSION, (title, moment, session.id))
+
+    def release(self, session: Session) -> None:
+        """Forget a session that nobody watches and nothing writes to."""
+        if session.log.is_idle:
+            self._events.release(session.id)
+            if self._events.get(session.id) is None:
+                self._open.pop(session.id, None)
+
+
+def _title_of(content: list[Block]) -> str:
+    text = " ".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
+    line = " ".join(text.split())
+    return line[:60] if line else UNTITLED
+
+
+def _shown(content: list[Block]) -> list[Block]:
+    """Content as an event carries it: long texts are cut, the entry keeps them whole."""
+    return [_cut(block) for block in content]
+
+
+def _cut(block: Block) -> Block:
+    text = block.get("text")
+    if isinstance(text, str) and len(text) > SHOWN_CHARS:
+        return {**block, "text": text[:SHOWN_CHARS], "truncated": True}
+    return block

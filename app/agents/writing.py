@@ -1,0 +1,93 @@
+"""A message while the model writes it: coalesced deltas, and the text so far for late comers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from app.core.text import clean
+from app.events.log import SessionLog
+
+WINDOW_S = 0.025
+FRAME_CHARS = 4096
+SNAPSHOT_CHARS = 64 << 10
+
+DeltaKind = Literal["text_delta", "thinking_delta"]
+
+
+class LiveMessage:
+    """Sends at most one delta per kind and window; numbers the model's pieces as chunks."""
+
+    def __init__(self, log: SessionLog, head: dict[str, Any], message_id: str) -> None:
+        self._log = log
+        self._fields = {**head, "message_id": message_id}
+        self._message_id = message_id
+        self._kind: DeltaKind = "text_delta"
+        self._waiting: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._sent: dict[DeltaKind, int] = {"text_delta": 0, "thinking_delta": 0}
+        self._written: dict[DeltaKind, list[str]] = {"text_delta": [], "thinking_delta": []}
+        log.live[message_id] = self
+
+    def add(self, kind: DeltaKind, text: str) -> None:
+        """Take one piece."""
+        if kind != self._kind:
+            self.flush()
+            self._kind = kind
+        self._waiting.append(clean(text))
+        if sum(map(len, self._waiting)) >= FRAME_CHARS:
+            self.flush()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(WINDOW_S, self.flush)
+
+    def tool_input(self, tool_call_id: str, name: str, partial_json: str) -> None:
+        """Pass on a fragment of a call's arguments."""
+        self.flush()
+        fields = {
+            **self._fields,
+            "tool_call_id": tool_call_id,
+            "tool_name": name,
+            "partial_json": clean(partial_json),
+        }
+        self._log.send("tool_input_delta", fields)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        first = self._sent[self._kind]
+        self._sent[self._kind] += len(waiting)
+        text = "".join(waiting)
+        self._written[self._kind].append(text)
+        self._log.send(self._kind, self._delta(first, first + len(waiting), text))
+
+    def close(self) -> None:
+        """No more will come: the whole message follows as an event."""
+        self.flush()
+        self._log.live.pop(self._message_id, None)
+
+    def text(self) -> str:
+        """What has been written so far, thinking left out."""
+        self.flush()
+        return "".join(self._written["text_delta"])
+
+    def snapshot(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        self.flush()
+        for kind, pieces in self._written.items():
+            if pieces:
+                text = "".join(pieces)[-SNAPSHOT_CHARS:]
+                yield kind, self._delta(0, self._sent[kind], text) | {"snapshot": True}
+
+    def _delta(self, first: int, end: int, text: str) -> dict[str, Any]:
+        return {
+            **self._fields,
+            "chunk_from": first,
+            "chunk_to": end,
+            "text": text,
+            "snapshot": False,
+        }

@@ -1,0 +1,44 @@
+"""What the edge works with: one object per application, bound in the composition root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from app.agents.archive import Archive
+from app.agents.runs import RunEngine
+from app.agents.sessions import Session, Sessions
+from app.api.auth import Authenticator, Principal
+from app.api.tickets import Tickets
+from app.core.errors import NotFound
+from app.core.settings import Settings
+from app.db.engine import Database
+from app.execution.setup import Gate
+from app.governance.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The running service. `has_model` is False without a model key."""
+
+    settings: Settings
+    gate: Gate
+    database: Database
+    archive: Archive
+    sessions: Sessions
+    runs: RunEngine
+    tokens: Tokens
+    authenticator: Authenticator
+    has_model: bool
+    started_at: str
+    tickets: Tickets = field(default_factory=Tickets)
+
+    async def session_for(self, principal: Principal, session_id: str) -> Session:
+        """A session that the principal may use.
+
+        Raises:
+            NotFound: there is none, or it is somebody else's: the two look the same.
+        """
+        session = await self.sessions.get(session_id)
+        if session is None or not principal.may_see(session.user_id):
+            raise NotFound(f"No session {session_id!r}", session_id=session_id)
+        return session

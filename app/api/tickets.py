@@ -1,0 +1,44 @@
+"""Single-use tickets for browsers, which cannot send a header with a WebSocket."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from app.api.auth import Principal
+from app.core.errors import RateLimited, Unauthenticated
+
+TTL_S = 30.0
+MAX_OPEN = 1000
+
+
+class Tickets:
+    """Open tickets of this process."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[float, Principal]] = {}
+
+    def issue(self, principal: Principal) -> str:
+        """A ticket, good for one `hello` within 30 seconds.
+
+        Raises:
+            RateLimited: too many are open.
+        """
+        now = time.monotonic()
+        self._open = {key: item for key, item in self._open.items() if item[0] > now}
+        if len(self._open) >= MAX_OPEN:
+            raise RateLimited("Too many open tickets; try again", retry_after_ms=1000)
+        ticket = secrets.token_urlsafe(24)
+        self._open[ticket] = (now + TTL_S, principal)
+        return ticket
+
+    def redeem(self, ticket: str) -> Principal:
+        """Who the ticket was issued to; it is used up.
+
+        Raises:
+            Unauthenticated: unknown, used or too old.
+        """
+        expires, principal = self._open.pop(ticket, (0.0, None))
+        if principal is None or expires < time.monotonic():
+            raise Unauthenticated("The ticket is unknown, used or older than 30 seconds")
+        return principal

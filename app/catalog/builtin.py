@@ -1,0 +1,73 @@
+"""What ships with the service, and the one function that puts a registry together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+from app.catalog.plugins import load_plugins
+from app.catalog.registry import ToolRegistry
+from app.core.errors import ConfigurationError
+from app.toolkit.tool import Tool
+
+BUILTIN_TOOLSETS: tuple[str, ...] = (
+    "app.tools.files.toolset",
+    "app.tools.search.toolset",
+    "app.tools.shell.toolset",
+    "app.tools.data.toolset",
+)
+"""Modules with a tuple `TOOLS`, in the order models see them."""
+
+
+def toolset_tools(module: str) -> tuple[Tool, ...]:
+    """The tools of one toolset module, imported on first use.
+
+    Raises:
+        ConfigurationError: the module cannot be imported or lists no tools.
+    """
+    try:
+        tools = import_module(module).TOOLS
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"toolset {module!r} cannot be loaded: {error}") from error
+    return tuple(tools)
+
+
+def create_file_tools() -> list[Tool]:
+    return list(toolset_tools("app.tools.files.toolset"))
+
+
+def create_data_tools() -> list[Tool]:
+    return list(toolset_tools("app.tools.data.toolset"))
+
+
+def load_builtin(registry: ToolRegistry, toolsets: Iterable[str] = BUILTIN_TOOLSETS) -> None:
+    """Register the built-in tools; those that are registered already are left alone.
+
+    Raises:
+        ConfigurationError: as `toolset_tools`.
+        DuplicateTool: another tool has taken a name.
+    """
+    with registry.transaction():
+        for module in toolsets:
+            for tool in toolset_tools(module):
+                if registry.get(tool.name) is not tool:
+                    registry.register(tool)
+
+
+def register_all_tools(
+    registry: ToolRegistry | None = None,
+    *,
+    toolsets: Iterable[str] = BUILTIN_TOOLSETS,
+    plugin_dir: Path | None = None,
+    installed_plugins: bool = True,
+) -> ToolRegistry:
+    """A registry with everything this installation has: built-in tools first, then plugins.
+
+    Raises:
+        ConfigurationError: a built-in toolset or the plugin folder cannot be read.
+    """
+    registry = registry or ToolRegistry()
+    load_builtin(registry, toolsets)
+    load_plugins(registry, plugin_dir, installed=installed_plugins)
+    return registry

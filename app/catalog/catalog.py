@@ -1,0 +1,157 @@
+"""The catalog: an immutable picture of every tool this installation ships."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from app.toolkit.tool import Alias, Tool
+
+_LONGEST_NAME = 128
+_NOT_A_LETTER = re.compile(r"[^a-z0-9]")
+_SEPARATOR = re.compile(r"[./:]|__")
+
+
+@dataclass(frozen=True, slots=True)
+class AliasEntry:
+    """Another name, and the tool it calls."""
+
+    alias: Alias
+    tool: Tool
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """What a name stands for; `alias` is None under the tool's own name."""
+
+    tool: Tool
+    alias: Alias | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PluginProblem:
+    """A plugin that is not in the catalog: its name, where it lies, what went wrong."""
+
+    name: str
+    where: str
+    error: str
+
+
+def namespace_key(name: str) -> str:
+    """Names with one key exclude each other: they differ in case or in `.` against `_` only."""
+    return wire_name(name).lower()
+
+
+def wire_name(name: str) -> str:
+    """The name as model providers accept it: they refuse dots."""
+    return name.replace(".", "_")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Catalog:
+    """One generation of the catalog. Build it with `ToolRegistry.snapshot`.
+
+    Attributes:
+        generation: grows with every change.
+        tools: canonical name → tool, in order of registration.
+        aliases: alias name → entry.
+        problems: plugins that could not be loaded.
+        hooks: canonical name → the hooks its registration brought along.
+    """
+
+    generation: int = 0
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    aliases: Mapping[str, AliasEntry] = field(init=False)
+    problems: tuple[PluginProblem, ...] = ()
+    hooks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    _index: Mapping[str, CatalogEntry] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        aliases = {
+            alias.name: AliasEntry(alias, tool)
+            for tool in self.tools.values()
+            for alias in tool.aliases
+        }
+        index = {name: CatalogEntry(entry.tool, entry.alias) for name, entry in aliases.items()}
+        index |= {name: CatalogEntry(tool) for name, tool in self.tools.items()}
+        index |= {wire_name(name): entry for name, entry in index.items()}
+        for name, value in (
+            ("tools", MappingProxyType(dict(self.tools))),
+            ("aliases", MappingProxyType(aliases)),
+            ("hooks", MappingProxyType(dict(self.hooks))),
+            ("_index", index),
+        ):
+            object.__setattr__(self, name, value)
+
+    def lookup(self, name: str) -> CatalogEntry | None:
+        """The tool of that exact name or alias; the spelling of `wire_name` counts as exact."""
+        return self._index.get(name)
+
+    def by_category(self, category: str) -> tuple[Tool, ...]:
+        return tuple(tool for tool in self.tools.values() if tool.category == category)
+
+    def by_toolset(self, toolset: str) -> tuple[Tool, ...]:
+        return tuple(tool for tool in self.tools.values() if tool.toolset == toolset)
+
+    def suggest(
+        self, name: str, *, among: Collection[str] | None = None, limit: int = 3
+    ) -> list[str]:
+        """Canonical names the caller may have meant, the likeliest first.
+
+        Case, hyphens and prefixes such as `functions.` are looked through.
+
+        Args:
+            among: the canonical names the caller may learn of; None for all.
+        """
+        known = self._folded(among)
+        name = name[:_LONGEST_NAME]
+        guesses: list[str] = []
+        for spelling in dict.fromkeys((name, _SEPARATOR.split(name)[-1])):
+            folded = _fold(spelling)
+            close = difflib.get_close_matches(folded, known, n=limit, cutoff=0.6)
+            guesses = ([folded] if folded in known else []) + guesses + close
+        return list(dict.fromkeys(known[guess] for guess in guesses))[:limit]
+
+    def _folded(self, among: Collection[str] | None) -> dict[str, str]:
+        """Folded name or alias → canonical name; a canonical name beats an alias."""
+        known = {_fold(name): entry.tool.name for name, entry in self.aliases.items()}
+        known |= {_fold(name): name for name in self.tools}
+        return {key: name for key, name in known.items() if among is None or name in among}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every name as the API shows it: tools first, each followed by its aliases.
+
+        An alias repeats its tool's fields under its own name with `alias_of` set.
+        """
+        return [row for tool in self.tools.values() for row in _rows_of(tool)]
+
+
+def _fold(name: str) -> str:
+    return _NOT_A_LETTER.sub("", name.lower())
+
+
+def _rows_of(tool: Tool) -> Iterable[dict[str, Any]]:
+    row = {
+        **tool.manifest(),
+        "alias_of": None,
+        "aliases": [alias.name for alias in tool.aliases],
+        "argument_aliases": dict(tool.argument_aliases),
+        "source": tool.source,
+        "toolset": tool.toolset,
+        "kind": tool.kind,
+        "has_side_effects": tool.has_side_effects,
+        "cacheable": tool.cacheable,
+        "needs_project": tool.needs_project,
+        "interactive": tool.interactive,
+        "routing_hint": tool.routing_hint,
+        "shell": tool.shell,
+        "timeout_s": tool.timeout_s,
+        "max_output_chars": tool.max_output_chars,
+    }
+    yield row
+    for alias in tool.aliases:
+        yield {**row, "name": alias.name, "alias_of": tool.name, "aliases": []}

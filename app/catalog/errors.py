@@ -1,0 +1,17 @@
+"""Why a tool cannot join the catalog."""
+
+from __future__ import annotations
+
+from app.core.errors import Conflict, InvalidInput
+
+
+class DuplicateTool(Conflict, ValueError):
+    """The name, or one that differs only in case, belongs to a registered tool or alias."""
+
+    code = "duplicate_tool"
+
+
+class InvalidTool(InvalidInput, ValueError):
+    """The name, the schema or the shape of a tool is wrong; the message says what to change."""
+
+    code = "invalid_tool"

@@ -1,0 +1,241 @@
+"""A hand-written JSON Schema → the schema a model sees and the validator that enforces it.
+
+Schemas come from plugins and from other servers, so nothing in them may reach the
+network or cost exponential time on an argument: only local references, only patterns
+that RE2 runs in linear time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import orjson
+import re2
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.protocols import Validator as JsonValidator
+from jsonschema.validators import extend
+from pydantic_core import from_json
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
+
+from app.catalog.errors import InvalidTool
+from app.catalog.schema_problems import describe
+from app.core.errors import InvalidArguments
+from app.toolkit.tool import Validator
+
+MAX_PROBLEMS = 100
+
+_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_SINGLES = (
+    "items",
+    "additionalProperties",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+_OPEN_ENDED = (
+    "additionalProperties",
+    "unevaluatedProperties",
+    "patternProperties",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "$ref",
+    "$dynamicRef",
+)
+
+
+def compile_schema(
+    parameters: Mapping[str, Any], *, closed: bool = True
+) -> tuple[dict[str, Any], Validator]:
+    """A private copy of `parameters` as it is enforced, and its validator.
+
+    The root becomes an object schema. `closed` refuses unknown arguments where the
+    schema says nothing about them.
+
+    Raises:
+        InvalidTool: not a JSON Schema of the 2020-12 draft, or one that refers to
+            another document or holds a pattern RE2 cannot run.
+    """
+    schema = _copy(parameters)
+    if schema.setdefault("type", "object") != "object":
+        raise InvalidTool("parameters must be an object schema: set its `type` to 'object'")
+    schema.setdefault("properties", {})
+    if closed and not any(key in schema for key in _OPEN_ENDED):
+        schema["additionalProperties"] = False
+    try:
+        Draft202012Validator.check_schema(schema)
+        _check_reach(schema)
+    except SchemaError as error:
+        where = "/".join(str(part) for part in error.absolute_path) or "the root"
+        raise InvalidTool(f"parameters are no JSON Schema: {where}: {error.message}") from None
+    except RecursionError:
+        raise InvalidTool("parameters are nested too deep") from None
+    return schema, _validator(schema)
+
+
+def _copy(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        schema = orjson.loads(orjson.dumps(parameters))
+    except (TypeError, ValueError, UnicodeEncodeError) as error:
+        raise InvalidTool(f"parameters must be plain JSON: {error}") from None
+    if not isinstance(schema, dict):
+        raise InvalidTool("parameters must be a JSON Schema object")
+    return schema
+
+
+def _check_reach(schema: dict[str, Any]) -> None:
+    """Every reference stays in the document, every pattern is one RE2 runs."""
+    resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))
+    seen: set[int] = set()
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if "$id" in node and node is not schema:
+            raise InvalidTool("parameters: `$id` is allowed at the root only")
+        references = [node[key] for key in ("$ref", "$dynamicRef") if key in node]
+        waiting.extend(_resolve(resolver, reference) for reference in references)
+        _check_patterns(node)
+        waiting.extend(_subschemas(node))
+
+
+def _resolve(resolver: Any, reference: str) -> Any:
+    if not reference.startswith("#"):
+        raise InvalidTool(f"parameters: reference {reference!r} leaves the schema; inline it")
+    try:
+        return resolver.lookup(reference).contents
+    except Unresolvable:
+        raise InvalidTool(f"parameters: reference {reference!r} leads nowhere") from None
+
+
+def _check_patterns(node: dict[str, Any]) -> None:
+    keyed = node.get("patternProperties", {})
+    if keyed and "unevaluatedProperties" in node:
+        raise InvalidTool("parameters: patternProperties with unevaluatedProperties: drop one")
+    for pattern in (*([node["pattern"]] if "pattern" in node else ()), *keyed):
+        try:
+            _regex(pattern)
+        except (re2.error, UnicodeEncodeError):
+            raise InvalidTool(
+                f"parameters: pattern {pattern!r} is not in RE2 syntax (no look-around)"
+            ) from None
+
+
+def _subschemas(node: dict[str, Any]) -> Iterator[Any]:
+    for keyword in _MAPS:
+        yield from node.get(keyword, {}).values()
+    for keyword in _LISTS:
+        yield from node.get(keyword, ())
+    for keyword in _SINGLES:
+        if keyword in node:
+            yield node[keyword]
+
+
+def _validator(schema: dict[str, Any]) -> Validator:
+    checker = _Checker(schema, registry=Registry())
+
+    def validate(raw: bytes) -> Any:
+        try:
+            arguments = from_json(raw, allow_inf_nan=False)
+        except ValueError as error:
+            raise _refused([_problem(f"Invalid JSON arguments: {error}", "json_invalid")]) from None
+        try:
+            problems = [describe(e) for e in islice(checker.iter_errors(arguments), MAX_PROBLEMS)]
+        except (RecursionError, OverflowError):
+            message = "arguments are nested too deep or hold a number out of range"
+            raise _refused([_problem(message, "out_of_range")]) from None
+        if problems:
+            problems.sort(key=lambda problem: problem["path"])
+            raise _refused(problems)
+        return arguments
+
+    return validate
+
+
+def _problem(message: str, code: str) -> dict[str, str]:
+    return {"path": "arguments", "message": message, "code": code}
+
+
+def _refused(problems: list[dict[str, str]]) -> InvalidArguments:
+    summary = "; ".join(problem["message"] for problem in problems)
+    return InvalidArguments(f"Invalid arguments: {summary}", errors=problems)
+
+
+@lru_cache(maxsize=1024)
+def _regex(pattern: str) -> re2._Regexp:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+Errors = Iterator[ValidationError]
+
+
+def _pattern(validator: JsonValidator, pattern: Any, instance: Any, _schema: Any) -> Errors:
+    if isinstance(instance, str) and not _regex(pattern).search(instance):
+        yield ValidationError("does not match")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, _schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        for pattern, subschema in patterns.items():
+            for key, value in instance.items():
+                if _regex(pattern).search(key):
+                    yield from validator.descend(value, subschema, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+    if not isinstance(instance, dict):
+        return
+    known = schema.get("properties", {})
+    patterns = schema.get("patternProperties", {})
+    for key, value in instance.items():
+        if key in known or any(_regex(pattern).search(key) for pattern in patterns):
+            continue
+        if allowed is False:
+            yield ValidationError("unknown", path=[key])
+        else:
+            yield from validator.descend(value, allowed, path=key)
+
+
+def _required(validator: JsonValidator, required: Any, instance: Any, _schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        for key in required:
+            if key not in instance:
+                yield ValidationError("missing", path=[key])
+
+
+def _unique_items(validator: JsonValidator, wanted: Any, instance: Any, _schema: Any) -> Errors:
+    # the library compares every pair; equal items have equal sorted JSON
+    if wanted and isinstance(instance, list):
+        distinct = {json.dumps(item, sort_keys=True) for item in instance}
+        if len(distinct) != len(instance):
+            yield ValidationError("repeats")
+
+
+_Checker: type[JsonValidator] = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator,
+    {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "required": _required,
+        "uniqueItems": _unique_items,
+    },
+)

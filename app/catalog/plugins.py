@@ -1,0 +1,190 @@
+"""Tools from outside this repository: installed packages and a folder of files.
+
+A plugin is a module with a tuple `TOOLS`, with a function `register(registry)`, or with
+functions under the decorator of `app.catalog.seed_api`. A broken one is listed in the
+catalog's problems; it leaves nothing behind and stops nobody else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from app.catalog.catalog import PluginProblem
+from app.catalog.errors import InvalidTool
+from app.catalog.registry import ToolRegistry, check_tool
+from app.catalog.seed_api import PluginApi, recording
+from app.core.errors import ConfigurationError, TollgateError
+from app.core.text import clean, truncate
+from app.toolkit.tool import Tool
+
+log = logging.getLogger(__name__)
+
+ENTRY_POINT_GROUP = "tollgate.tools"
+_ERROR_CHARS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One plugin: `load` imports it and gives what its author exposes."""
+
+    name: str
+    where: str
+    load: Callable[[], Any]
+    discard: Callable[[], None]
+
+
+def load_plugins(
+    registry: ToolRegistry, folder: Path | None = None, *, installed: bool = True
+) -> tuple[PluginProblem, ...]:
+    """Register every plugin's tools and give the problems, which the catalog lists too.
+
+    Imports other people's code and blocks meanwhile: call it before the loop serves
+    anybody. A missing folder holds no plugins.
+
+    Raises:
+        ConfigurationError: `folder` is there but cannot be listed.
+    """
+    sources = [*(_installed() if installed else ()), *(_in_folder(folder) if folder else ())]
+    with registry.transaction():
+        attempts = [_attempt(registry, source) for source in sources]
+        problems = tuple(problem for problem in attempts if problem)
+        registry.set_problems("plugins", problems)
+    return problems
+
+
+def _installed() -> Iterator[_Source]:
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
+        yield _Source(point.name, f"entry point {point.value}", point.load, lambda: None)
+
+
+def _in_folder(folder: Path) -> list[_Source]:
+    try:
+        paths = sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ConfigurationError(
+            f"plugin_dir {str(folder)!r} cannot be read: {error.strerror}"
+        ) from error
+    return [_file_source(path) for path in paths if _is_plugin(path)]
+
+
+def _is_plugin(path: Path) -> bool:
+    if path.name.startswith(("_", ".")):
+        return False
+    try:
+        return path.suffix == ".py" if path.is_file() else (path / "__init__.py").is_file()
+    except PermissionError:
+        # loading it fails too, and that puts it on the list of problems
+        return True
+
+
+def _file_source(path: Path) -> _Source:
+    module = _module_name(path)
+    return _Source(
+        name=clean(path.stem),
+        where=clean(str(path)),
+        load=lambda: _import_file(module, path),
+        discard=lambda: _forget(module),
+    )
+
+
+def _module_name(path: Path) -> str:
+    """A private name: two plugins of one name, or one named like a library, do not meet."""
+    digest = hashlib.sha256(str(path.absolute()).encode("utf-8", "replace")).hexdigest()[:8]
+    return f"_tollgate_plugin_{digest}_" + re.sub(r"\W", "_", clean(path.stem))
+
+
+def _import_file(name: str, path: Path) -> ModuleType:
+    is_package = path.is_dir()
+    spec = importlib.util.spec_from_file_location(
+        name,
+        path / "__init__.py" if is_package else path,
+        submodule_search_locations=[str(path)] if is_package else None,
+    )
+    if spec is None or spec.loader is None:
+        raise InvalidTool(f"{path.name!r} is not a Python file")
+    _forget(name)
+    module = importlib.util.module_from_spec(spec)
+    # dataclasses and relative imports look their module up by name
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _forget(name: str) -> None:
+    for loaded in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
+        del sys.modules[loaded]
+
+
+def _attempt(registry: ToolRegistry, source: _Source) -> PluginProblem | None:
+    try:
+        with registry.transaction():
+            _register(registry, source)
+    except (Exception, SystemExit) as error:
+        # Third-party code at the boundary may raise anything; whatever it is becomes a
+        # row an operator reads. An interrupt from the keyboard still ends the program.
+        log.warning("plugin %s (%s) is left out", source.name, source.where, exc_info=error)
+        source.discard()
+        return PluginProblem(source.name, source.where, _one_line(error))
+    return None
+
+
+def _register(registry: ToolRegistry, source: _Source) -> None:
+    api = PluginApi()
+    with recording(api):
+        exposed = source.load()
+        _collect(api, exposed)
+    api.close()
+    if not api.registrations:
+        raise InvalidTool(
+            "defines no tools: expose TOOLS, register(registry), or use the @tool decorator"
+        )
+    for item in api.registrations:
+        check_tool(item.tool)
+        tool = replace(item.tool, source="plugin")
+        registry.register(tool, replace=item.replace, hooks=item.hooks)
+
+
+def _collect(api: PluginApi, exposed: Any) -> None:
+    """Add what a module, a tool, a list of tools or a `register` function brings."""
+    if isinstance(exposed, ModuleType):
+        _collect_listed(api, getattr(exposed, "TOOLS", ()))
+        register = getattr(exposed, "register", None)
+        # a module that imported the registering function did not define one
+        if callable(register) and getattr(register, "__module__", None) == exposed.__name__:
+            register(api)
+    elif isinstance(exposed, Tool):
+        api.register(exposed)
+    elif callable(exposed):
+        exposed(api)
+    else:
+        _collect_listed(api, exposed)
+
+
+def _collect_listed(api: PluginApi, tools: Any) -> None:
+    if not isinstance(tools, Iterable) or isinstance(tools, str):
+        raise InvalidTool("TOOLS must be a tuple of Tool objects")
+    for item in tools:
+        api.register(item)
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, TollgateError) and isinstance(error.message, str):
+        text = error.message
+    else:
+        # survives exceptions that cannot be turned into text
+        report = traceback.TracebackException.from_exception(error)
+        text = "".join(report.format_exception_only())
+    return truncate(clean(" ".join(text.split())), _ERROR_CHARS)

@@ -1,0 +1,193 @@
+"""The registry: where tools are added and removed, and the next catalog is built.
+
+The composition root creates one and passes it on; there is no global. It belongs to
+the event loop's thread. Running a tool is the executor's business alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from app.catalog.catalog import Catalog, PluginProblem, namespace_key
+from app.catalog.errors import DuplicateTool, InvalidTool
+from app.catalog.formats import render
+from app.core.errors import ToolNotFound
+from app.toolkit.tool import Tool, ToolFunction
+
+NAME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+
+OnChange = Callable[[Catalog], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A name in use, as it was written, and the tool that owns it."""
+
+    name: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    generation: int = 0
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    names: Mapping[str, _Taken] = field(default_factory=dict)
+    hooks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    problems: Mapping[str, tuple[PluginProblem, ...]] = field(default_factory=dict)
+
+
+class ToolRegistry:
+    """Tools by name. Names and aliases share one namespace, whatever their case."""
+
+    def __init__(self) -> None:
+        self._state = _State()
+        self._catalog = Catalog()
+        self._announced = 0
+        self._numbers = itertools.count(1)
+        self._depth = 0
+        self._listeners: list[OnChange] = []
+
+    def register(self, tool: Tool, *, replace: bool = False, hooks: Sequence[Any] = ()) -> None:
+        """Add a tool with its aliases; `hooks` run around this tool only.
+
+        Args:
+            replace: take the place of the tool of exactly this name, and of its aliases.
+
+        Raises:
+            DuplicateTool: a name is taken, or differs from a taken one in case only.
+            InvalidTool: a name or the schema is malformed.
+        """
+        check_tool(tool)
+        state = self._state
+        gone = tool.name if replace and tool.name in state.tools else None
+        names = {key: taken for key, taken in state.names.items() if taken.owner != gone}
+        for name in (tool.name, *(alias.name for alias in tool.aliases)):
+            taken = names.setdefault(namespace_key(name), owned := _Taken(name, tool.name))
+            if taken is not owned:
+                raise _duplicate(name, taken)
+        attached = {name: found for name, found in state.hooks.items() if name != gone}
+        if hooks:
+            attached[tool.name] = tuple(hooks)
+        self._change(tools={**state.tools, tool.name: tool}, names=names, hooks=attached)
+
+    def unregister(self, name: str) -> Tool:
+        """Remove a tool with its aliases and hooks, and return it.
+
+        Raises:
+            ToolNotFound: no tool has this canonical name.
+        """
+        state = self._state
+        if name not in state.tools:
+            raise ToolNotFound(f"Tool not found: {name}")
+        self._change(
+            tools={key: tool for key, tool in state.tools.items() if key != name},
+            names={key: taken for key, taken in state.names.items() if taken.owner != name},
+            hooks={key: found for key, found in state.hooks.items() if key != name},
+        )
+        return state.tools[name]
+
+    def set_problems(self, origin: str, problems: Sequence[PluginProblem]) -> None:
+        """Replace what `origin` reported earlier."""
+        self._change(problems={**self._state.problems, origin: tuple(problems)})
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that canonical name or alias."""
+        entry = self.snapshot().lookup(name)
+        return entry.tool if entry else None
+
+    def get_executor(self, name: str) -> ToolFunction | None:
+        """The function behind a name, for inspection: calls go through the executor."""
+        tool = self.get(name)
+        return tool.function if tool else None
+
+    def list_all(self) -> list[dict[str, Any]]:
+        """Every tool's definition in OpenAI form, aliases left out."""
+        return render(self._state.tools.values(), "openai")
+
+    def list_by_category(self, category: str) -> tuple[Tool, ...]:
+        return self.snapshot().by_category(category)
+
+    def list_by_toolset(self, toolset: str) -> tuple[Tool, ...]:
+        return self.snapshot().by_toolset(toolset)
+
+    @property
+    def generation(self) -> int:
+        return self._state.generation
+
+    def snapshot(self) -> Catalog:
+        """The catalog as it is now; the same object until something changes."""
+        state = self._state
+        if self._catalog.generation != state.generation:
+            problems = tuple(itertools.chain.from_iterable(state.problems.values()))
+            self._catalog = Catalog(state.generation, state.tools, problems, state.hooks)
+        return self._catalog
+
+    def on_change(self, callback: OnChange) -> Callable[[], None]:
+        """Call `callback` with every new catalog; the returned function ends that."""
+        self._listeners.append(callback)
+
+        def stop() -> None:
+            if callback in self._listeners:
+                self._listeners.remove(callback)
+
+        return stop
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several changes at once: one announcement, or none of them after an error."""
+        before = self._state
+        self._depth += 1
+        try:
+            yield
+        except BaseException:
+            self._state = before
+            raise
+        finally:
+            self._depth -= 1
+        self._announce()
+
+    def _change(self, **changes: Any) -> None:
+        self._state = replace(self._state, generation=next(self._numbers), **changes)
+        self._announce()
+
+    def _announce(self) -> None:
+        if self._depth or self._announced == self._state.generation:
+            return
+        self._announced = self._state.generation
+        catalog = self.snapshot()
+        for listener in tuple(self._listeners):
+            listener(catalog)
+
+
+def check_tool(tool: Tool) -> None:
+    """Refuse what the catalog, the wire or a model provider could not carry.
+
+    Raises:
+        InvalidTool: the message names the field and the fix.
+    """
+    if not isinstance(tool, Tool):
+        raise InvalidTool(f"expected a Tool, got {type(tool).__name__}")
+    for name in (tool.name, *(alias.name for alias in tool.aliases)):
+        if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
+            raise InvalidTool(
+                f"tool name {name!r} must start with a letter and go on with at most 63 "
+                "letters, digits, '_', '.' or '-'"
+            )
+    if not isinstance(tool.description, str) or not tool.description.strip():
+        raise InvalidTool(f"tool {tool.name!r} needs a description: the model reads it")
+    if tool.parameters.get("type") != "object":
+        raise InvalidTool(f"parameters of {tool.name!r} must be a schema of type 'object'")
+
+
+def _duplicate(name: str, taken: _Taken) -> DuplicateTool:
+    message = f"Tool '{name}' is already registered"
+    if taken.name != name:
+        message += f" as '{taken.name}': names must differ in more than case, '.' and '_'"
+    elif taken.owner != name:
+        message += f" as an alias of '{taken.owner}'"
+    return DuplicateTool(message, name=name, owner=taken.owner)

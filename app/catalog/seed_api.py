@@ -1,0 +1,140 @@
+"""What a plugin file imports: one function and one decorator make a tool.
+
+    from app.catalog.seed_api import tool
+
+    @tool(name="greet", description="Greet somebody", parameters={...})
+    def greet(arguments: dict) -> dict: ...
+
+While plugins are being loaded, importing such a file registers its tools. Importing it
+anywhere else, in a test for instance, checks them and registers nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from app.catalog.adapters import Handler, from_schema
+from app.core.errors import ConfigurationError
+from app.toolkit.tool import Tool
+
+F = TypeVar("F", bound=Handler)
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A tool a plugin wants in the catalog."""
+
+    tool: Tool
+    replace: bool = False
+    hooks: tuple[Any, ...] = ()
+
+
+class PluginApi:
+    """Collects what one plugin registers; nothing is in the catalog before it is loaded."""
+
+    def __init__(self) -> None:
+        self.registrations: list[Registration] = []
+        self._open = True
+
+    def register(self, tool: Tool, *, replace: bool = False, hooks: Sequence[Any] = ()) -> None:
+        """As `ToolRegistry.register`; names are checked when the plugin is complete.
+
+        Raises:
+            ConfigurationError: the plugin was loaded already.
+        """
+        if not self._open:
+            raise ConfigurationError("a plugin registers tools while it is loaded, not later")
+        self.registrations.append(Registration(tool, replace, tuple(hooks)))
+
+    def define(
+        self,
+        name: str,
+        handler: Handler,
+        description: str,
+        parameters: Mapping[str, Any],
+        category: str = "general",
+        **options: Any,
+    ) -> Tool:
+        """Register a handler; `options` as in `from_schema`.
+
+        Raises:
+            InvalidTool: as `from_schema`.
+        """
+        made = from_schema(name, description, parameters, handler, category, **options)
+        self.register(made)
+        return made
+
+    def tool(
+        self,
+        name: str,
+        description: str,
+        parameters: Mapping[str, Any],
+        category: str = "general",
+        **options: Any,
+    ) -> Callable[[F], F]:
+        """`define` as a decorator; the function stays what it was."""
+
+        def decorate(function: F) -> F:
+            self.define(name, function, description, parameters, category, **options)
+            return function
+
+        return decorate
+
+    def close(self) -> None:
+        """Refuse further registrations."""
+        self._open = False
+
+
+_active: ContextVar[PluginApi | None] = ContextVar("active_plugin_api", default=None)
+
+
+@contextmanager
+def recording(api: PluginApi) -> Iterator[None]:
+    """Inside, this module's `tool` and `register` record onto `api`."""
+    token = _active.set(api)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+def tool(
+    name: str,
+    description: str,
+    parameters: Mapping[str, Any],
+    category: str = "general",
+    **options: Any,
+) -> Callable[[F], F]:
+    """Register the decorated function as a tool and return it undecorated.
+
+    The function takes the arguments as one dict; `options` are further fields of `Tool`,
+    such as `permission_class`.
+
+    Raises:
+        InvalidTool: the schema or an option is wrong.
+    """
+    return _api().tool(name, description, parameters, category, **options)
+
+
+def register(
+    name: str,
+    handler: Handler,
+    description: str,
+    parameters: Mapping[str, Any],
+    category: str = "general",
+    **options: Any,
+) -> None:
+    """`tool` without the decorator, for a lambda or a bound method.
+
+    Raises:
+        InvalidTool: as `tool`.
+    """
+    _api().define(name, handler, description, parameters, category, **options)
+
+
+def _api() -> PluginApi:
+    return _active.get() or PluginApi()

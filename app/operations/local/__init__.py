@@ -1,0 +1,1 @@
+"""Operations on this machine: real files, real processes, one workspace root."""

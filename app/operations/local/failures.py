@@ -1,0 +1,55 @@
+"""One translation of the operating system's errors into ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from app.core.errors import OutsideWorkspace, StorageUnavailable, TollgateError, ToolFailed
+
+_CODES: dict[int, tuple[str, str]] = {
+    errno.ENOENT: ("file_not_found", "File not found: {path!r}"),
+    errno.ENOTDIR: ("not_a_directory", "Path is not a directory: {path!r}"),
+    errno.EISDIR: ("not_a_file", "Path is not a file: {path!r}"),
+    errno.ENXIO: ("not_a_file", "Path is not a file: {path!r}"),
+    errno.EACCES: ("permission_denied", "Permission denied: {path!r}"),
+    errno.EPERM: ("permission_denied", "Permission denied: {path!r}"),
+    errno.EROFS: ("permission_denied", "The file system is read-only: {path!r}"),
+    errno.ELOOP: ("invalid_path", "Too many symbolic links: {path!r}"),
+    errno.ENAMETOOLONG: ("invalid_path", "A name in the path is too long: {path!r}"),
+    errno.E2BIG: ("argument_list_too_long", "The arguments of {path!r} are too long: use a file"),
+    errno.EAGAIN: ("workspace_changing", "Folders keep moving while opening {path!r}; try again"),
+}
+_STORAGE: dict[int, str] = {
+    errno.ENOSPC: "No space left for {path!r}: free space on the workspace's disk and try again",
+    errno.EDQUOT: "Disk quota used up at {path!r}: raise it or delete files and try again",
+    errno.EMFILE: "Too many open files: raise the service's open-files limit (ulimit -n)",
+    errno.ENFILE: "Too many open files on this machine: raise fs.file-max",
+}
+
+
+def failure(error: OSError, path: str) -> TollgateError:
+    """What to raise for `error` about `path`, as the caller wrote it."""
+    number = error.errno or 0
+    if number == errno.EXDEV:
+        return OutsideWorkspace(path)
+    if number in _STORAGE:
+        return StorageUnavailable(_STORAGE[number].format(path=path), path=path)
+    if number in _CODES:
+        code, message = _CODES[number]
+        return ToolFailed(message.format(path=path), code=code, path=path)
+    return ToolFailed(f"{os.strerror(number)}: {path!r}", code="io_error", path=path)
+
+
+def not_a_file(path: str) -> ToolFailed:
+    return ToolFailed(f"Path is not a file: {path!r}", code="not_a_file", path=path)
+
+
+def too_large(path: str, size: int, limit: int) -> ToolFailed:
+    return ToolFailed(
+        f"File is too large: {path!r} has {size} bytes, the limit is {limit}; read it in parts",
+        code="file_too_large",
+        path=path,
+        size=size,
+        limit=limit,
+    )

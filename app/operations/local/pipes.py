@@ -1,0 +1,163 @@
+"""Both output pipes of a process, read into one bounded queue.
+
+When the queue is full, reading stops, the pipes fill, and the program waits in its write:
+a flood costs at most the bound plus what the kernel's pipes hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import struct
+import termios
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Literal
+
+from app.operations.protocols import ProcessChunk
+
+Stream = Literal["stdout", "stderr"]
+QUEUE_BYTES = 256 << 10
+_READ = 64 << 10
+
+
+class OutputPipes:
+    """Takes ownership of the descriptors; must be used on the loop's thread."""
+
+    def __init__(self, descriptors: Mapping[Stream, int], bound: int = QUEUE_BYTES) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._open: dict[Stream, int] = dict(descriptors)
+        self._bound = bound
+        self._chunks: deque[ProcessChunk] = deque()
+        self._size = 0
+        self._paused = True
+        self._discard = False
+        self._finished = False
+        self._changed = asyncio.Event()
+        for descriptor in self._open.values():
+            os.set_blocking(descriptor, False)
+        self._resume()
+
+    @property
+    def at_end(self) -> bool:
+        """Both pipes are closed; chunks may still be queued."""
+        return not self._open
+
+    def finish(self) -> None:
+        """The process has ended: nothing comes any more once the pipes are closed."""
+        self._finished = True
+        self._changed.set()
+
+    def discard(self) -> None:
+        """Nobody will read: drop what is queued and what comes."""
+        self._discard = True
+        self._chunks.clear()
+        self._size = 0
+        self._resume()
+
+    def cut(self) -> None:
+        """Take what the pipes hold now, also beyond the bound, and close them."""
+        for stream, descriptor in list(self._open.items()):
+            self._take_pending(stream, descriptor)
+            self._close(stream)
+
+    def close(self) -> None:
+        """Close without reading; the queue stays."""
+        for stream in list(self._open):
+            self._close(stream)
+        self.finish()
+
+    async def next(self) -> ProcessChunk | None:
+        """The next chunk; None when the process has ended and all was taken."""
+        while not self._chunks:
+            if self._finished and not self._open:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        chunk = self._chunks.popleft()
+        self._size -= len(chunk.data)
+        if self._size < self._bound:
+            self._resume()
+        return chunk
+
+    def _resume(self) -> None:
+        if not self._paused:
+            return
+        self._paused = False
+        for stream, descriptor in self._open.items():
+            self._loop.add_reader(descriptor, self._readable, stream, descriptor)
+
+    def _pause(self) -> None:
+        self._paused = True
+        for descriptor in self._open.values():
+            self._loop.remove_reader(descriptor)
+
+    def _readable(self, stream: Stream, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, _READ)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._close(stream)
+        elif not self._discard:
+            self._put(stream, data)
+            if self._size >= self._bound:
+                self._pause()
+
+    def _put(self, stream: Stream, data: bytes) -> None:
+        self._chunks.append(ProcessChunk(stream, data))
+        self._size += len(data)
+        self._changed.set()
+
+    def _take_pending(self, stream: Stream, descriptor: int) -> None:
+        with suppress(OSError):
+            pending = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))[0]
+            while pending > 0 and not self._discard:
+                data = os.read(descriptor, min(pending, _READ))
+                if not data:
+                    return
+                pending -= len(data)
+                self._put(stream, data)
+
+    def _close(self, stream: Stream) -> None:
+        descriptor = self._open.pop(stream)
+        self._loop.remove_reader(descriptor)
+        os.close(descriptor)
+        self._changed.set()
+
+
+class InputPipe:
+    """Feeds bytes to a process as it takes them, then closes; takes ownership."""
+
+    def __init__(self, descriptor: int, data: bytes) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = descriptor
+        self._left = memoryview(data)
+        os.set_blocking(descriptor, False)
+        if data:
+            self._loop.add_writer(descriptor, self._writable)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """Drop what was not taken; harmless when repeated."""
+        if self._descriptor >= 0:
+            self._loop.remove_writer(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _writable(self) -> None:
+        try:
+            count = os.write(self._descriptor, self._left[: 1 << 16])
+        except BlockingIOError:
+            return
+        except OSError:  # it does not read its input
+            self.close()
+            return
+        self._left = self._left[count:]
+        if not self._left:
+            self.close()

@@ -1,0 +1,44 @@
+"""One writer per file: edits of the same file wait for each other, first come, first served."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+FileKey = tuple[int, int, str]
+
+
+@dataclass(slots=True)
+class _Entry:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+class WriteQueue:
+    """Share one among all workspaces of a process that may name the same files.
+
+    A file is known by its folder's device and inode and its name there, so that every
+    spelling of a path leads to the same queue.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[FileKey, _Entry] = {}
+
+    def __len__(self) -> int:
+        """Files that somebody writes or waits for right now."""
+        return len(self._entries)
+
+    @asynccontextmanager
+    async def alone(self, key: FileKey) -> AsyncIterator[None]:
+        """Hold the file; the entry disappears with its last user."""
+        entry = self._entries.setdefault(key, _Entry())
+        entry.users += 1
+        try:
+            async with entry.lock:
+                yield
+        finally:
+            entry.users -= 1
+            if not entry.users:
+                del self._entries[key]

@@ -1,0 +1,64 @@
+"""One workspace root and the three operations on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.core.errors import ConfigurationError
+from app.operations.local.beneath import Beneath
+from app.operations.local.files import LocalFiles
+from app.operations.local.processes import LocalProcesses
+from app.operations.local.queue import WriteQueue
+from app.operations.local.search import LocalSearch
+from app.operations.protocols import Operations
+
+
+class LocalWorkspace:
+    """Holds the root open; `close` gives it back.
+
+    Args:
+        root: an existing directory.
+        private_tmp: an existing directory for HOME and TMPDIR of started programs.
+        queue: share one among all workspaces of the process, so that two workspaces over
+            the same files queue their edits together.
+        restrict: False lets every path of the machine in; an operator's choice.
+
+    Raises:
+        ConfigurationError: `root` or `private_tmp` is missing or no directory.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        private_tmp: Path | None = None,
+        queue: WriteQueue | None = None,
+        restrict: bool = True,
+    ) -> None:
+        if private_tmp is not None and not private_tmp.is_dir():
+            raise ConfigurationError(
+                f"The private temporary folder {str(private_tmp)!r} must be an existing directory"
+            )
+        self._beneath = Beneath(root, restrict=restrict)
+        tmp = None if private_tmp is None else str(private_tmp.absolute())
+        self.operations = Operations(
+            root=self._beneath.root,
+            files=LocalFiles(self._beneath, queue or WriteQueue()),
+            search=LocalSearch(self._beneath),
+            processes=LocalProcesses(self._beneath, private_tmp=tmp),
+        )
+
+    def close(self) -> None:
+        """Use nothing of `operations` afterwards; harmless when repeated."""
+        self._beneath.close()
+
+    def __enter__(self) -> LocalWorkspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_workspace(root: Path, *, private_tmp: Path | None = None) -> Operations:
+    """The operations alone, for a root that lives as long as the process."""
+    return LocalWorkspace(root, private_tmp=private_tmp).operations

@@ -1,0 +1,156 @@
+"""Files in a dictionary, with the answers of the local ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from app.core.clock import Clock, SystemClock
+from app.core.errors import OutsideWorkspace, ToolFailed
+from app.operations.paths import join_path, leaves_lexically, split_path
+from app.operations.protocols import Edited, FileStat
+
+ROOT = "/workspace"
+_NEW_MODE = 0o644
+_FOLDER_MODE = 0o755
+
+
+@dataclass(slots=True)
+class MemoryFile:
+    data: bytes
+    modified: datetime
+    mode: int = _NEW_MODE
+
+
+@dataclass(slots=True)
+class MemoryTree:
+    """Files by relative path, and the folders that exist without having one."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    files: dict[str, MemoryFile] = field(default_factory=dict)
+    folders: dict[str, datetime] = field(default_factory=dict)
+
+    def fill(self, files: Mapping[str, bytes | str]) -> None:
+        """Put files in, text as UTF-8."""
+        for path, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            self.put(self.resolve(path), data)
+
+    def resolve(self, path: str) -> str:
+        """The relative path without `..`; `.` for the root."""
+        parts = split_path(path, (ROOT,))
+        if leaves_lexically(parts):
+            raise OutsideWorkspace(path)
+        kept: list[str] = []
+        for part in parts:
+            if part == "..":
+                kept.pop()
+            else:
+                kept.append(part)
+        return join_path(kept)
+
+    def is_folder(self, path: str) -> bool:
+        return path == "." or path in self.folders
+
+    def put(self, path: str, data: bytes) -> None:
+        """Create or replace a file with its parents; the mode is kept."""
+        if self.is_folder(path):
+            raise failed("not_a_file", path)
+        self.add_folders(path.rpartition("/")[0])
+        mode = self.files[path].mode if path in self.files else _NEW_MODE
+        self.files[path] = MemoryFile(data, self.clock.now(), mode)
+
+    def add_folders(self, path: str) -> bool:
+        """Create a folder with its parents; False when it was there."""
+        if not path or self.is_folder(path):
+            return False
+        if path in self.files:
+            raise failed("not_a_directory", path)
+        self.add_folders(path.rpartition("/")[0])
+        self.folders[path] = self.clock.now()
+        return True
+
+    def stat(self, path: str) -> FileStat | None:
+        file = self.files.get(path)
+        if file is not None:
+            return FileStat(path, "file", len(file.data), file.modified, file.mode)
+        if self.is_folder(path):
+            modified = self.folders.get(path) or self.clock.now()
+            return FileStat(path, "directory", 0, modified, _FOLDER_MODE)
+        return None
+
+    def folder(self, path: str) -> str:
+        """`path` resolved; it must be a folder."""
+        resolved = self.resolve(path)
+        if self.is_folder(resolved):
+            return resolved
+        raise failed("not_a_directory" if resolved in self.files else "file_not_found", path)
+
+
+_MESSAGES = {
+    "file_not_found": "File not found",
+    "not_a_file": "Path is not a file",
+    "not_a_directory": "Path is not a directory",
+    "file_too_large": "File is too large",
+}
+
+
+def failed(code: str, path: str) -> ToolFailed:
+    return ToolFailed(f"{_MESSAGES[code]}: {path!r}", code=code, path=path)
+
+
+class MemoryFiles:
+    """`FileOperations` on a `MemoryTree`. Nothing awaits, so edits cannot overlap."""
+
+    def __init__(self, tree: MemoryTree) -> None:
+        self._tree = tree
+
+    async def read(self, path: str, *, max_bytes: int) -> bytes:
+        file = self._existing(path)
+        if len(file.data) > max_bytes:
+            raise failed("file_too_large", path)
+        return file.data
+
+    async def stat(self, path: str) -> FileStat | None:
+        return self._tree.stat(self._tree.resolve(path))
+
+    async def list_dir(self, path: str) -> list[FileStat]:
+        folder = self._tree.folder(path)
+        prefix = "" if folder == "." else f"{folder}/"
+        names = [
+            name
+            for name in (*self._tree.files, *self._tree.folders)
+            if name.startswith(prefix) and "/" not in name[len(prefix) :]
+        ]
+        children = [child for child in map(self._tree.stat, names) if child is not None]
+        return sorted(children, key=lambda child: (child.type != "directory", child.path))
+
+    async def write(self, path: str, data: bytes, *, append: bool = False) -> Edited:
+        resolved = self._tree.resolve(path)
+        before = self._tree.files.get(resolved)
+        after = before.data + data if append and before else data
+        self._tree.put(resolved, after)
+        return Edited(resolved, before.data if before else None, after)
+
+    async def edit(self, path: str, change: Callable[[bytes], bytes]) -> Edited:
+        before = self._existing(path).data
+        after = change(before)
+        resolved = self._tree.resolve(path)
+        self._tree.put(resolved, after)
+        return Edited(resolved, before, after)
+
+    async def delete(self, path: str) -> None:
+        self._existing(path)
+        del self._tree.files[self._tree.resolve(path)]
+
+    async def make_dir(self, path: str) -> bool:
+        return self._tree.add_folders(self._tree.resolve(path))
+
+    def _existing(self, path: str) -> MemoryFile:
+        resolved = self._tree.resolve(path)
+        file = self._tree.files.get(resolved)
+        if file is None:
+            code = "not_a_file" if self._tree.is_folder(resolved) else "file_not_found"
+            raise failed(code, path)
+        return file

@@ -1,0 +1,106 @@
+"""Search over a `MemoryTree`, with the matching of the local one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.operations.globs import compile_glob
+from app.operations.grep_page import GrepPage
+from app.operations.ignore import IGNORE_FILE, IgnoreRules, left_out, parse_ignore
+from app.operations.memory.files import MemoryTree
+from app.operations.protocols import FileStat, FindQuery, FindResult, GrepQuery, GrepResult
+from app.operations.scan import LineMatcher
+
+_KINDS = {"file": "file", "directory": "dir", "other": "other"}
+
+
+class MemorySearch:
+    """`SearchOperations` on a `MemoryTree`."""
+
+    def __init__(self, tree: MemoryTree) -> None:
+        self._tree = tree
+
+    async def find(self, query: FindQuery) -> FindResult:
+        matches = compile_glob(query.pattern, case_insensitive=query.case_insensitive)
+        folder = self._tree.folder(query.path)
+        cut = _prefix_length(folder)
+        found = [
+            entry
+            for entry in self._below(folder, query)
+            if query.type in ("all", _KINDS[entry.type]) and matches(entry.path[cut:])
+        ]
+        if query.sort == "modified":
+            found.sort(key=lambda entry: (-entry.modified.timestamp(), entry.path))
+        last = query.offset + query.limit if query.limit else len(found)
+        page = tuple(found[query.offset : last])
+        return FindResult(page, len(found), len(found) > query.offset + len(page))
+
+    async def grep(self, query: GrepQuery) -> GrepResult:
+        page = GrepPage(query, LineMatcher(query))
+        path = self._tree.resolve(query.path)
+        if path in self._tree.files:
+            self._scan(page, path, query)
+            return page.result()
+        folder = self._tree.folder(query.path)
+        cut = _prefix_length(folder)
+        glob = compile_glob(query.glob) if query.glob else None
+        for entry in self._below(folder, query):
+            if entry.type == "file" and (glob is None or glob(entry.path[cut:])):
+                self._scan(page, entry.path, query)
+        return page.result()
+
+    def _scan(self, page: GrepPage, path: str, query: GrepQuery) -> None:
+        data = self._tree.files[path].data
+        if len(data) > query.max_file_bytes:
+            page.skipped += 1
+        else:
+            page.add(path, bytearray(data), len(data))
+
+    def _below(self, folder: str, query: FindQuery | GrepQuery) -> Iterator[FileStat]:
+        """Everything below `folder` in path order, without what the query leaves out."""
+        prefix = "" if folder == "." else f"{folder}/"
+        paths = [
+            path for path in (*self._tree.files, *self._tree.folders) if path.startswith(prefix)
+        ]
+        dropped: list[str] = []
+        for path in sorted(paths, key=lambda path: path.split("/")):
+            entry = self._tree.stat(path)
+            if entry is None or any(path.startswith(parent) for parent in dropped):
+                continue
+            if self._is_left_out(entry, folder, query):
+                dropped.append(f"{path}/")
+            else:
+                yield entry
+
+    def _is_left_out(self, entry: FileStat, folder: str, query: FindQuery | GrepQuery) -> bool:
+        name = entry.path.rpartition("/")[2]
+        if left_out(name, respect_ignore=query.respect_ignore, include_hidden=query.include_hidden):
+            return True
+        if not query.respect_ignore:
+            return False
+        start = f"{folder}/" if self._is_ignored(folder) else ""
+        rules = self._rules(entry.path, start)
+        return rules is not None and rules.ignores(entry.path, is_dir=entry.type == "directory")
+
+    def _is_ignored(self, folder: str) -> bool:
+        """Asked for by name, an ignored folder is searched: rules above do not count."""
+        if folder == ".":
+            return False
+        rules = self._rules(folder, "")
+        return rules is not None and rules.ignores(folder, is_dir=True)
+
+    def _rules(self, path: str, start: str) -> IgnoreRules | None:
+        """Rules for `path` from the folders that begin with `start`."""
+        rules: IgnoreRules | None = None
+        parents = path.split("/")[:-1]
+        for count in range(len(parents) + 1):
+            base = "".join(f"{parent}/" for parent in parents[:count])
+            file = self._tree.files.get(base + IGNORE_FILE)
+            spec = parse_ignore(file.data) if file and base.startswith(start) else None
+            if spec is not None:
+                rules = IgnoreRules(spec, len(base), rules)
+        return rules
+
+
+def _prefix_length(folder: str) -> int:
+    return 0 if folder == "." else len(folder) + 1

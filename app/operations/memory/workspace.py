@@ -1,0 +1,33 @@
+"""The three operations in memory, together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.core.clock import Clock, SystemClock
+from app.operations.memory.files import ROOT, MemoryFiles, MemoryTree
+from app.operations.memory.processes import MemoryProcesses, Script, no_programs
+from app.operations.memory.search import MemorySearch
+from app.operations.protocols import Operations
+
+
+def memory_workspace(
+    files: Mapping[str, bytes | str] | None = None,
+    *,
+    script: Script = no_programs,
+    clock: Clock | None = None,
+) -> Operations:
+    """Operations on a workspace that holds `files`, text as UTF-8.
+
+    Args:
+        script: what a started program prints and how it ends.
+        clock: where modification times come from.
+    """
+    tree = MemoryTree(clock or SystemClock())
+    tree.fill(files or {})
+    return Operations(
+        root=ROOT,
+        files=MemoryFiles(tree),
+        search=MemorySearch(tree),
+        processes=MemoryProcesses(tree, script),
+    )

@@ -1,0 +1,77 @@
+"""Path text as a caller writes it, turned into components. No file system is asked here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from app.core.errors import OutsideWorkspace, ToolFailed
+
+MAX_NAME_BYTES = 255
+MAX_PATH_BYTES = 4000
+
+
+def invalid_path(path: str, reason: str) -> ToolFailed:
+    """The error for a path no file system could hold; the path is cut to a showable length."""
+    shown = path[:80].encode("utf-8", "replace").decode()
+    return ToolFailed(f"Invalid path {shown!r}: {reason}", code="invalid_path", path=shown)
+
+
+def split_path(path: str, roots: Sequence[str]) -> tuple[str, ...]:
+    """Components of `path` below the workspace root; `()` is the root itself.
+
+    `path` is relative, or absolute inside one of `roots` (spellings of the same root),
+    compared component by component, so `/ws_evil` is not inside `/ws`. `~` is an ordinary
+    name. `..` is kept: only the file system knows where it leads.
+
+    Raises:
+        ToolFailed: code `invalid_path` for empty, NUL, unencodable or over-long paths.
+        OutsideWorkspace: absolute and not below a root.
+    """
+    _check_text(path)
+    parts = _components(path)
+    if path.startswith("/"):
+        return _below(path, parts, roots)
+    return parts
+
+
+def leaves_lexically(parts: Sequence[str]) -> bool:
+    """Whether `..` climbs above the start when no component is a link."""
+    depth = 0
+    for part in parts:
+        depth += -1 if part == ".." else 1
+        if depth < 0:
+            return True
+    return False
+
+
+def join_path(parts: Sequence[str]) -> str:
+    """The relative form results carry; `.` for the root."""
+    return "/".join(parts) or "."
+
+
+def _components(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part not in ("", "."))
+
+
+def _below(path: str, parts: tuple[str, ...], roots: Sequence[str]) -> tuple[str, ...]:
+    for root in roots:
+        prefix = _components(root)
+        if parts[: len(prefix)] == prefix:
+            return parts[len(prefix) :]
+    raise OutsideWorkspace(path)
+
+
+def _check_text(path: str) -> None:
+    if not path:
+        raise invalid_path(path, "it is empty; write '.' for the workspace itself")
+    if "\0" in path:
+        raise invalid_path(path, "it contains a NUL character")
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise invalid_path(path, "it contains characters no file name can hold") from None
+    if len(encoded) > MAX_PATH_BYTES:
+        raise invalid_path(path, f"it is longer than {MAX_PATH_BYTES} bytes")
+    if any(len(part) > MAX_NAME_BYTES for part in encoded.split(b"/")):
+        raise invalid_path(path, f"one name in it is longer than {MAX_NAME_BYTES} bytes")

@@ -1,0 +1,212 @@
+"""Finding lines in one buffer.
+
+The whole buffer is searched at once, never line by line: with RE2, which takes time linear
+in the input whatever the pattern, releases the interpreter lock while it works, and with
+`never_nl` keeps a match inside one line. Measured on 87 MB: RE2 finds a rare literal at
+12 GB/s where `bytes.find` does 1.5, and ignoring case at 1.8 GB/s where lower() + find do
+0.7; once a file is known to contain a literal, `bytearray.find` is cheaper per further hit
+(0.2 µs against 1.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import re2
+
+from app.core.errors import ToolFailed
+from app.operations.protocols import GrepLine, GrepQuery
+
+Span = tuple[int, int]
+_BINARY_PROBE = 8192
+_MAX_LINE_BYTES = 16_384
+_NEWLINE = ord("\n")
+_CUT = " … (line truncated)"
+_ANY_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
+_LOOK_AROUND = re.compile(r"\(\?<?[=!]")
+_BACK_REFERENCE = re.compile(r"invalid escape sequence: \\[1-9]")
+
+
+def is_binary(buffer: bytearray, end: int) -> bool:
+    """NUL in the first 8192 bytes, as git and grep decide."""
+    return buffer.find(b"\0", 0, min(end, _BINARY_PROBE)) >= 0
+
+
+class LineMatcher:
+    """Compiled form of a query's pattern.
+
+    Invalid UTF-8 in a file never raises: RE2 lets no pattern match it. A literal that
+    contains a line break, and `multiline`, let a match span lines; then `.` matches a
+    line break too.
+
+    Raises:
+        ToolFailed: code `invalid_pattern`, with `reason` and where known `position`.
+    """
+
+    def __init__(self, query: GrepQuery) -> None:
+        pattern = query.pattern
+        self.multiline = query.multiline or (query.fixed_strings and "\n" in pattern)
+        try:
+            encoded = pattern.encode()
+        except UnicodeEncodeError as error:
+            raise _invalid(pattern, "it contains a lone surrogate", error.start) from None
+        plain = query.fixed_strings or re.escape(pattern) == pattern
+        self._literal = encoded if plain and encoded and not query.case_insensitive else None
+        if not query.fixed_strings:
+            _check_any_byte(pattern)
+        self._regex = _compile(query, encoded, multiline=self.multiline)
+
+    def lines(self, buffer: bytearray, end: int) -> Iterator[Span]:
+        """Spans `(start, stop)` of matching lines in `buffer[:end]`, without line breaks.
+
+        In multiline mode one span may hold several lines.
+        """
+        first = self._regex.search(buffer, 0, end) if end else None
+        if first is None:
+            return iter(())
+        if self._literal is not None:
+            return _literal_lines(buffer, end, self._literal, first.start())
+        return self._regex_lines(buffer, end, first.span())
+
+    def _regex_lines(self, buffer: bytearray, end: int, match: Span) -> Iterator[Span]:
+        position = 0
+        while True:
+            begin, finish = match
+            if begin == end and buffer[end - 1] == _NEWLINE:
+                return  # after the last line break there is no line
+            start = buffer.rfind(b"\n", position, begin) + 1 or position
+            stop = buffer.find(b"\n", max(begin, finish - 1), end)
+            if stop < 0:
+                stop = end
+            yield start, stop
+            position = stop + 1
+            found = self._regex.search(buffer, position, end) if position < end else None
+            if found is None:
+                return
+            match = found.span()
+
+
+def _literal_lines(buffer: bytearray, end: int, literal: bytes, begin: int) -> Iterator[Span]:
+    position = 0
+    while begin >= 0:
+        start = buffer.rfind(b"\n", position, begin) + 1 or position
+        stop = buffer.find(b"\n", begin + len(literal) - 1, end)
+        if stop < 0:
+            stop = end
+        yield start, stop
+        position = stop + 1
+        begin = buffer.find(literal, position, end)
+
+
+def single_lines(buffer: bytearray, spans: Iterator[Span]) -> Iterator[Span]:
+    """Cut spans of several lines into their lines."""
+    for start, stop in spans:
+        position = start
+        while (line_end := buffer.find(b"\n", position, stop)) >= 0:
+            yield position, line_end
+            position = line_end + 1
+        yield position, stop
+
+
+class LineWriter:
+    """Turns matching spans of one buffer, in order, into numbered lines with context."""
+
+    def __init__(self, path: str, buffer: bytearray, end: int, query: GrepQuery) -> None:
+        self._path = path
+        self._buffer = buffer
+        self._end = end
+        self._before = query.before
+        self._after = query.after
+        self._number = 1  # of the line that starts at _counted
+        self._counted = 0
+        self._written = 0  # everything before this offset was emitted or skipped
+        self._owed = 0  # lines of context still due after the last match
+
+    def matched(self, start: int, stop: int) -> Iterator[GrepLine]:
+        """The match's line, preceded by what is due between the last match and it."""
+        yield from self._trailing(start)
+        first = start
+        for _ in range(self._before):
+            if first <= self._written:
+                break
+            first = self._buffer.rfind(b"\n", self._written, first - 1) + 1 or self._written
+        yield from self._context(first, start)
+        yield self._line(start, stop, is_match=True)
+        self._written = stop + 1
+        self._owed = self._after
+
+    def finish(self) -> Iterator[GrepLine]:
+        """Context after the last match."""
+        yield from self._trailing(self._end)
+
+    def _trailing(self, until: int) -> Iterator[GrepLine]:
+        while self._owed and self._written < until:
+            stop = self._line_end(self._written)
+            yield self._line(self._written, stop, is_match=False)
+            self._written = stop + 1
+            self._owed -= 1
+
+    def _context(self, position: int, until: int) -> Iterator[GrepLine]:
+        while position < until:
+            stop = self._line_end(position)
+            yield self._line(position, stop, is_match=False)
+            position = stop + 1
+
+    def _line_end(self, position: int) -> int:
+        stop = self._buffer.find(b"\n", position, self._end)
+        return self._end if stop < 0 else stop
+
+    def _line(self, start: int, stop: int, *, is_match: bool) -> GrepLine:
+        self._number += self._buffer.count(b"\n", self._counted, start)
+        self._counted = start
+        raw = self._buffer[start : min(stop, start + _MAX_LINE_BYTES)]
+        text = raw.decode("utf-8", "replace").removesuffix("\r")
+        if stop - start > _MAX_LINE_BYTES:
+            text += _CUT
+        return GrepLine(self._path, self._number, text, is_match)
+
+
+def _compile(query: GrepQuery, pattern: bytes, *, multiline: bool) -> re2._Regexp:
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not query.case_insensitive
+    options.literal = query.fixed_strings
+    options.never_nl = not multiline
+    options.dot_nl = multiline
+    options.never_capture = True
+    source = pattern if query.fixed_strings else b"(?m)" + pattern
+    try:
+        return re2.compile(source, options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if error.args else "not understood"
+        reason = reason.removesuffix(f": (?m){query.pattern}")
+        fragment = reason.partition(": ")[2]
+        position = query.pattern.find(fragment) if fragment else -1
+        raise _invalid(query.pattern, _explain(reason, query.pattern), position) from None
+
+
+def _check_any_byte(pattern: str) -> None:
+    # \C alone would let a match run over line breaks and make the search quadratic
+    found = _ANY_BYTE.search(pattern)
+    if found:
+        raise _invalid(pattern, r"\C is not supported, use (?s:.)", found.end() - 2)
+
+
+def _explain(reason: str, pattern: str) -> str:
+    if _LOOK_AROUND.search(pattern) or _BACK_REFERENCE.search(reason):
+        return f"{reason} (look-around and back-references are not supported)"
+    return reason
+
+
+def _invalid(pattern: str, reason: str, position: int) -> ToolFailed:
+    shown = pattern[:200].encode("utf-8", "replace").decode()
+    where = f" at position {position}" if position >= 0 else ""
+    return ToolFailed(
+        f"Invalid pattern {shown!r}{where}: {reason}. "
+        "Fix the RE2 syntax, or set fixed_strings to search for literal text",
+        code="invalid_pattern",
+        pattern=shown,
+        reason=reason,
+        position=position if position >= 0 else None,
+    )

@@ -1,0 +1,223 @@
+"""What a rule sees (`Call`), what it answers (`Hit`, `Payload`) and how options are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.policy.risk.model import RiskLevel, Verdict
+
+UNKNOWN = "\0"
+"""Stands for text that only running the command would tell; never part of a real argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What a command reads or writes. `text` None: not known; `file`: read from a named file."""
+
+    text: str | None
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    code: str
+    why: str
+    level: RiskLevel = RiskLevel.HIGH
+    verdict: Verdict = Verdict.ASK
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Something that the command would run in turn.
+
+    `argv` for kind "argv"; `text` for "shell", "powershell" or the name of a language
+    (None: not known). `moves` is a directory to run in; `contained` says that the command
+    runs in a container, where the host's floor does not apply. `here` keeps the variables.
+    """
+
+    kind: str
+    argv: tuple[str, ...] = ()
+    text: str | None = None
+    stdin: Stream | None = None
+    moves: str | None = None
+    contained: bool = False
+    here: bool = False
+
+
+def run(argv: Sequence[str], **more: object) -> Payload:
+    return Payload("argv", tuple(argv), **more)  # type: ignore[arg-type]
+
+
+def script(text: str | None, language: str = "shell", **more: object) -> Payload:
+    known = text if text is None or UNKNOWN not in text else None
+    return Payload(language, text=known, **more)  # type: ignore[arg-type]
+
+
+@dataclass(slots=True)
+class Call:
+    """One command with its words. `args` exclude the name; `paths` are resolved by `at`."""
+
+    name: str
+    args: list[str]
+    cwd: str | None
+    home: str
+    stdin: Stream | None = None
+    contained: bool = False
+    assigned: dict[str, str] = field(default_factory=dict)
+
+    def at(self, path: str) -> str:
+        """The absolute, normalised path; UNKNOWN at its front when it cannot be told."""
+        return resolve(path, self.cwd, self.home)
+
+
+Answer = Hit | Payload
+Rule = Callable[[Call], Iterator[Answer]]
+RuleTable = dict[str, Rule]
+
+
+def ask(code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> Hit:
+    return Hit(code, why, level)
+
+
+def deny(code: str, why: str) -> Hit:
+    return Hit(code, why, RiskLevel.CRITICAL, Verdict.DENY)
+
+
+def table(names: str, rule: Rule) -> RuleTable:
+    return dict.fromkeys(names.split(), rule)
+
+
+def asking(names: str, code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> RuleTable:
+    """Commands that ask whatever their arguments are, unless they only print help."""
+
+    def rule(call: Call) -> Iterator[Answer]:
+        if not only_help(call.args):
+            yield ask(code, f"{call.name} {why}", level)
+
+    return table(names, rule)
+
+
+def only_help(args: Sequence[str]) -> bool:
+    return bool(args) and all(arg in {"--help", "--version", "-h", "-V", "/?"} for arg in args)
+
+
+def resolve(path: str, cwd: str | None, home: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    if not path.startswith("/"):
+        path = f"{cwd if cwd is not None else UNKNOWN}/{path}"
+    kept: list[str] = []
+    for piece in path.split("/"):
+        if piece == "..":
+            if kept and kept[-1] != UNKNOWN:
+                kept.pop()
+        elif piece not in {"", "."}:
+            kept.append(piece)
+    rooted = "/".join(kept)
+    return rooted if rooted.startswith(UNKNOWN) else "/" + rooted
+
+
+@dataclass(slots=True)
+class Options:
+    """Options of one command line, clusters taken apart.
+
+    `flags` holds every option as written (`-f`, `--force`); `values` the value of each
+    option that takes one; `rest` the operands, where `first` is the index in the arguments
+    of the first operand (or the length).
+    """
+
+    flags: list[str] = field(default_factory=list)
+    values: dict[str, list[str]] = field(default_factory=dict)
+    rest: list[str] = field(default_factory=list)
+    first: int = 0
+
+    def has(self, *names: str) -> bool:
+        """Any of `names` given; a long name also when abbreviated."""
+        return any(flag in names or _abbreviates(flag, names) for flag in self.flags)
+
+    def value(self, *names: str) -> str | None:
+        for name in names:
+            if name in self.values:
+                return self.values[name][-1]
+        return None
+
+    def all_values(self, *names: str) -> list[str]:
+        return [value for name in names for value in self.values.get(name, [])]
+
+
+def _abbreviates(flag: str, names: tuple[str, ...]) -> bool:
+    return len(flag) > 2 and flag.startswith("--") and any(name.startswith(flag) for name in names)
+
+
+def options(
+    args: Sequence[str],
+    valued: str = "",
+    *,
+    stop: bool = False,
+    clusters: bool = True,
+    optional: str = "",
+) -> Options:
+    """Read options. `valued` lists those that take the next word as value, one dash left out: `u -user`.
+
+    `stop`: the first operand ends the options, as for wrappers. `clusters` False: one dash
+    is as good as two (`find`, `terraform`). `optional` letters take only an attached value.
+    """
+    wanted = frozenset("-" + word for word in valued.split())
+    found = Options(first=len(args))
+    at = 0
+    while at < len(args):
+        arg = args[at]
+        if arg == "--":
+            found.rest.extend(args[at + 1 :])
+            found.first = min(found.first, at + 1)
+            break
+        if not arg.startswith("-") or arg == "-":
+            found.first = min(found.first, at)
+            found.rest.append(arg)
+            if stop:
+                found.rest.extend(args[at + 1 :])
+                break
+            at += 1
+            continue
+        following = args[at + 1] if at + 1 < len(args) else ""
+        long = arg.startswith("--") or not clusters
+        taken = (
+            _long(found, arg, following, wanted)
+            if long
+            else _cluster(found, arg, following, wanted, optional)
+        )
+        at += 2 if taken else 1
+    return found
+
+
+def _long(found: Options, arg: str, following: str, wanted: frozenset[str]) -> bool:
+    name, equals, value = arg.partition("=")
+    found.flags.append(name)
+    if equals:
+        found.values.setdefault(name, []).append(value)
+    elif name in wanted:
+        found.values.setdefault(name, []).append(following)
+        return True
+    return False
+
+
+def _cluster(
+    found: Options, arg: str, following: str, wanted: frozenset[str], optional: str
+) -> bool:
+    for at, letter in enumerate(arg[1:], start=1):
+        flag = "-" + letter
+        found.flags.append(flag)
+        if flag in wanted:
+            attached = arg[at + 1 :]
+            found.values.setdefault(flag, []).append(attached or following)
+            return not attached
+        if letter in optional:
+            found.values.setdefault(flag, []).append(arg[at + 1 :])
+            return False
+    return False
+
+
+Language = Literal["python", "node", "perl", "ruby", "lua", "php"]

@@ -1,0 +1,98 @@
+"""What a program text in another language would do, as far as its text tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, ask, script
+from app.policy.risk.python_code import assess_python
+from app.policy.risk.sql import assess_sql
+
+_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
+
+_DANGER: dict[str, str] = {
+    "node": r"\b(?:rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|rimraf|truncate|truncateSync|remove|removeSync|emptyDir\w*)\s*\("
+    r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*\(|\beval\s*\(|new\s+Function|\bFunction\s*\("
+    r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\("
+    r"|constructor\s*\[|\$`",
+    "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|syscall|fork)\b(?!\s*=>)|`"
+    r"|\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W).*?\1.*?\1\w*e",
+    "ruby": r"FileUtils|\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|popen)|\b(?:system|exec|spawn|fork|eval|"
+    r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|%x|Open3|Kernel|PTY|\.(?:unlink|rmtree|delete)\b|Process\.kill",
+    "lua": r"os\s*\.\s*(?:remove|execute|rename|exit)|io\s*\.\s*popen|\b(?:load|loadstring|dofile|loadfile)\b|os\s*\[",
+    "php": r"\b(?:unlink|rmdir|exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec|eval|assert|ftruncate|create_function|"
+    r"call_user_func\w*|include|require|include_once|require_once)\b\s*\(?|`|\$\w+\s*\(",
+    "R": r"\b(?:unlink|file\.remove|system2?|shell|eval|source)\s*\(",
+    "applescript": r"do shell script|\bdelete\b|empty.{0,8}trash|shut down|restart|keystroke",
+    "julia": r"\b(?:rm|run|eval|include_string)\s*\(|`|ccall",
+    "elixir": r"File\.rm|System\.(?:cmd|shell|stop|halt)|:os\.cmd|Code\.eval|Port\.open|:file\.del",
+    "erlang": r"os:cmd|file:del|open_port|init:stop",
+    "groovy": r"\.execute\(|\.delete\w*\(|ProcessBuilder|Runtime|evaluate",
+    "scala": r"sys\.process|\.delete\w*|ProcessBuilder|Runtime|Files\.",
+    "clojure": r"\bsh\b|delete-file|eval|ProcessBuilder|Runtime",
+    "haskell": r"remove(?:File|Directory|Path)|system|callCommand|readProcess|createProcess|unsafe",
+    "scheme": r"system|delete-file|eval|primitive-load|rmdir|popen|open-pipe",
+    "lisp": r"delete-(?:file|directory)|shell-command|call-process|start-process|run-program|\beval\b|kill-emacs.*-1",
+    "tcl": r"\bexec\b|file\s+delete|\beval\b|\bspawn\b|\bopen\b[^\n]*\||\bsystem\b",
+    "swift": r"removeItem|Process\(|system\(|unlink\(|rmdir\(",
+}
+_PATTERNS = {language: re.compile(pattern, re.DOTALL) for language, pattern in _DANGER.items()}
+_COMMENTS = {
+    "node": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
+    "lua": re.compile(r"--(?!\[\[)[^\n]*"),
+    "perl": re.compile(r"(?m)(?:^|\s)#[^\n]*"),
+    "ruby": re.compile(r"(?m)(?:^|\s)#(?!\{)[^\n]*"),
+}
+_SHELL_CALL = re.compile(
+    r"\b(?:execSync|exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|do shell script)\s*\(?\s*"
+    r"(\"(?:[^\"\\\n$#]|\\.)*\"|'(?:[^'\\\n]|\\.)*')\s*[,);}\n]?\s*(?=[);}\n]|$)",
+)
+
+
+def assess_code(language: str, text: str) -> Iterator[Answer]:
+    """Findings for `text`, a program in `language`; shell commands in it come as payloads."""
+    if language == "python":
+        yield from assess_python(text)
+    elif language == "sql":
+        yield from assess_sql(text)
+    elif language in _PATTERNS:
+        yield from _scan(language, text)
+    else:
+        yield ask("opaque_code", f"runs {language} code that is not read here")
+
+
+def _scan(language: str, text: str) -> Iterator[Answer]:
+    for match in _SHELL_CALL.finditer(text):
+        yield script(match.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
+    bare = _without_shell_calls(text)
+    comments = _COMMENTS.get(language)
+    held: list[str] = []
+
+    def hold(match: re.Match[str]) -> str:
+        held.append(match.group()[1:-1])
+        before = bare[: match.start()].rstrip()
+        after = bare[match.end() :].lstrip()
+        indexed = (before.endswith("[") and after.startswith("]")) or before.endswith("require(")
+        interpolated = (
+            re.search(r"#\{([^}]*)\}|@\{\[(.*?)\]\}", held[-1])
+            if language in {"ruby", "perl"}
+            else None
+        )
+        if interpolated:
+            return " " + (interpolated.group(1) or interpolated.group(2) or "") + " "
+        return f".{held[-1]}(" if indexed else '""'
+
+    code = _STRING.sub(hold, bare)
+    code = comments.sub(" ", code) if comments else code
+    if match := _PATTERNS[language].search(code):
+        what = match.group().strip()[:40] or "code"
+        yield ask("code_danger", f"{language} code uses {what}")
+
+
+def _without_shell_calls(text: str) -> str:
+    """Calls with a literal command are judged by that command alone."""
+    bare = _SHELL_CALL.sub(" ", text)
+    if bare == text:
+        return text
+    return re.sub(r"require\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?", " ", bare)

@@ -1,0 +1,223 @@
+"""Expanding words as far as their text tells; UNKNOWN marks the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from app.policy.risk.call import UNKNOWN
+from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Word
+
+_HOLE = 0xE000
+_RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
+_MAX_BRACES = 512
+_MAX_TEXT = 64_000
+
+
+@dataclass(slots=True)
+class Scope:
+    """Variables whose value the script itself sets; a missing name is unknown."""
+
+    variables: dict[str, str]
+    cwd: str | None
+    home: str
+    poisoned: set[str] = field(default_factory=set)
+    aliases: dict[str, str] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
+    files: dict[str, str | None] = field(default_factory=dict)
+
+    def lookup(self, name: str) -> str:
+        if name in self.poisoned:
+            return UNKNOWN
+        if name == "PWD":
+            return self.cwd if self.cwd is not None else UNKNOWN
+        return self.variables.get(name, UNKNOWN)
+
+    def forget(self, names: set[str]) -> None:
+        for name in names:
+            self.variables.pop(name, None)
+
+
+@dataclass(slots=True)
+class Expander:
+    """`substitute` runs `$(…)` and answers its output; `process` does it for `<(…)`."""
+
+    scope: Scope
+    substitute: Callable[[Script], str]
+    process: Callable[[Proc], str]
+    arithmetic: Callable[[list[Part]], None]
+
+    def fields(self, word: Word) -> list[str]:
+        """The words that `word` becomes."""
+        if (
+            len(word) == 1
+            and isinstance(word[0], Lit)
+            and (word[0].quoted or not any(char in word[0].text for char in "{~"))
+        ):
+            return [word[0].text]
+        return [
+            found for braced in _braces(word) for found in self._split(_tilde(braced, self.scope))
+        ]
+
+    def text(self, word: Word) -> str:
+        """The value of `word` where it is not split: assignments, redirects, here-documents."""
+        return "".join(self._value(part) for part in _tilde(word, self.scope))[:_MAX_TEXT]
+
+    def _split(self, word: Word) -> list[str]:
+        found: list[str] = []
+        current: str | None = None
+        for part in word:
+            value = self._value(part)
+            if isinstance(part, Var | Cmd) and not part.quoted:
+                pieces = self._pieces(value)
+                if len(pieces) == 1:
+                    current = (current or "") + pieces[0] if pieces[0] else current
+                    continue
+                for piece in pieces[:-1]:
+                    current = (current or "") + piece
+                    if current:
+                        found.append(current)
+                    current = None
+                current = pieces[-1] or None
+            else:
+                current = (current or "") + value
+        return found if current is None else [*found, current]
+
+    def _pieces(self, value: str) -> list[str]:
+        separators = self.scope.lookup("IFS")
+        if UNKNOWN in separators:
+            return [UNKNOWN]
+        return re.split(f"[{re.escape(separators)}]+", value) if separators else [value]
+
+    def _value(self, part: Part) -> str:
+        match part:
+            case Lit():
+                return part.text
+            case Var():
+                return self._variable(part)
+            case Cmd():
+                return self.substitute(part.script)
+            case Proc():
+                return self.process(part)
+            case Arith():
+                self.arithmetic(part.parts)
+                return UNKNOWN
+
+    def _variable(self, part: Var) -> str:
+        value = self.scope.lookup(part.name)
+        if not part.op:
+            return value
+        if part.op in {"[", "#", "!"}:
+            self.arithmetic(part.arg)
+            return UNKNOWN
+        arg = "".join(self._value(piece) for piece in part.arg)
+        if part.op in {":-", "-", ":=", "="}:
+            return self._default(part, value, arg)
+        if part.op in {":+", "+"} and value and UNKNOWN not in value:
+            return arg
+        return UNKNOWN if UNKNOWN in value or UNKNOWN in arg else _edited(value, part.op, arg)
+
+    def _default(self, part: Var, value: str, arg: str) -> str:
+        if part.op.endswith("="):
+            self.scope.forget({part.name})
+        return UNKNOWN if UNKNOWN in value else value or arg
+
+
+def _edited(value: str, op: str, arg: str) -> str:
+    """`${x,,}`, `${x^^}`, `${x:1:2}`, `${x/a/b}` of known text; other edits are unknown."""
+    if op in {",,", "^^"} and not arg:
+        return value.lower() if op == ",," else value.upper()
+    if op == ":" and (match := re.fullmatch(r"\s*(\d+)(?::(\d+))?", arg)):
+        start = int(match.group(1))
+        return (
+            value[start:] if match.group(2) is None else value[start : start + int(match.group(2))]
+        )
+    old, slash, new = arg.partition("/")
+    plain = not any(char in old for char in "*?[\\#%")
+    if op in {"/", "//"} and old and plain and (slash or not new):
+        return value.replace(old, new, 1 if op == "/" else -1)
+    return UNKNOWN
+
+
+def _tilde(word: Word, scope: Scope) -> Word:
+    first = word[0] if word else None
+    if not isinstance(first, Lit) or first.quoted or not first.text.startswith("~"):
+        return word
+    user, slash, rest = first.text[1:].partition("/")
+    if len(word) > 1 and not slash:
+        return word
+    if user in {"", "+"}:
+        base = scope.home if not user else scope.lookup("PWD")
+    else:
+        base = "/root" if user == "root" else UNKNOWN if user == "-" else f"/home/{user}"
+    return [Lit(base + slash + rest, quoted=True), *word[1:]]
+
+
+def _braces(word: Word) -> Iterator[Word]:
+    if not any(isinstance(part, Lit) and not part.quoted and "{" in part.text for part in word):
+        yield word
+        return
+    pattern = "".join(
+        part.text if isinstance(part, Lit) and not part.quoted else chr(_HOLE + at)
+        for at, part in enumerate(word[:6000])
+    )
+    budget = [_MAX_BRACES]
+    for text in _brace_texts(pattern, budget):
+        pieces = re.split("([\ue000-\uf8ff])", text)
+        yield [
+            word[ord(piece) - _HOLE] if at % 2 else Lit(piece)
+            for at, piece in enumerate(pieces)
+            if piece and (at % 2 == 0 or ord(piece) - _HOLE < len(word))
+        ]
+
+
+def _brace_texts(pattern: str, budget: list[int]) -> list[str]:
+    start = pattern.find("{")
+    while start >= 0:
+        items, end = _brace_items(pattern, start)
+        if items:
+            budget[0] -= len(items)
+            if budget[0] < 0:
+                return [UNKNOWN]
+            head = pattern[:start]
+            tails = _brace_texts(pattern[end:], budget)
+            inner = [text for item in items for text in _brace_texts(item, budget)]
+            if len(inner) * len(tails) > _MAX_BRACES:
+                return [UNKNOWN]
+            return [head + middle + tail for middle in inner for tail in tails]
+        start = pattern.find("{", start + 1)
+    return [pattern]
+
+
+def _brace_items(pattern: str, start: int) -> tuple[list[str], int]:
+    depth, piece, items = 0, start + 1, []
+    for at in range(start, len(pattern)):
+        char = pattern[at]
+        if char == "{":
+            depth += 1
+        elif char == "," and depth == 1:
+            items.append(pattern[piece:at])
+            piece = at + 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                last = pattern[piece:at]
+                return ([*items, last] if items else _brace_range(last)), at + 1
+    return [], start
+
+
+def _brace_range(text: str) -> list[str]:
+    match = _RANGE.fullmatch(text)
+    if not match:
+        return []
+    low, high, step = match.groups()
+    if low.lstrip("-").isdigit() != high.lstrip("-").isdigit() or len(low + high) > 12:
+        return []
+    numeric = low.lstrip("-").isdigit()
+    first, last = (int(low), int(high)) if numeric else (ord(low), ord(high))
+    by = (abs(int(step or 1)) or 1) * (1 if first <= last else -1)
+    numbers = range(first, last + (1 if by > 0 else -1), by)
+    if len(numbers) > _MAX_BRACES:
+        return [UNKNOWN]
+    return [str(number) if numeric else chr(number) for number in numbers]

@@ -1,0 +1,441 @@
+"""A recursive-descent reader of bash: text to a `Script`, or `Unreadable`.
+
+It fails closed: whatever it does not read is an error, and an error is never safe.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from app.policy.risk.syntax import (
+    AndOr,
+    Assign,
+    Branches,
+    Function,
+    Group,
+    Lit,
+    Node,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Unreadable,
+    Word,
+)
+from app.policy.risk.words import WordReader
+
+_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
+_REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||>|<)|(&>>|&>)")
+_ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
+_RESERVED = re.compile(
+    r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|in|function|coproc|time"
+    r"|\[\[|[!{}])(?=[\s;&|()<>]|$)"
+)
+_CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "in"})
+_FUNCTION = re.compile(r"([^\s'\"\\$`|&;()<>=]+)[ \t]*\([ \t]*\)")
+_CASE_END = re.compile(r";;&|;;|;&")
+_PLAIN_COMMAND = re.compile(
+    r"[\w./:@%,^-]+(?:[ \t]+[\w./:@%,^=+-]+)*(?=[ \t]*(?:[;\n]|&&|\|\||$))", re.ASCII
+)
+_DECLARE = frozenset({"export", "declare", "typeset", "local", "readonly"})
+
+
+def parse(text: str) -> Script:
+    """Raises `Unreadable` for anything that is not a complete script."""
+    return ScriptReader(text).whole()
+
+
+class ScriptReader(WordReader):
+    def __init__(self, text: str, depth: int = 0, spent: list[int] | None = None) -> None:
+        super().__init__(text, depth, spent)
+        self.pending: list[tuple[Redirect, str, bool, bool]] = []
+        self.compounds: dict[str, Callable[[], Node]] = {
+            "if": self._if,
+            "while": self._while,
+            "until": self._while,
+            "for": self._for,
+            "select": self._for,
+            "case": self._case,
+            "function": self._function_keyword,
+            "coproc": self._coproc,
+            "{": self._group,
+            "[[": self._test,
+        }
+
+    def whole(self) -> Script:
+        script = self.script()
+        if self.at < len(self.text):
+            raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+        if self.pending:
+            self._read_heredocs()
+        return script
+
+    def nested_script(self, text: str) -> Script:
+        return ScriptReader(text, self.depth + 1, self.spent).whole()
+
+    def script_until(self, closer: str) -> Script:
+        self._deeper()
+        script = self.script()
+        self.expect(closer)
+        self.depth -= 1
+        return script
+
+    def _deeper(self) -> None:
+        self.depth += 1
+        if self.depth > 40:
+            raise Unreadable("commands are nested too deeply")
+
+    def expect(self, text: str) -> None:
+        self.blanks()
+        if not self.text.startswith(text, self.at):
+            raise Unreadable(f"expected {text!r} at {self.text[self.at : self.at + 20]!r}")
+        self.at += len(text)
+
+    def blanks(self) -> None:
+        if match := _BLANK.match(self.text, self.at):
+            self.at = match.end()
+        if self.peek() == "#":
+            end = self.text.find("\n", self.at)
+            self.at = len(self.text) if end < 0 else end
+
+    def newlines(self) -> None:
+        self.blanks()
+        while self.peek() == "\n":
+            self.at += 1
+            if self.pending:
+                self._read_heredocs()
+            self.blanks()
+
+    def reserved(self) -> str:
+        match = _RESERVED.match(self.text, self.at)
+        return match.group() if match else ""
+
+    def keyword(self, *words: str) -> str:
+        self.newlines()
+        found = self.reserved()
+        if found not in words:
+            raise Unreadable(f"expected {' or '.join(words)}")
+        self.at += len(found)
+        return found
+
+    def script(self) -> Script:
+        """Commands up to the end, a closing word, `)` or `;;`."""
+        items: list[Node] = []
+        while True:
+            self.newlines()
+            if self._at_end():
+                return Script(items)
+            items.append(self._and_or())
+            self.blanks()
+            if self.peek() in {";", "&"} and self.peek() and not self._at_case_end():
+                self.at += 1
+            elif self.peek() != "\n" and not self._at_end():
+                raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+
+    def _at_case_end(self) -> bool:
+        return bool(_CASE_END.match(self.text, self.at))
+
+    def _at_end(self) -> bool:
+        char = self.peek()
+        if char in {"", ")"} or (char == ";" and self._at_case_end()):
+            return True
+        return self.reserved() in _CLOSERS
+
+    def _and_or(self) -> Node:
+        items = [self._pipeline()]
+        while True:
+            self.blanks()
+            if self.text[self.at : self.at + 2] not in {"&&", "||"}:
+                return items[0] if len(items) == 1 else AndOr(items)
+            self.at += 2
+            self.newlines()
+            items.append(self._pipeline())
+
+    def _pipeline(self) -> Node:
+        if match := _PLAIN_COMMAND.match(self.text, self.at):
+            words = match.group().split()
+            if not self.reserved() and "=" not in words[0] and words[0] not in _DECLARE:
+                self.at = match.end()
+                return Simple([], [[Lit(word)] for word in words], [], match.group())
+        self._prefixes()
+        commands = [self._command()]
+        while True:
+            self.blanks()
+            if self.peek() != "|" or self.peek(1) == "|":
+                return commands[0] if len(commands) == 1 else Pipeline(commands)
+            self.at += 2 if self.peek(1) == "&" else 1
+            self.newlines()
+            commands.append(self._command())
+
+    def _prefixes(self) -> None:
+        while self.reserved() in {"!", "time"}:
+            if self.reserved() == "time" and re.compile(r"time\s+-(?!p\s)").match(
+                self.text, self.at
+            ):
+                return
+            self.at += len(self.reserved())
+            self.blanks()
+            if self.text.startswith("-p ", self.at):
+                self.at += 3
+                self.blanks()
+
+    def _command(self) -> Node:
+        self.blanks()
+        self._deeper()
+        node = self._command_here()
+        self.depth -= 1
+        return node
+
+    def _command_here(self) -> Node:
+        if self.peek() == "(":
+            return self._parenthesis()
+        reserved = self.reserved()
+        if reserved in self.compounds:
+            if reserved != "coproc":
+                self.at += len(reserved)
+            return self.compounds[reserved]()
+        if reserved in _CLOSERS:
+            raise Unreadable(f"unexpected {reserved!r}")
+        if match := _FUNCTION.match(self.text, self.at):
+            self.at = match.end()
+            return self._function_body(match.group(1))
+        return self._simple()
+
+    def _parenthesis(self) -> Node:
+        start = self.at
+        if self.peek(1) == "(":
+            self.spend()
+            self.at += 2
+            try:
+                words = [self.arithmetic("))")]
+                return Branches(words, [], self._redirects(), arithmetic=True)
+            except Unreadable:
+                self.at = start
+        self.at += 1
+        body = self.script_until(")")
+        return Group(body, self._redirects(), subshell=True)
+
+    def _group(self) -> Node:
+        body = self.script()
+        self.keyword("}")
+        return Group(body, self._redirects(), subshell=False)
+
+    def _coproc(self) -> Node:
+        self.at += len("coproc")
+        self.blanks()
+        if match := re.compile(r"\w+(?=\s+[({])", re.ASCII).match(self.text, self.at):
+            self.at = match.end()
+        return Group(Script([self._command()]), [], subshell=True)
+
+    def _function_keyword(self) -> Node:
+        self.blanks()
+        name = self.word()
+        if not name or not isinstance(name[0], Lit):
+            raise Unreadable("a function without a name")
+        self.blanks()
+        if self.peek() == "(":
+            self.at += 1
+            self.expect(")")
+        return self._function_body(name[0].text)
+
+    def _function_body(self, name: str) -> Node:
+        self.newlines()
+        body = self._command()
+        if isinstance(body, Simple):
+            raise Unreadable("a function body must be a compound command")
+        return Function(name, body)
+
+    def _if(self) -> Node:
+        bodies = [self.script()]
+        self.keyword("then")
+        bodies.append(self.script())
+        while (found := self.keyword("elif", "else", "fi")) != "fi":
+            bodies.append(self.script())
+            if found == "elif":
+                self.keyword("then")
+                bodies.append(self.script())
+        return Branches([], bodies, self._redirects())
+
+    def _while(self) -> Node:
+        condition = self.script()
+        self.keyword("do")
+        body = self.script()
+        self.keyword("done")
+        return Branches([], [condition, body], self._redirects(), loop=True)
+
+    def _for(self) -> Node:
+        self.blanks()
+        words: list[Word] = []
+        variable = None
+        arithmetic = self.text.startswith("((", self.at)
+        if arithmetic:
+            self.at += 2
+            words.append(self.arithmetic("))"))
+        else:
+            variable, words = self._for_words()
+        self.blanks()
+        if self.peek() == ";":
+            self.at += 1
+        opener = self.keyword("do", "{")
+        body = self.script()
+        self.keyword("done" if opener == "do" else "}")
+        redirects = self._redirects()
+        return Branches(
+            words, [body], redirects, loop=True, variable=variable, arithmetic=arithmetic
+        )
+
+    def _for_words(self) -> tuple[str, list[Word]]:
+        name = self.word()
+        if len(name) != 1 or not isinstance(name[0], Lit):
+            raise Unreadable("a loop without a variable")
+        self.newlines()
+        words: list[Word] = []
+        if self.reserved() == "in":
+            self.at += 2
+            self.blanks()
+            while self.peek() not in {"", "\n", ";"}:
+                words.append(self._required_word())
+                self.blanks()
+        return name[0].text, words
+
+    def _required_word(self) -> Word:
+        start = self.at
+        word = self.word()
+        if self.at == start:
+            raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+        return word
+
+    def _case(self) -> Node:
+        self.blanks()
+        words = [self._required_word()]
+        self.keyword("in")
+        bodies: list[Script] = []
+        self.newlines()
+        while self.reserved() != "esac":
+            words.extend(self._case_patterns())
+            bodies.append(self.script())
+            self.newlines()
+            if match := _CASE_END.match(self.text, self.at):
+                self.at = match.end()
+            elif self.reserved() != "esac":
+                raise Unreadable("a case arm is not closed")
+            self.newlines()
+        self.at += len("esac")
+        return Branches(words, bodies, self._redirects())
+
+    def _case_patterns(self) -> list[Word]:
+        if self.peek() == "(":
+            self.at += 1
+        patterns: list[Word] = []
+        while True:
+            self.blanks()
+            patterns.append(self._required_word())
+            self.blanks()
+            char = self.peek()
+            self.at += 1
+            if char == ")":
+                return patterns
+            if char != "|":
+                raise Unreadable("a case pattern is not closed")
+
+    def _test(self) -> Node:
+        words: list[Word] = []
+        while True:
+            if match := re.compile(r"[\s()&|<>]+").match(self.text, self.at):
+                self.at = match.end()
+            if re.compile(r"\]\](?=[\s;&|()<>]|$)").match(self.text, self.at):
+                self.at += 2
+                return Branches(words, [], self._redirects(), arithmetic=True)
+            words.append(self._required_word())
+
+    def _simple(self) -> Node:
+        start = self.at
+        assigns: list[Assign] = []
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        declares = False
+        while True:
+            self.blanks()
+            if redirect := self._redirect():
+                redirects.append(redirect)
+            elif (declares or not words) and (match := _ASSIGN.match(self.text, self.at)):
+                assigns.append(self._assign(match))
+            elif self.peek() and self.peek() not in set("\n;&|()"):
+                words.append(self._required_word())
+                declares = declares or _literal(words[0]) in _DECLARE
+            else:
+                break
+        if not (assigns or words or redirects):
+            raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+        if self.peek() == "(":
+            raise Unreadable("unexpected '('")
+        return Simple(assigns, words, redirects, self.text[start : self.at].strip())
+
+    def _assign(self, match: re.Match[str]) -> Assign:
+        self.at = match.end()
+        name, subscript, append = match.groups()
+        assign = Assign(name, [], append=bool(append))
+        if subscript:
+            assign.subscript = ScriptReader(subscript[1:-1], self.depth + 1, self.spent).double("")
+        if self.peek() == "(":
+            self.at += 1
+            assign.array = self._array()
+        else:
+            assign.value = self.word()
+        return assign
+
+    def _array(self) -> list[Word]:
+        items: list[Word] = []
+        self.newlines()
+        while self.peek() != ")":
+            items.append(self._required_word())
+            self.newlines()
+        self.at += 1
+        return items
+
+    def _redirects(self) -> list[Redirect]:
+        found: list[Redirect] = []
+        self.blanks()
+        while redirect := self._redirect():
+            found.append(redirect)
+            self.blanks()
+        return found
+
+    def _redirect(self) -> Redirect | None:
+        match = _REDIRECT.match(self.text, self.at)
+        if not match:
+            return None
+        op = match.group(1) or match.group(2)
+        if op in {"<", ">"} and self.text.startswith("(", match.end()) and match.group() == op:
+            return None
+        self.at = match.end()
+        self.blanks()
+        start = self.at
+        redirect = Redirect(op, self._required_word())
+        if op in {"<<", "<<-"}:
+            raw = self.text[start : self.at]
+            quoted = any(char in raw for char in "'\"\\")
+            delimiter = _literal(redirect.target) if quoted else raw
+            self.pending.append((redirect, delimiter, quoted, op == "<<-"))
+        return redirect
+
+    def _read_heredocs(self) -> None:
+        pending, self.pending = self.pending, []
+        for redirect, delimiter, quoted, strip in pending:
+            lines: list[str] = []
+            while self.at < len(self.text):
+                end = self.text.find("\n", self.at)
+                end = len(self.text) if end < 0 else end
+                line, self.at = self.text[self.at : end], min(end + 1, len(self.text))
+                line = line.lstrip("\t") if strip else line
+                if line == delimiter:
+                    break
+                lines.append(line + "\n")
+            body = "".join(lines)
+            inner = ScriptReader(body, self.depth + 1, self.spent)
+            redirect.target = [Lit(body, quoted=True)] if quoted else inner.double("")
+
+
+def _literal(word: Word) -> str:
+    return "".join(part.text for part in word if isinstance(part, Lit))

@@ -1,0 +1,230 @@
+"""Python given as text: read as a syntax tree, so that names in strings are not calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, ask, run, script
+
+_DELETING = frozenset(
+    ["os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.truncate", "shutil.rmtree", "pathlib.Path.unlink", "pathlib.Path.rmdir", "send2trash.send2trash"]
+)
+_PROCESS = re.compile(
+    r"(?:subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
+    r"|pty\.spawn|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|sh\.\w+|pexpect\.\w+|invoke\.run)$"
+)
+_DYNAMIC = frozenset(
+    ["exec", "eval", "compile", "__import__", "importlib.import_module", "importlib.__import__", "getattr", "runpy.run_path", "runpy.run_module", "marshal.loads", "pickle.loads", "pickle.load", "code.interact", "types.FunctionType", "types.CodeType", "builtins.exec", "builtins.eval", "globals", "locals", "vars", "execfile", "os.__getattribute__", "operator.attrgetter", "operator.methodcaller"]
+)
+_POWER = frozenset(["os.kill", "os.killpg", "os.fork", "os.abort", "ctypes.CDLL"])
+
+_MODULES = frozenset(["os", "subprocess", "shutil", "pty", "ctypes", "importlib", "builtins", "posix", "nt"])
+_MAX = 40_000
+
+
+def assess_python(text: str) -> Iterator[Answer]:
+    """Findings for a program; asks when it does not parse."""
+    tree = _parsed(text)
+    if tree is None:
+        yield ask("opaque_code", "Python code that does not parse")
+        return
+    names = _imports(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from _call(node, names)
+        elif isinstance(node, ast.Attribute | ast.Name):
+            yield from _reference(node, names)
+
+
+def _parsed(text: str) -> ast.Module | None:
+    if len(text) > _MAX:
+        return None
+    lines = [line for line in text.split("\n") if not line.lstrip().startswith(("%", "!"))]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse("\n".join(lines) if len(lines) > 1 else text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _imports(tree: ast.Module) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                names[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name == "*":
+                    names |= _star(node.module or "")
+                else:
+                    names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        elif (
+            isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+        ):
+            if isinstance(node.value, ast.Name | ast.Attribute) and (
+                path := _path(node.value, names)
+            ):
+                names[node.targets[0].id] = path
+    return names
+
+
+def _star(module: str) -> dict[str, str]:
+    known = {
+        *_DELETING,
+        "subprocess.run",
+        "subprocess.Popen",
+        "os.system",
+        "os.popen",
+        "subprocess.call",
+    }
+    return {path.rsplit(".", 1)[1]: path for path in known if path.rsplit(".", 1)[0] == module}
+
+
+def _path(node: ast.expr, names: dict[str, str]) -> str:
+    if isinstance(node, ast.Name):
+        return names.get(node.id, node.id)
+    if isinstance(node, ast.Attribute):
+        base = _path(node.value, names)
+        return f"{base}.{node.attr}" if base else ""
+    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+        called = _path(node.func, names)
+        if called in {"__import__", "importlib.import_module"} and isinstance(
+            node.args[0].value, str
+        ):
+            return node.args[0].value
+        if called == "pathlib.Path":
+            return "pathlib.Path"
+    return ""
+
+
+def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
+    path = _path(node.func, names).removeprefix("posix.").removeprefix("nt.")
+    if _PROCESS.match(path):
+        yield from _process(node, path)
+    elif path in _DYNAMIC:
+        yield from _dynamic(node, path, names)
+    elif path == "open" and node.args:
+        yield from _opened(node)
+    elif path in _POWER:
+        yield ask("code_danger", f"Python calls {path}")
+    elif not path and isinstance(node.func, ast.Call | ast.Subscript):
+        inner = ast.unparse(node.func)
+        if re.search(r"getattr|__dict__|__builtins__|globals|import", inner):
+            yield ask("opaque_code", "Python calls a function that is looked up at run time")
+
+
+def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterator[Answer]:
+    """Deleting functions ask where they are named, so that passing them on asks too."""
+    path = _path(node, names)
+    if path in _DELETING or (
+        isinstance(node, ast.Attribute) and node.attr in {"unlink", "rmdir", "rmtree"}
+    ):
+        yield ask("code_danger", f"Python uses {path or getattr(node, 'attr', '')}")
+    elif isinstance(node, ast.Attribute) and node.attr in {
+        "__subclasses__",
+        "__globals__",
+        "__builtins__",
+    }:
+        yield ask("opaque_code", f"Python reaches {node.attr}")
+
+
+def _process(node: ast.Call, path: str) -> Iterator[Answer]:
+    argument = (
+        node.args[0]
+        if node.args
+        else next(
+            (
+                keyword.value
+                for keyword in node.keywords
+                if keyword.arg in {"args", "cmd", "command"}
+            ),
+            None,
+        )
+    )
+    words = _words(argument)
+    if (
+        path.startswith(("os.exec", "os.spawn", "sh.", "pexpect", "os.posix"))
+        or "subprocess_exec" in path
+    ):
+        values = [_constant(argument) for argument in node.args]
+        words = None
+        if "subprocess_exec" in path and all(isinstance(value, str) for value in values):
+            words = [str(value) for value in values]
+    if words:
+        yield run(words)
+    elif isinstance(text := _constant(argument), str):
+        yield script(text)
+    else:
+        yield ask("opaque_code", f"Python runs a command through {path}")
+
+
+def _words(node: ast.expr | None) -> list[str] | None:
+    if not isinstance(node, ast.List | ast.Tuple):
+        return None
+    values = [_constant(item) for item in node.elts]
+    return (
+        [str(value) for value in values]
+        if all(isinstance(value, str) for value in values)
+        else None
+    )
+
+
+def _constant(node: ast.expr | None) -> object:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _constant(node.left), _constant(node.right)
+        return left + right if isinstance(left, str) and isinstance(right, str) else None
+    return None
+
+
+def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answer]:
+    first = _constant(node.args[0]) if node.args else None
+    if path in {"globals", "locals", "vars"}:
+        return
+    if path == "getattr":
+        name = _constant(node.args[1]) if len(node.args) > 1 else None
+        base = _path(node.args[0], names) if node.args else ""
+        if base.split(".")[0] in _MODULES and (
+            not isinstance(name, str) or not _harmless(base, name)
+        ):
+            yield ask("opaque_code", "Python looks a function up at run time")
+    elif path in {"__import__", "importlib.import_module", "importlib.__import__"}:
+        if not isinstance(first, str):
+            yield ask("opaque_code", "Python imports a module that is not named in the text")
+    elif path in {"exec", "eval", "compile", "builtins.exec", "builtins.eval"} and isinstance(
+        first, str
+    ):
+        yield script(first, "python")
+    else:
+        yield ask("opaque_code", f"Python runs code through {path}")
+
+
+def _harmless(base: str, name: str) -> bool:
+    path = f"{base}.{name}"
+    return path not in _DELETING and not _PROCESS.match(path) and path not in _DYNAMIC
+
+
+def _opened(node: ast.Call) -> Iterator[Answer]:
+    name = _constant(node.args[0])
+    mode = (
+        _constant(node.args[1])
+        if len(node.args) > 1
+        else next(
+            (_constant(keyword.value) for keyword in node.keywords if keyword.arg == "mode"), "r"
+        )
+    )
+    if not isinstance(name, str):
+        return
+    quoted = "'" + name.replace("'", "'\\''") + "'"
+    writes = isinstance(mode, str) and any(letter in mode for letter in "wa+x")
+    yield script(f": > {quoted}" if writes else f": < {quoted}")

@@ -1,0 +1,55 @@
+"""Every rule, by the name of the command that it judges."""
+
+from __future__ import annotations
+
+from app.policy.risk import unwrap
+from app.policy.risk.call import Rule, RuleTable
+from app.policy.risk.rules import (
+    containers,
+    database,
+    delete,
+    disks,
+    dispatch,
+    editors,
+    files,
+    git,
+    infra,
+    interpreters,
+    network,
+    packages,
+    remote,
+    shells,
+    system,
+    windows_names,
+)
+
+
+def _merge(tables: list[RuleTable]) -> dict[str, tuple[Rule, ...]]:
+    merged: dict[str, tuple[Rule, ...]] = {}
+    for rules in tables:
+        for name, rule in rules.items():
+            merged[name] = (*merged.get(name, ()), rule)
+    return merged
+
+
+RULES = _merge(
+    [
+        unwrap.RULES,
+        containers.RULES,
+        database.RULES,
+        delete.RULES,
+        dispatch.RULES,
+        disks.RULES,
+        editors.RULES,
+        files.RULES,
+        git.RULES,
+        infra.RULES,
+        interpreters.RULES,
+        network.RULES,
+        packages.RULES,
+        remote.RULES,
+        shells.RULES,
+        system.RULES,
+        windows_names.RULES,
+    ]
+)

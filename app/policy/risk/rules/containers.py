@@ -1,0 +1,104 @@
+"""Container engines: what they delete, what they run, and how much of the host they hand over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Call, Options, RuleTable, ask, options, run, table
+
+_ENGINE = "H c l -host -context -config -log-level -url -connection -namespace n"
+_COMPOSE = "f p -file -project-name -profile -env-file -project-directory -ansi"
+_RUN = (
+    "a e h l m p u v w c -name -env -env-file -volume -mount -user -workdir -entrypoint -network -net -publish -label -memory "
+    "-cpus -hostname -platform -gpus -add-host -cap-add -cap-drop -device -ip -link -log-driver -log-opt -pid -ipc -uts -userns "
+    "-restart -runtime -security-opt -shm-size -stop-signal -sysctl -tmpfs -ulimit -volumes-from -pull -expose -dns -cgroupns "
+    "-cidfile -label-file -network-alias -mac-address -group-add -detach-keys -index"
+)
+_LOSSY = frozenset(
+    ["rm", "rmi", "prune", "container:rm", "container:prune", "image:rm", "image:prune", "volume:rm", "volume:prune", "network:rm", "network:prune", "system:prune", "builder:prune", "buildx:prune", "buildx:rm", "context:rm", "swarm:leave", "stack:rm", "stack:down", "service:rm", "secret:rm", "config:rm", "node:rm", "plugin:rm", "pod:rm", "pod:prune", "machine:rm", "system:reset", "container:remove", "image:remove", "volume:remove", "network:remove", "manifest:rm", "builder:rm", "trust:revoke", "model:rm"]
+)
+
+
+def _docker(call: Call) -> Iterator[Answer]:
+    given = options(call.args, _ENGINE, stop=True)
+    words = given.rest
+    if not words or "--help" in words:
+        return
+    verb = words[0]
+    pair = f"{verb}:{words[1]}" if len(words) > 1 else ""
+    if verb == "compose":
+        yield from _compose(call, words[1:])
+    elif verb in _LOSSY or pair in _LOSSY:
+        yield ask("container_delete", f"{call.name} {verb} deletes containers, images or volumes")
+    elif verb in {"run", "exec", "create"} or pair in {
+        "container:run",
+        "container:exec",
+        "container:create",
+    }:
+        yield from _container(call, words[1:] if verb in {"run", "exec", "create"} else words[2:])
+
+
+def _container(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, _RUN, stop=True)
+    yield from _host_access(given)
+    entry = given.value("--entrypoint")
+    inner = ([entry] if entry else []) + given.rest[1:]
+    if inner and not (entry is None and inner[0].startswith("-")):
+        yield run(inner, contained=True, stdin=call.stdin)
+
+
+def _host_access(given: Options) -> Iterator[Answer]:
+    mounts = [value.split(":", 1)[0] for value in given.all_values("-v", "--volume")]
+    mounts += [
+        match.group(1)
+        for value in given.all_values("--mount")
+        if (match := re.search(r"(?:source|src)=([^,]*)", value))
+    ]
+    if any(
+        mount in {"/", "/etc", "/root", "/home", "/usr", "/var", "/boot", "/dev", "/proc", "/sys"}
+        or mount.endswith(("docker.sock", "containerd.sock"))
+        for mount in mounts
+    ):
+        yield ask("host_access", "gives the container the host's files")
+    if given.has("--privileged") or given.all_values("--device"):
+        yield ask("host_access", "gives the container the host's devices")
+    if "host" in given.all_values("--pid", "--ipc", "--userns", "--uts") or set(
+        given.all_values("--cap-add")
+    ) & {"ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE"}:
+        yield ask("host_access", "takes the container's isolation away")
+
+
+def _compose(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, _COMPOSE, stop=True)
+    if not given.rest:
+        return
+    verb, rest = given.rest[0], given.rest[1:]
+    inner = options(rest, "t -timeout -rmi -scale", stop=False)
+    if verb == "rm" or (verb == "down" and (inner.has("-v", "--volumes") or inner.value("--rmi"))):
+        yield ask("container_delete", f"compose {verb} deletes containers or volumes")
+    elif verb in {"run", "exec"}:
+        yield from _container(call, rest)
+
+
+def _compose_v1(call: Call) -> Iterator[Answer]:
+    yield from _compose(call, call.args)
+
+
+def _attach(call: Call) -> Iterator[Answer]:
+    """lxc exec c -- cmd, multipass exec, distrobox enter, toolbox run, wsl."""
+    if "--" in call.args:
+        yield run(call.args[call.args.index("--") + 1 :], contained=call.name != "wsl")
+    elif call.args[:1] in (["exec"], ["run"]):
+        rest = options(call.args[1:], "c u d", stop=True).rest
+        yield run(rest[1:] if call.name != "toolbox" else rest, contained=True)
+    elif call.name == "wsl":
+        yield run(options(call.args, "d u e -distribution -user -exec -cd", stop=True).rest)
+
+
+RULES: RuleTable = {
+    **table("docker podman nerdctl docker.io", _docker),
+    **table("docker-compose podman-compose", _compose_v1),
+    **table("lxc incus multipass distrobox toolbox wsl", _attach),
+    **table("crictl ctr", _docker),
+}

@@ -1,0 +1,219 @@
+"""Database clients, their administration commands and migration tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.policy.risk.call import Answer, Call, Rule, RuleTable, ask, asking, options, script, table
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """`code` options hold SQL; `operand` is the index of an operand that holds SQL, if any."""
+
+    code: str
+    valued: str
+    operand: int | None = None
+    needs: str = ""
+
+
+_CLIENTS: dict[str, Client] = {
+    **dict.fromkeys(
+        ("mysql", "mariadb"),
+        Client(
+            "e -execute -init-command",
+            "u h P D S -user -host -port -database -socket -defaults-file",
+        ),
+    ),
+    **dict.fromkeys(
+        ("psql", "cockroach-sql", "pgcli"),
+        Client(
+            "c -command",
+            "h p U d f v o F L P R T -host -port -username -dbname -file -set -variable -output",
+        ),
+    ),
+    **dict.fromkeys(
+        ("sqlite3", "sqlite", "litecli"), Client("cmd -cmd", "init separator nullvalue", operand=1)
+    ),
+    "duckdb": Client("c s cmd", "init", operand=1),
+    "sqlcmd": Client("Q q", "S U P d i o"),
+    **dict.fromkeys(
+        ("clickhouse-client", "clickhouse"),
+        Client("q -query", "h u d -host -user -password -database -port"),
+    ),
+    "cqlsh": Client("e -execute", "u p k f"),
+    "snowsql": Client("q -query", "a u d s w r f"),
+    "cockroach": Client("e -execute", "u -host -url -database"),
+    "trino": Client("-execute", "-server -catalog -schema -user"),
+    "presto": Client("-execute", "-server -catalog -schema -user"),
+    "usql": Client("c -command", "f"),
+    "mycli": Client("e -execute", "u h P D"),
+    "beeline": Client("e", "u n p"),
+    "hive": Client("e", "f"),
+    "isql": Client("", ""),
+    "sqlplus": Client("", ""),
+    "bq": Client("", "-project_id -dataset_id", operand=1, needs="query"),
+}
+
+
+def _rule(spec: Client) -> Rule:
+    def rule(call: Call) -> Iterator[Answer]:
+        clusters = call.name not in {"sqlite3", "sqlite", "duckdb"}
+        given = options(call.args, f"{spec.valued} {spec.code}", clusters=clusters)
+        if spec.needs and spec.needs not in given.rest:
+            return
+        texts = given.all_values(*("-" + name for name in spec.code.split()))
+        if spec.operand is not None:
+            texts += given.rest[spec.operand :]
+        for text in texts:
+            yield script(text, "sql")
+        if (
+            not texts
+            and call.stdin
+            and not call.stdin.file
+            and not given.has("-f", "--file", "-l", "--list", "-i")
+        ) or (call.stdin and call.stdin.text is not None and not texts):
+            yield script(call.stdin.text, "sql")
+
+    return rule
+
+
+def _redis(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "h p a n u r i s -user -pass", stop=True)
+    words = [word.upper() for word in given.rest]
+    if call.stdin and not words:
+        words = (call.stdin.text or "UNKNOWN_INPUT").upper().split()
+    if not words:
+        return
+    lossy = {
+        "FLUSHALL",
+        "FLUSHDB",
+        "DEL",
+        "UNLINK",
+        "SHUTDOWN",
+        "EVAL",
+        "EVALSHA",
+        "DEBUG",
+        "UNKNOWN_INPUT",
+        "SWAPDB",
+        "MODULE",
+        "REPLICAOF",
+        "SLAVEOF",
+    }
+    first = words[0]
+    second = words[1] if len(words) > 1 else ""
+    if first in lossy or (call.stdin and lossy & set(words)):
+        yield ask("redis", f"redis {first.lower()} destroys data or runs code")
+    elif (first, second) in {
+        ("CONFIG", "SET"),
+        ("SCRIPT", "FLUSH"),
+        ("FUNCTION", "FLUSH"),
+        ("ACL", "DELUSER"),
+        ("CLUSTER", "RESET"),
+        ("XGROUP", "DESTROY"),
+    }:
+        yield ask("redis", f"redis {first.lower()} {second.lower()}")
+
+
+_MONGO = re.compile(
+    r"dropDatabase|\.drop\w*\s*\(|(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*[,)]|deleteMany|deleteOne|\.remove\s*\(|"
+    r"shutdownServer|\beval\b|renameCollection|\[\s*['\"]"
+)
+
+
+def _mongo(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "u p -eval -host -port -username -password")
+    texts = given.all_values("--eval")
+    if call.stdin and not call.stdin.file and not texts:
+        texts = [call.stdin.text] if call.stdin.text is not None else ["eval"]
+    if any(_MONGO.search(text) for text in texts):
+        yield ask("mongo", "deletes documents, collections or databases")
+
+
+def _mysqladmin(call: Call) -> Iterator[Answer]:
+    words = set(options(call.args, "u h P S -user -host").rest)
+    if words & {"drop", "shutdown", "flush-logs", "kill", "password"}:
+        yield ask("database_admin", "drops or stops a database")
+
+
+def _restore(call: Call) -> Iterator[Answer]:
+    if options(call.args, "d h p U f j n t -dbname").has("-c", "--clean"):
+        yield ask("database_admin", "drops objects before restoring them")
+
+
+_MIGRATIONS: dict[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for names, pattern in {
+        "prisma": r"migrate reset|db push.*(?:--force-reset|--accept-data-loss)|db execute",
+        "alembic": r"\bdowngrade\b(?!.*--sql)",
+        "rails rake": r"\bdb:(?:drop|reset|purge|schema:load|rollback|setup|truncate_all|migrate:(?:reset|redo|down)|seed:replant|structure:load)|\b(?:destroy|d)\s|runner\b.*(?:delete|destroy|drop)",
+        "flask": r"db downgrade",
+        "sequelize sequelize-cli": r"db:drop|db:migrate:undo",
+        "knex": r"migrate:(?:rollback|down)",
+        "typeorm typeorm-ts-node-commonjs": r"schema:drop|migration:revert|schema:sync",
+        "flyway": r"\bclean\b|\bundo\b",
+        "liquibase": r"drop-?[aA]ll|rollback",
+        "artisan": r"migrate:(?:fresh|reset|refresh|rollback)|db:wipe|queue:flush",
+        "mix": r"ecto\.(?:drop|reset|rollback)",
+        "drizzle-kit": r"\bdrop\b|push.*--force",
+        "supabase": r"db reset|projects delete|branches delete|functions delete",
+        "goose": r"\b(?:down|down-to|reset|redo)\b",
+        "dbmate": r"\b(?:drop|down|rollback)\b",
+        "migrate": r"\b(?:down|drop|force)\b",
+        "diesel": r"database reset|migration (?:revert|redo)",
+        "sqlx": r"database (?:drop|reset)|migrate revert",
+        "atlas": r"schema clean|migrate down|schema apply.*--auto-approve",
+        "influx": r"\bdelete\b|\bDROP\b",
+        "etcdctl": r"\bdel\b|member remove",
+        "consul": r"kv delete|leave",
+        "vault": r"\bdelete\b|\bdestroy\b|secrets disable|\brevoke\b",
+        "nomad": r"\bstop\b.*-purge|system gc",
+        "rabbitmqctl": r"\b(?:reset|force_reset|delete_\w+|purge_queue|stop\w*)\b",
+        "kafka-topics kafka-topics.sh": r"--delete",
+        "fauna": r"\bdelete\b",
+        "hasura": r"metadata clear|migrate delete",
+    }.items()
+    for name in names.split()
+}
+
+
+def _migration(call: Call) -> Iterator[Answer]:
+    pattern = _MIGRATIONS[call.name]
+    if pattern.search(" ".join(call.args)) and not {"--help", "-h"} & set(call.args):
+        yield ask("migration", f"{call.name} can lose the database's content")
+
+
+_DJANGO = re.compile(
+    r"^(?:flush|reset_db|clean_\w+|remove_stale_contenttypes)\b|^migrate\s+\S+\s+(?:zero|\d{1,4}\w*)\b|^shell\b.*-c"
+)
+
+
+def _django(call: Call) -> Iterator[Answer]:
+    args = call.args[1:] if call.name.startswith("python") else call.args
+    if call.name.startswith(("python", "php")):
+        if not call.args or call.args[0].rsplit("/", 1)[-1] not in {"manage.py", "artisan"}:
+            return
+        args = call.args[1:]
+        if call.args[0].endswith("artisan") and _MIGRATIONS["artisan"].search(" ".join(args)):
+            yield ask("migration", "artisan can lose the database's content")
+            return
+    if _DJANGO.search(" ".join(args)):
+        yield ask("migration", "Django would empty or roll back the database")
+
+
+RULES: RuleTable = {
+    **{name: _rule(spec) for name, spec in _CLIENTS.items()},
+    **table("redis-cli valkey-cli keydb-cli", _redis),
+    **table("mongosh mongo", _mongo),
+    **table("mysqladmin mariadb-admin", _mysqladmin),
+    "pg_restore": _restore,
+    **asking(
+        "dropdb dropuser pg_resetwal pg_dropcluster", "database_admin", "drops a database or a role"
+    ),
+    **table(" ".join(_MIGRATIONS), _migration),
+    **table(
+        "python python3 django-admin manage.py php python3.11 python3.12 python3.13 django", _django
+    ),
+}

@@ -1,0 +1,87 @@
+"""Deleting and emptying files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.policy.risk import floor
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    Call,
+    Hit,
+    RuleTable,
+    ask,
+    asking,
+    deny,
+    only_help,
+    options,
+    table,
+)
+from app.policy.risk.model import RiskLevel, Verdict
+
+
+def _remove(call: Call) -> Iterator[Answer]:
+    if only_help(call.args):
+        return
+    given = options(call.args)
+    recursive = given.has("-r", "-R", "--recursive")
+    yield from removing(call, given.rest, recursive=recursive)
+
+
+def removing(call: Call, operands: list[str], *, recursive: bool) -> Iterator[Hit]:
+    """Findings for deleting `operands`, relative to the call's directory."""
+    targets = tuple(call.at(path) for path in operands if UNKNOWN not in path)
+    shown = tuple(target for target in targets if UNKNOWN not in target)
+    for target in targets:
+        if floor.is_account_file(target):
+            yield deny("account_file", f"deletes {target}")
+        elif floor.is_block_device(target):
+            yield deny("raw_device", f"deletes the device {target}")
+        elif recursive and floor.is_catastrophic(target, call.home):
+            yield Hit(
+                "catastrophic_delete",
+                f"deletes all of {target}",
+                RiskLevel.CRITICAL,
+                Verdict.DENY,
+                (target,),
+            )
+    level = RiskLevel.HIGH if recursive else RiskLevel.MEDIUM
+    yield Hit("delete", f"{call.name} deletes without a way back", level, targets=shown)
+
+
+def _rmdir(call: Call) -> Iterator[Answer]:
+    if not only_help(call.args):
+        yield from removing(call, options(call.args).rest, recursive=False)
+
+
+def _truncate(call: Call) -> Iterator[Answer]:
+    if only_help(call.args):
+        return
+    size = options(call.args, "s r -size -reference").value("-s", "--size") or ""
+    if not size.startswith(("+", ">")):
+        yield ask("truncate", "cuts files off")
+
+
+def _trash(call: Call) -> Iterator[Answer]:
+    if call.args[:1] == ["trash"] and "--list" not in call.args:
+        yield ask("delete", "gio trash moves or empties trash", RiskLevel.MEDIUM)
+    elif call.args[:1] == ["remove"]:
+        yield ask("delete", "gio remove deletes")
+
+
+def _history(call: Call) -> Iterator[Answer]:
+    if options(call.args).has("-c", "-d"):
+        yield ask("history", "deletes the shell's history", RiskLevel.MEDIUM)
+
+
+RULES: RuleTable = {
+    **table("rm grm srm rimraf del-cli trash-rm", _remove),
+    **table("rmdir unlink grmdir", _rmdir),
+    **asking("shred wipe scrub bleachbit", "destroy", "destroys file content"),
+    **asking("trash-empty", "delete", "empties the trash"),
+    **asking("trash trash-put rmtrash", "delete", "moves files to the trash", RiskLevel.MEDIUM),
+    "truncate": _truncate,
+    "gio": _trash,
+    "history": _history,
+}

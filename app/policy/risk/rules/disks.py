@@ -1,0 +1,93 @@
+"""Disks, file systems and raw devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.policy.risk import floor
+from app.policy.risk.call import Answer, Call, RuleTable, ask, deny, only_help, options, table
+from app.policy.risk.paths import writing
+
+_READ_ONLY = {
+    "fdisk": {"-l", "--list", "-s", "--getsz"},
+    "sfdisk": {"-l", "--list", "-d", "--dump", "-J", "--json", "-s", "-V", "--verify"},
+    "gdisk": {"-l"},
+    "sgdisk": {"-p", "--print", "-i", "--info", "-v", "--verify", "-L", "--list-types"},
+    "parted": {"-l", "--list", "print"},
+    "hdparm": {"-I", "-i", "-t", "-T", "-g", "-C"},
+    "smartctl": {"-a", "-i", "-H", "-x"},
+    "nvme": {"list", "smart-log", "id-ctrl", "id-ns", "error-log"},
+    "wipefs": {"-n", "--no-act"},
+    "blkdiscard": set(),
+    "diskutil": {"list", "info", "apfs"},
+    "badblocks": set(),
+    "cryptsetup": {"status", "luksDump", "isLuks", "open", "luksOpen", "close", "luksClose"},
+    "mdadm": {"--detail", "-D", "--examine", "-E", "--query", "-Q"},
+}
+
+
+def _dd(call: Call) -> Iterator[Answer]:
+    given = dict(arg.partition("=")[::2] for arg in call.args)
+    if "of" in given:
+        yield from writing(call.at(given["of"]), call.home)
+    if given.get("of") not in {"/dev/null", None} or "if" in given:
+        yield ask("raw_copy", "dd overwrites its target byte by byte")
+
+
+def _make_file_system(call: Call) -> Iterator[Answer]:
+    if only_help(call.args) or not call.args:
+        return
+    if any(floor.is_block_device(call.at(arg)) for arg in call.args if "/" in arg):
+        yield deny("format_device", f"{call.name} formats a device")
+    else:
+        yield ask("format", f"{call.name} formats its target")
+
+
+def _partition(call: Call) -> Iterator[Answer]:
+    if only_help(call.args) or set(call.args) & _READ_ONLY.get(call.name, set()) or not call.args:
+        return
+    if call.name == "wipefs" and not options(call.args, "t o").has("-a", "--all", "-o", "--offset"):
+        return
+    erases = {"erasedisk", "erasevolume", "zerodisk", "secureerase", "reformat", "partitiondisk"}
+    device = any(floor.is_block_device(call.at(arg)) for arg in call.args if "/" in arg)
+    if device or (call.name == "diskutil" and call.args[0].lower() in erases):
+        yield deny("raw_device", f"{call.name} changes a raw device")
+    else:
+        yield ask("disk", f"{call.name} changes a disk")
+
+
+def _volumes(call: Call) -> Iterator[Answer]:
+    if not only_help(call.args):
+        yield ask("volume", f"{call.name} removes a volume")
+
+
+def _pools(call: Call) -> Iterator[Answer]:
+    if set(call.args[:2]) & {
+        "destroy",
+        "rollback",
+        "labelclear",
+        "delete",
+        "remove",
+        "subvolume",
+    } and ("list" not in call.args and "show" not in call.args and "create" not in call.args):
+        yield ask("volume", f"{call.name} destroys storage")
+
+
+RULES: RuleTable = {
+    "dd": _dd,
+    "dcfldd": _dd,
+    "gdd": _dd,
+    **table(
+        "mkfs mke2fs mkswap mkdosfs mkntfs newfs mkexfatfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs "
+        "mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.minix mkfs.msdos mkfs.bfs mkfs.cramfs "
+        "newfs_hfs newfs_apfs newfs_msdos mkfs.jfs mkfs.reiserfs mkfs.udf",
+        _make_file_system,
+    ),
+    **table(
+        "fdisk sfdisk cfdisk gdisk sgdisk parted wipefs blkdiscard hdparm nvme badblocks cryptsetup mdadm "
+        "diskutil partprobe",
+        _partition,
+    ),
+    **table("lvremove vgremove pvremove lvreduce swapoff", _volumes),
+    **table("zfs zpool btrfs", _pools),
+}

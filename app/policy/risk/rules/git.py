@@ -1,0 +1,341 @@
+"""git: what loses work, rewrites shared history or runs a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    Call,
+    Hit,
+    Options,
+    RuleTable,
+    ask,
+    options,
+    run,
+    script,
+)
+from app.policy.risk.model import RiskLevel
+from app.policy.risk.rules.delete import removing
+
+_GLOBALS = "C c -git-dir -work-tree -namespace -exec-path -config-env -super-prefix -attr-source -list-cmds"
+_RUN_KEYS = re.compile(
+    r"core\.(?:sshcommand|pager|editor|fsmonitor|askpass|gitproxy|alternaterefscommand)|(?:diff|sequence)\.(?:external|editor)"
+    r"|diff\..*\.(?:command|textconv)|pager\..*|credential(?:\..*)?\.helper|gpg(?:\..*)?\.program|filter\..*\.(?:clean|smudge|process)"
+    r"|merge\..*\.driver|(?:merge|diff)tool\..*\.(?:cmd|path)|browser\..*\.cmd|man\..*\.cmd|interactive\.difffilter|remote\..*\.(?:uploadpack|receivepack|vcs)"
+    r"|uploadpack\.packobjectshook|web\.browser|trailer\..*\.(?:command|cmd)|sendemail\..*cmd|submodule\..*\.update|init\.templatedir"
+)
+_Handler = Callable[[Call, list[str]], Iterator[Answer]]
+
+
+def _git(call: Call) -> Iterator[Answer]:
+    before = options(call.args, _GLOBALS, stop=True)
+    before.flags = [
+        flag for flag in before.flags if flag != "--exec-path" or "--exec-path" in before.values
+    ]
+    aliases: dict[str, str] = {}
+    for setting in before.all_values("-c"):
+        key, _, value = setting.partition("=")
+        if key.lower().startswith("alias."):
+            aliases[key[6:]] = value
+        else:
+            yield from _setting(key, value)
+    if before.values.get("--exec-path") or before.values.get("--config-env"):
+        yield ask("git_config", "git takes its programs or settings from elsewhere")
+    if not before.rest:
+        return
+    verb, args = before.rest[0], before.rest[1:]
+    if UNKNOWN in verb:
+        yield ask("unresolved_command", "the git subcommand is not known before it runs")
+    elif verb in aliases:
+        yield from _alias(aliases[verb], args)
+    elif handler := _VERBS.get(verb):
+        inner = _moved(call, before)
+        yield from handler(inner, args)
+
+
+def _moved(call: Call, before: Options) -> Call:
+    cwd = call.cwd
+    for path in before.all_values("-C", "--work-tree"):
+        resolved = Call("", [], cwd, call.home).at(path)
+        cwd = None if UNKNOWN in resolved else resolved
+    return Call("git", call.args, cwd, call.home, call.stdin, call.contained)
+
+
+def _alias(value: str, args: list[str]) -> Iterator[Answer]:
+    if value.startswith("!"):
+        yield script(value[1:])
+    else:
+        yield run(["git", *value.split(), *args])
+
+
+def _setting(key: str, value: str) -> Iterator[Answer]:
+    """A setting that makes git run something."""
+    lowered = key.lower()
+    if lowered == "core.hookspath":
+        if value not in {"/dev/null", ""}:
+            yield ask("git_config", "makes git run hooks from another folder")
+    elif lowered == "protocol.ext.allow" or lowered.startswith(("include.", "includeif.")):
+        yield ask("git_config", f"{key} lets git run or load other code")
+    elif lowered == "clean.requireforce":
+        yield ask("git_config", "lets git clean delete without --force")
+    elif _RUN_KEYS.fullmatch(lowered) and value.lower() not in {
+        "",
+        "true",
+        "false",
+        "cat",
+        "never",
+    }:
+        yield script(value.removeprefix("!"))
+
+
+def _lossy(code: str, why: str) -> Hit:
+    return ask(code, why, RiskLevel.HIGH)
+
+
+def _help(args: list[str]) -> bool:
+    return args[:1] in (["-h"], ["--help"])
+
+
+def _push(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "o -push-option -repo -receive-pack -exec")
+    for program in given.all_values("--receive-pack", "--exec"):
+        yield script(program)
+    if given.has("-n", "--dry-run") and "--d" not in given.flags:
+        return
+    if _long_or(
+        given, "-f", "--force", "--force-with-lease", "--force-if-includes", "--mirror", "--prune"
+    ):
+        yield _lossy("git_force_push", "rewrites or deletes shared history")
+    elif given.has("-d", "--delete"):
+        yield _lossy("git_delete_remote", "deletes remote branches")
+    for refspec in given.rest[1:]:
+        if refspec.startswith("+"):
+            yield _lossy("git_force_push", "a + refspec is a forced update")
+        elif refspec.startswith(":") and len(refspec) > 1:
+            yield _lossy("git_delete_remote", "an empty source deletes the remote branch")
+    if given.rest and given.rest[0].startswith("ext::"):
+        yield script(given.rest[0][5:])
+
+
+def _long_or(given: Options, *names: str) -> bool:
+    safe = {"--follow-tags", "--progress", "--porcelain", "--push-option", "--recurse-submodules"}
+    return any(
+        flag in names or (flag not in safe and given_has(flag, names)) for flag in given.flags
+    )
+
+
+def given_has(flag: str, names: tuple[str, ...]) -> bool:
+    """Whether git takes the long `flag` for one of `names`: unique beginnings are enough."""
+    return len(flag) > 2 and flag.startswith("--") and any(name.startswith(flag) for name in names)
+
+
+def _reset(call: Call, args: list[str]) -> Iterator[Answer]:
+    if options(args).has("--hard", "--merge"):
+        yield _lossy("git_reset_hard", "throws uncommitted work away")
+
+
+def _clean(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "e -exclude")
+    if given.has("-n", "--dry-run") or _help(args):
+        return
+    if given.has("-f", "--force", "-i", "--interactive"):
+        yield _lossy("git_clean", "deletes untracked files")
+
+
+def _looks_like_path(operand: str) -> bool:
+    return (
+        operand in {".", "..", ":/", "*"}
+        or operand.startswith(("./", "../", ":", "/", "~"))
+        or operand.endswith("/")
+        or "*" in operand
+        or bool(re.search(r"(?:^|/)[^/]*\.[A-Za-z][A-Za-z0-9]{0,5}$", operand))
+    )
+
+
+def _checkout(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "b B -orphan -conflict -pathspec-from-file")
+    if given.has(
+        "-f", "--force", "--ours", "--theirs", "-p", "--patch", "-B", "--pathspec-from-file"
+    ):
+        yield _lossy("git_checkout", "overwrites uncommitted work")
+        return
+    if given.has("-b", "--orphan"):
+        return
+    after = args[args.index("--") + 1 :] if "--" in args else []
+    if after or len(given.rest) > 1 or any(_looks_like_path(operand) for operand in given.rest):
+        if not given.has("-t", "--track"):
+            yield _lossy("git_checkout", "overwrites files with another version")
+
+
+def _restore(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "s -source -conflict -pathspec-from-file")
+    if _help(args) or (given.has("-S", "--staged") and not given.has("-W", "--worktree")):
+        return
+    yield _lossy("git_restore", "overwrites files with another version")
+
+
+def _switch(call: Call, args: list[str]) -> Iterator[Answer]:
+    if options(args, "c -create -orphan").has(
+        "-f", "--force", "--discard-changes", "-C", "--force-create"
+    ):
+        yield _lossy("git_switch", "throws uncommitted work or a branch away")
+
+
+def _branch(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "u -set-upstream-to -sort -format -contains -points-at")
+    remote_delete = given.has("-d", "--delete") and given.has("-r", "--remotes")
+    if given.has("-D", "-M", "-C", "-f", "--force") or remote_delete:
+        yield _lossy("git_branch", "deletes or overwrites a branch without a merge check")
+
+
+def _tag(call: Call, args: list[str]) -> Iterator[Answer]:
+    if options(args, "m F u -message -file -sort -format").has("-d", "--delete", "-f", "--force"):
+        yield _lossy("git_tag", "deletes or moves a tag")
+
+
+def _stash(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] in (["drop"], ["clear"]):
+        yield _lossy("git_stash", "deletes stashed work")
+
+
+def _worktree(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] == ["remove"] and options(args).has("-f", "--force"):
+        yield _lossy("git_worktree", "deletes a work tree with its changes")
+
+
+def _rm(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "-pathspec-from-file")
+    if not _help(args) and not given.has("--cached", "-n", "--dry-run"):
+        yield from removing(call, given.rest, recursive=given.has("-r"))
+
+
+def _reflog(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] in (["expire"], ["delete"]):
+        yield _lossy("git_reflog", "deletes the way back to lost commits")
+
+
+def _gc(call: Call, args: list[str]) -> Iterator[Answer]:
+    if any(re.match(r"--prune=(?!never)", arg) for arg in args):
+        yield _lossy("git_gc", "deletes unreachable commits")
+
+
+def _always(code: str, why: str) -> _Handler:
+    def handler(call: Call, args: list[str]) -> Iterator[Answer]:
+        if not _help(args) and not options(args).has("-n", "--dry-run"):
+            yield _lossy(code, why)
+
+    return handler
+
+
+def _when(code: str, why: str, *flags: str) -> _Handler:
+    def handler(call: Call, args: list[str]) -> Iterator[Answer]:
+        if options(args).has(*flags):
+            yield _lossy(code, why)
+
+    return handler
+
+
+def _programs(valued: str, *flags: str) -> _Handler:
+    def handler(call: Call, args: list[str]) -> Iterator[Answer]:
+        given = options(args, valued)
+        for program in given.all_values(*flags):
+            yield script(program)
+        for setting in given.all_values("-c", "--config"):
+            key, _, value = setting.partition("=")
+            yield from _setting(key, value)
+        for operand in given.rest:
+            if operand.startswith("ext::"):
+                yield script(operand[5:])
+
+    return handler
+
+
+def _bisect(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] == ["run"] and len(args) > 1:
+        yield run(args[1:])
+
+
+def _submodule(call: Call, args: list[str]) -> Iterator[Answer]:
+    words = options(args).rest
+    if words[:1] == ["foreach"]:
+        yield script(" ".join(words[1:]))
+    elif words[:1] == ["deinit"] and options(args).has("-f", "--force", "--all"):
+        yield _lossy("git_submodule", "deletes a submodule's work tree")
+
+
+def _config(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "f -file -type -default -blob")
+    words = given.rest[1:] if given.rest[:1] == ["set"] else given.rest
+    if given.has("--get", "--list", "-l", "--get-all", "--unset", "--get-regexp") or len(words) < 2:
+        return
+    key, value = words[0].lower(), words[1]
+    if key.startswith("alias."):
+        yield from _alias(value, [])
+    elif key == "core.hookspath" and not given.has("--global", "--system"):
+        if value.startswith(("/", "~", "..")) or UNKNOWN in value:
+            yield ask("git_config", "makes git run hooks from another folder")
+    elif key != "core.editor" or given.has("--system"):
+        yield from _setting(key, value)
+        if (
+            _RUN_KEYS.fullmatch(key)
+            and given.has("--global", "--system")
+            and not key.startswith("credential")
+        ):
+            yield ask("git_config", f"{key} makes git run a program everywhere", RiskLevel.MEDIUM)
+
+
+def _update_ref(call: Call, args: list[str]) -> Iterator[Answer]:
+    if options(args, "m").has("-d", "--stdin"):
+        yield _lossy("git_refs", "deletes references")
+
+
+def _credential(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] in (["fill"], ["get"]):
+        yield ask("secret_read", "shows stored credentials")
+
+
+_FETCH = _programs(
+    "u j o -upload-pack -depth -config c b -branch -reference", "-u", "--upload-pack"
+)
+
+_VERBS: dict[str, _Handler] = {
+    "push": _push,
+    "reset": _reset,
+    "clean": _clean,
+    "checkout": _checkout,
+    "restore": _restore,
+    "switch": _switch,
+    "branch": _branch,
+    "tag": _tag,
+    "stash": _stash,
+    "worktree": _worktree,
+    "rm": _rm,
+    "reflog": _reflog,
+    "gc": _gc,
+    "config": _config,
+    "bisect": _bisect,
+    "submodule": _submodule,
+    "update-ref": _update_ref,
+    "credential": _credential,
+    "filter-branch": _always("git_rewrite", "rewrites history"),
+    "filter-repo": _always("git_rewrite", "rewrites history"),
+    "prune": _always("git_prune", "deletes unreachable commits"),
+    "checkout-index": _when("git_checkout", "overwrites files", "-f", "--force"),
+    "read-tree": _when("git_reset_hard", "overwrites the work tree", "-u", "--reset"),
+    "symbolic-ref": _when("git_refs", "deletes a reference", "-d", "--delete"),
+    "replace": _when("git_refs", "deletes or overwrites a replacement", "-d", "--delete", "-f"),
+    "rebase": _programs("x s X -exec -onto -strategy", "-x", "--exec"),
+    "difftool": _programs("x t -extcmd -tool", "-x", "--extcmd"),
+    "grep": _programs("e f A B C m", "-O", "--open-files-in-pager"),
+    "clone": _FETCH,
+    "ls-remote": _programs("-upload-pack -exec -sort", "--upload-pack", "--exec"),
+    "fetch": _programs("j o -upload-pack -depth", "--upload-pack"),
+    "pull": _programs("j o s X -upload-pack -depth", "--upload-pack"),
+    "archive": _programs("o -output -format -remote -exec -prefix", "--exec"),
+    "remote": _programs("t m"),
+}
+
+RULES: RuleTable = {"git": _git, "hub": _git}

@@ -1,0 +1,210 @@
+"""Clouds, clusters, infrastructure as code, hosting and forges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, table
+
+_LOSSY_VERB = re.compile(
+    r"(?:delete|destroy|terminate|remove|purge|deregister|revoke|reset|uninstall|drain|wipe)(?:-.*)?$"
+)
+
+
+def _terraform(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "", clusters=False)
+    words = given.rest
+    verb = words[1] if words[:1] == ["run-all"] and len(words) > 1 else (words[0] if words else "")
+    if verb == "destroy" or (given.has("-destroy", "--destroy") and verb == "apply"):
+        yield ask("infra_destroy", "destroys infrastructure")
+    elif verb in {"apply", "run-all"} and given.has(
+        "-auto-approve", "--auto-approve", "--terragrunt-non-interactive"
+    ):
+        yield ask("infra_apply", "changes infrastructure without showing the plan")
+    elif words[:2] in (["state", "rm"], ["workspace", "delete"], ["state", "push"]) or verb in {
+        "taint",
+        "force-unlock",
+    }:
+        yield ask("infra_state", "changes the recorded state of infrastructure")
+
+
+def _aws(call: Call) -> Iterator[Answer]:
+    given = options(
+        call.args,
+        "-profile -region -output -query -endpoint-url -cli-binary-format -ca-bundle -color",
+    )
+    words = given.rest
+    if "help" in words or given.has("--dryrun", "--dry-run"):
+        return
+    service, verb = (words[0] if words else ""), (words[1] if len(words) > 1 else "")
+    lossy_s3 = verb in {"rm", "rb"} or (verb == "sync" and "--delete" in call.args)
+    if (
+        (service == "s3" and lossy_s3)
+        or _LOSSY_VERB.match(verb)
+        or re.match(r"(?:stop|disable|detach|schedule-key)-", verb)
+    ):
+        yield ask("cloud_delete", f"aws {service} {verb} deletes or stops resources")
+    elif verb in {"get-secret-value", "get-session-token", "create-access-key"}:
+        yield ask("secret_read", f"aws {service} {verb} shows secrets")
+
+
+def _verbs(call: Call) -> Iterator[Answer]:
+    """Tools of the form `tool noun… verb`: any word that is a destroying verb."""
+    words = options(
+        call.args, "n c p s a o -namespace -context -project -subscription -region -zone -format"
+    ).rest
+    for word in words[:4]:
+        if _LOSSY_VERB.match(word) or word in {"rm", "del", "rb", "prune"}:
+            yield ask("cloud_delete", f"{call.name} {word} deletes resources")
+            return
+
+
+def _kubectl(call: Call) -> Iterator[Answer]:
+    given = options(
+        call.args,
+        "n c f l o s p -namespace -context -cluster -user -kubeconfig -container -server -token",
+        stop=False,
+    )
+    words = given.rest
+    verb = words[0] if words else ""
+    if "--dry-run" in given.flags and verb != "exec":
+        return
+    scaled = verb == "scale" and "0" in given.all_values("--replicas")
+    forced = verb in {"replace", "apply"} and given.has("--force", "--prune")
+    rolled = words[:2] == ["rollout", "undo"]
+    if verb in {"delete", "drain", "cordon", "taint"} or scaled or forced or rolled:
+        yield ask("cluster_delete", f"kubectl {verb} removes or stops workloads")
+    elif verb == "exec":
+        yield from _after_dashes(call)
+    elif verb in {"config"} and set(words[1:2]) & {
+        "delete-context",
+        "delete-cluster",
+        "delete-user",
+        "unset",
+    }:
+        yield ask("cluster_delete", "deletes cluster settings")
+    elif verb == "get" and set(words[1:2]) & {"secret", "secrets"} and given.has("-o", "--output"):
+        yield ask("secret_read", "shows cluster secrets")
+
+
+def _after_dashes(call: Call) -> Iterator[Answer]:
+    if "--" in call.args:
+        yield run(call.args[call.args.index("--") + 1 :], contained=True, stdin=call.stdin)
+        return
+    given = options(call.args, "n c s -namespace -context -container", stop=False)
+    flat = given.rest[2:] if len(given.rest) > 2 else []
+    if flat:
+        at = call.args.index(flat[0])
+        yield run(call.args[at:], contained=True, stdin=call.stdin)
+
+
+def _helm(call: Call) -> Iterator[Answer]:
+    words = options(call.args, "n -namespace -kube-context -kubeconfig").rest
+    if (
+        words[:1]
+        and words[0] in {"uninstall", "delete", "del", "un", "rollback"}
+        and "--dry-run" not in call.args
+    ):
+        yield ask("cluster_delete", f"helm {words[0]} removes or reverts a release")
+
+
+def _gh(call: Call) -> Iterator[Answer]:
+    given = options(
+        call.args,
+        "R X f F H q t b B -repo -method -jq -title -body -field -raw-field -header -input",
+    )
+    words = given.rest
+    method = (given.value("-X", "--method") or "").upper()
+    if words[:1] == ["api"] and (
+        method == "DELETE"
+        or any(
+            "delete" in v.lower() for v in given.all_values("-f", "-F") if v.startswith("query=")
+        )
+    ):
+        yield ask("forge_delete", "deletes through the forge's API")
+    elif (
+        len(words) > 1
+        and words[1] in {"delete", "archive", "remove", "delete-asset", "transfer"}
+        and words[0] != "alias"
+    ):
+        yield ask("forge_delete", f"{call.name} {words[0]} {words[1]}")
+    elif words[:2] == ["auth", "token"]:
+        yield ask("secret_read", "shows the forge's token")
+    elif words[:2] == ["pr", "merge"] and given.has("--admin"):
+        yield ask("forge_force", "merges past the rules")
+
+
+def _hosting(call: Call) -> Iterator[Answer]:
+    text = " ".join(call.args)
+    if re.search(
+        r"(?:^|[\s:])(?:destroy|delete|remove|rm|reset|purge)\b|pg:reset|sites:delete", text
+    ):
+        yield ask("cloud_delete", f"{call.name} deletes resources")
+
+
+def _ansible(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "m a i u l e f -module-name -args -inventory -limit -extra-vars")
+    module = given.value("-m", "--module-name") or "command"
+    if module.rsplit(".", 1)[-1] in {"shell", "command", "raw", "script"} and (
+        text := given.value("-a", "--args")
+    ):
+        from app.policy.risk.call import script
+
+        yield script(text)
+    elif re.search(r"state=absent", given.value("-a", "--args") or ""):
+        yield ask("cloud_delete", "removes files or services on hosts")
+
+
+def _pulumi(call: Call) -> Iterator[Answer]:
+    words = options(call.args, "s C -stack -cwd").rest
+    if words[:1] in (["destroy"], ["dn"]) or words[:2] in (["stack", "rm"], ["state", "delete"]):
+        yield ask("infra_destroy", "destroys infrastructure")
+    elif words[:1] == ["up"] and options(call.args).has("-y", "--yes"):
+        yield ask("infra_apply", "changes infrastructure without showing the plan")
+
+
+def _storage(call: Call) -> Iterator[Answer]:
+    words = options(call.args, "c o m -config").rest
+    lossy = {
+        "delete",
+        "deletefile",
+        "purge",
+        "rmdir",
+        "rmdirs",
+        "cleanup",
+        "rm",
+        "del",
+        "rb",
+        "forget",
+        "prune",
+        "sync",
+        "move",
+    }
+    if words[:1] and words[0] in lossy and not options(call.args).has("-n", "--dry-run"):
+        yield ask("cloud_delete", f"{call.name} {words[0]} deletes stored files")
+    elif words[:1] and set(words[:2]) & {"rm", "rb", "del"}:
+        yield ask("cloud_delete", f"{call.name} deletes stored files")
+
+
+RULES: RuleTable = {
+    **table("terraform tofu terragrunt", _terraform),
+    "aws": _aws,
+    "awscli": _aws,
+    **table(
+        "gcloud az doctl gsutil ibmcloud oci linode-cli hcloud scw eksctl kind minikube k3d kops civo bx openstack exo aliyun "
+        "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux istioctl cdk sst serverless sls "
+        "sam copilot eb fastly cf wrangler",
+        _verbs,
+    ),
+    **table("kubectl k oc k3s microk8s.kubectl", _kubectl),
+    **table("helm helm3 helmfile", _helm),
+    **table("gh glab hub tea", _gh),
+    **table(
+        "heroku flyctl fly vercel netlify railway render firebase surge now platform lightsail",
+        _hosting,
+    ),
+    "ansible": _ansible,
+    "pulumi": _pulumi,
+    **table("rclone mc s3cmd s5cmd restic borg b2 duplicity kopia", _storage),
+}

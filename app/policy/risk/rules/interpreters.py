@@ -1,0 +1,119 @@
+"""Interpreters given code on the command line or on their standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.policy.risk.call import UNKNOWN, Answer, Call, Rule, RuleTable, ask, options, run, script
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """`code` options hold the program; `valued` take a word that is not code."""
+
+    language: str
+    code: str
+    valued: str = ""
+    module: str = ""
+
+
+_PYTHON = Interpreter("python", "c", "W X Q -check-hash-based-pycs", module="m")
+_NODE = Interpreter(
+    "node", "e p -eval -print", "r -require -import -loader C -conditions -env-file"
+)
+_PERL = Interpreter("perl", "e E", "I M m i")
+_RUBY = Interpreter("ruby", "e", "r I C E x")
+_INTERPRETERS: dict[str, Interpreter] = {
+    **dict.fromkeys(
+        ["python", "python2", "python3", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "pypy", "pypy3", "ipython", "ipython3", "py"],
+        _PYTHON,
+    ),
+    **dict.fromkeys(["node", "nodejs", "bun", "tsx", "ts-node"], _NODE),
+    "perl": _PERL,
+    "perl5": _PERL,
+    "ruby": _RUBY,
+    "jruby": _RUBY,
+    **dict.fromkeys(["lua", "luajit", "lua5.1", "lua5.3", "lua5.4"], Interpreter("lua", "e", "l")),
+    **dict.fromkeys(["php", "php8"], Interpreter("php", "r B R E -run", "d c f z t")),
+    "Rscript": Interpreter("R", "e", ""),
+    "R": Interpreter("R", "e", "f"),
+    "osascript": Interpreter("applescript", "e", "l"),
+    "julia": Interpreter("julia", "e E -eval", "L p"),
+    "elixir": Interpreter("elixir", "e", "r S"),
+    "iex": Interpreter("elixir", "e"),
+    "erl": Interpreter("erlang", "eval", "noshell"),
+    "groovy": Interpreter("groovy", "e", "cp"),
+    "scala": Interpreter("scala", "e", "cp"),
+    "clojure": Interpreter("clojure", "e -eval", "m"),
+    "ghc": Interpreter("haskell", "e"),
+    "guile": Interpreter("scheme", "c", "l s"),
+    "emacs": Interpreter("lisp", "-eval f", "l"),
+    "sbcl": Interpreter("lisp", "-eval", "-load"),
+    "tclsh": Interpreter("tcl", "", ""),
+    "expect": Interpreter("tcl", "c", "f"),
+    "swift": Interpreter("swift", "e", ""),
+}
+
+
+def _rule(spec: Interpreter) -> Rule:
+    def rule(call: Call) -> Iterator[Answer]:
+        yield from _interpret(spec, call)
+
+    return rule
+
+
+def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
+    args = call.args[1:] if call.name == "bun" and call.args[:1] == ["run"] else call.args
+    valued = f"{spec.valued} {spec.code} {spec.module}"
+    given = options(args, valued, stop=True)
+    names = ["-" + name for name in spec.code.split()]
+    found = [value for name in names for value in given.values.get(name, [])]
+    if spec.language == "php" and given.value("-d"):
+        yield (
+            ask("loaded_code", "changes PHP's settings")
+            if "auto_prepend" in (given.value("-d") or "")
+            else run([])
+        )
+    for text in found:
+        yield script(text, spec.language)
+    if found or given.has("--version", "--help", "-V", "-h"):
+        return
+    if spec.module and (module := given.value("-" + spec.module)):
+        yield from _module(call, module)
+    elif given.rest and given.rest[0] not in {"-", "/dev/stdin"}:
+        yield from _program(given.rest[0], spec)
+    elif call.stdin and not (call.stdin.file and not given.rest):
+        yield script(call.stdin.text, spec.language)
+
+
+def _program(path: str, spec: Interpreter) -> Iterator[Answer]:
+    if path.startswith("/dev/fd/"):
+        yield script(None, spec.language)
+    elif UNKNOWN in path and path.strip(UNKNOWN) == "":
+        yield ask("opaque_code", "runs a program whose name is not known before")
+
+
+def _module(call: Call, module: str) -> Iterator[Answer]:
+    at = next(
+        (at for at, arg in enumerate(call.args) if arg.startswith("-m") or arg.endswith("m")), 0
+    )
+    following = (
+        call.args[at + 1 :]
+        if call.args[at : at + 1] == ["-" + "m" + module]
+        else call.args[at + 2 :]
+    )
+    if module in {"alembic", "django", "pip", "twine", "shutil", "awscli", "poetry", "uv", "flask"}:
+        yield run([module, *following])
+
+
+def _deno(call: Call) -> Iterator[Answer]:
+    if call.args[:1] == ["eval"] and len(call.args) > 1:
+        yield script(
+            options(call.args[1:]).rest[0] if options(call.args[1:]).rest else None, "node"
+        )
+    elif call.args[:2] == ["run", "-"] and call.stdin:
+        yield script(call.stdin.text, "node")
+
+
+RULES: RuleTable = {name: _rule(spec) for name, spec in _INTERPRETERS.items()} | {"deno": _deno}

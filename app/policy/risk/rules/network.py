@@ -1,0 +1,94 @@
+"""Fetching, sending and listening."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, script, table
+from app.policy.risk.model import RiskLevel
+from app.policy.risk.paths import reading, writing
+
+_CURL = (
+    "o X d H u A e b c F T K m x w C E r Y y z -output -request -data -data-binary -data-raw -data-urlencode -header -user "
+    "-user-agent -referer -cookie -form -upload-file -config -max-time -proxy -write-out -cacert -cert -key -connect-timeout "
+    "-retry -json -url -output-dir -unix-socket -resolve -interface"
+)
+
+
+def _curl(call: Call) -> Iterator[Answer]:
+    given = options(call.args, _CURL)
+    method = (given.value("-X", "--request") or "").upper()
+    if method == "DELETE" or (
+        method and any(word in {"FLUSHALL", "DELE"} for word in method.split())
+    ):
+        yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
+    for target in given.all_values("-o", "--output"):
+        yield from writing(call.at(target), call.home)
+    sent = given.all_values(
+        "-d",
+        "--data",
+        "--data-binary",
+        "--data-urlencode",
+        "-F",
+        "--form",
+        "-T",
+        "--upload-file",
+        "--json",
+    )
+    for value in sent:
+        path = re.sub(r"^[^@<]*[@<]", "", value)
+        yield from reading(call.at(path), call.home)
+    if given.has("-K", "--config"):
+        yield ask("opaque_code", "takes its options from a file", RiskLevel.MEDIUM)
+    for url in given.rest:
+        if url.startswith("file://"):
+            yield from reading(call.at(url[7:]), call.home)
+
+
+def _wget(call: Call) -> Iterator[Answer]:
+    given = options(
+        call.args,
+        "O o a P i e U t T w Q A R D l -output-document -output-file -directory-prefix -input-file -execute -user-agent -method "
+        "-body-data -body-file -post-data -post-file -header -use-askpass -tries -timeout",
+    )
+    for target in given.all_values("-O", "--output-document", "-o", "-a", "--output-file"):
+        yield from writing(call.at(target), call.home)
+    for folder in given.all_values("-P", "--directory-prefix"):
+        yield from writing(call.at(folder), call.home)
+    if (given.value("--method") or "").upper() == "DELETE":
+        yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
+    for program in given.all_values("--use-askpass"):
+        yield run([program])
+    for path in given.all_values("--post-file", "--body-file"):
+        yield from reading(call.at(path), call.home)
+
+
+def _httpie(call: Call) -> Iterator[Answer]:
+    if "DELETE" in call.args[:4]:
+        yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
+
+
+def _netcat(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "e c p s w i q x X -exec -sh-exec")
+    for text in given.all_values("-e", "-c", "--exec", "--sh-exec"):
+        yield ask("remote_shell", "hands a program to the network")
+        yield script(text)
+
+
+def _socat(call: Call) -> Iterator[Answer]:
+    for arg in call.args:
+        if re.match(r"(?:exec|system|shell):", arg, re.IGNORECASE):
+            yield ask("remote_shell", "hands a program to the network")
+        if match := re.match(r"(?:open|create|file|gopen):([^,]*)", arg, re.IGNORECASE):
+            yield from writing(call.at(match.group(1)), call.home)
+
+
+RULES: RuleTable = {
+    "curl": _curl,
+    "curlie": _curl,
+    "wget": _wget,
+    **table("http https xh xhs", _httpie),
+    **table("nc ncat netcat", _netcat),
+    "socat": _socat,
+}

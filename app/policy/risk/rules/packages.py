@@ -1,0 +1,105 @@
+"""Package managers: removing from the host, publishing to the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, table
+from app.policy.risk.model import RiskLevel
+
+_REMOVES = {
+    **dict.fromkeys(
+        ["apt", "apt-get", "aptitude", "yum", "dnf", "zypper", "microdnf", "tdnf"],
+        {"remove", "purge", "autoremove", "erase", "rm", "autopurge"},
+    ),
+    "apk": {"del"},
+    "brew": {"uninstall", "remove", "rm", "autoremove", "zap"},
+    "snap": {"remove"},
+    "flatpak": {"uninstall", "remove"},
+    "port": {"uninstall"},
+    "emerge": {"--unmerge", "-C", "--depclean"},
+    "nix-env": {"-e", "--uninstall"},
+    "nix-collect-garbage": {"-d", "--delete-old"},
+    "dpkg": {"-r", "-P", "--remove", "--purge"},
+    "rpm": {"-e", "--erase"},
+    "choco": {"uninstall"},
+    "winget": {"uninstall", "remove"},
+    "scoop": {"uninstall"},
+}
+_PUBLISHES = {
+    **dict.fromkeys(["npm", "pnpm", "yarn", "bun"], {"publish", "unpublish", "deprecate"}),
+    "cargo": {"publish", "yank", "owner"},
+    "twine": {"upload"},
+    "gem": {"push", "yank"},
+    **dict.fromkeys(["poetry", "uv", "hatch", "flit", "pdm"], {"publish"}),
+    "vsce": {"publish", "unpublish"},
+    "nuget": {"push", "delete"},
+    "lerna": {"publish"},
+    "changeset": {"publish"},
+    "mvn": {"deploy", "deploy:deploy"},
+}
+
+
+def _host_packages(call: Call) -> Iterator[Answer]:
+    words = (
+        options(call.args, "o c t").rest[:1]
+        if call.name not in {"emerge", "nix-env", "nix-collect-garbage", "dpkg", "rpm"}
+        else call.args
+    )
+    if set(words) & _REMOVES[call.name] or (
+        call.name == "rpm" and any(a.startswith("-e") for a in call.args)
+    ):
+        yield ask("package_remove", f"{call.name} removes software from the host")
+
+
+def _pacman(call: Call) -> Iterator[Answer]:
+    if any(arg.startswith(("-R", "--remove")) for arg in call.args):
+        yield ask("package_remove", "pacman removes software from the host")
+
+
+def _publish(call: Call) -> Iterator[Answer]:
+    words = options(call.args, "C -prefix -registry -filter -directory").rest[:1]
+    if (
+        set(words) & _PUBLISHES[call.name]
+        and "--dry-run" not in call.args
+        and "--help" not in call.args
+    ):
+        yield ask("publish", f"{call.name} {words[0]} cannot be taken back", RiskLevel.MEDIUM)
+
+
+def _conda(call: Call) -> Iterator[Answer]:
+    words = options(call.args, "n p").rest
+    if words[:2] == ["env", "remove"] or (words[:1] == ["remove"] and "--all" in call.args):
+        yield ask("package_remove", "removes a whole environment", RiskLevel.MEDIUM)
+
+
+def _project_script(call: Call) -> Iterator[Answer]:
+    """`yarn rimraf x`, `pnpm prisma …`: a program of the project run by its name."""
+    words = options(call.args, "C -cwd -filter -dir", stop=True).rest
+    if words[:1] and words[0] in {
+        "rimraf",
+        "del-cli",
+        "prisma",
+        "knex",
+        "sequelize",
+        "typeorm",
+        "sequelize-cli",
+    }:
+        yield run(words)
+
+
+RULES: RuleTable = {
+    **table(" ".join(_REMOVES), _host_packages),
+    **table("pacman yay paru", _pacman),
+    **table("conda mamba micromamba", _conda),
+}
+for _name in _PUBLISHES:
+    RULES[_name] = _publish
+
+
+def _scripts_too(call: Call) -> Iterator[Answer]:
+    yield from _publish(call)
+    yield from _project_script(call)
+
+
+RULES |= table("yarn pnpm", _scripts_too)

@@ -1,0 +1,86 @@
+"""Commands for other hosts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Call, RuleTable, options, script, table
+from app.policy.risk.paths import writing
+
+_SSH = "b c D e F I i J L l m O o p Q R S W w B E P"
+
+
+def _settings(values: list[str]) -> Iterator[Answer]:
+    for value in values:
+        key, _, text = re.sub(r"[\s=]+", "=", value.strip(), count=1).partition("=")
+        if (
+            key.lower() in {"proxycommand", "localcommand", "knownhostscommand"}
+            and text.lower() != "none"
+        ):
+            yield script(re.sub(r"%[hprnC]", "x", text))
+
+
+def _ssh(call: Call) -> Iterator[Answer]:
+    given = options(call.args, _SSH, stop=True)
+    yield from _settings(given.all_values("-o"))
+    words = given.rest[1:]
+    while words and words[0].startswith("-"):
+        later = options(words, _SSH, stop=True)
+        yield from _settings(later.all_values("-o"))
+        words = later.rest
+    if words:
+        yield script(" ".join(words), stdin=call.stdin)
+    elif call.stdin and given.rest and not given.has("-N"):
+        yield script(call.stdin.text)
+
+
+def _copy(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "c F i J l o P S D X b B R s")
+    yield from _settings(given.all_values("-o"))
+    for program in given.all_values("-S"):
+        yield script(program)
+    if call.name == "scp" and given.rest and ":" not in given.rest[-1]:
+        yield from writing(call.at(given.rest[-1]), call.home)
+    if call.name == "sftp" and (given.has("-b") or call.stdin):
+        text = call.stdin.text if call.stdin else None
+        yield from _sftp(text)
+
+
+def _sftp(text: str | None) -> Iterator[Answer]:
+    if text is None:
+        yield script(None)
+        return
+    for line in text.splitlines():
+        words = line.strip().lstrip("-")
+        yield script(
+            words[1:] if words.startswith("!") else words if words.startswith("rm") else ":"
+        )
+
+
+def _vagrant(call: Call) -> Iterator[Answer]:
+    if call.args[:1] == ["ssh"]:
+        for text in options(call.args[1:], "c -command").all_values("-c", "--command"):
+            yield script(text, contained=True)
+
+
+def _many(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "h H l t o e p i x u g w a", stop=True)
+    if given.rest:
+        words = given.rest if given.value("-h", "-w", "-g", "-H") else given.rest[1:]
+        yield script(" ".join(words))
+
+
+def _cloud(call: Call) -> Iterator[Answer]:
+    if "ssh" in call.args:
+        for text in options(call.args, "-command C c").all_values("--command", "-C", "-c"):
+            yield script(text)
+
+
+RULES: RuleTable = {
+    **table("ssh autossh mosh slogin", _ssh),
+    **table("scp sftp", _copy),
+    "vagrant": _vagrant,
+    **table("pssh parallel-ssh pdsh clush dsh", _many),
+    **table("gcloud fly flyctl az", _cloud),
+}

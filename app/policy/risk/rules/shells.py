@@ -1,0 +1,98 @@
+"""Shells, eval, source, trap: text that becomes commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, script, table
+
+_STDIN = re.compile(r"/dev/(?:stdin|fd/0)|/proc/self/fd/0|-")
+
+
+def _shell(call: Call) -> Iterator[Answer]:
+    args = list(call.args)
+    at, code, from_stdin = 0, False, False
+    while at < len(args) and re.match(r"[-+].", args[at]) and args[at] != "--":
+        arg = args[at]
+        if not arg.startswith("--"):
+            code = code or (arg[0] == "-" and "c" in arg[1:])
+            from_stdin = from_stdin or (arg[0] == "-" and "s" in arg[1:])
+        takes_word = arg in {"--rcfile", "--init-file"} or (
+            not arg.startswith("--") and arg[-1] in "oO"
+        )
+        at += 2 if takes_word else 1
+    operands = args[at + 1 :] if args[at : at + 1] == ["--"] else args[at:]
+    if code:
+        yield script(operands[0] if operands else None, stdin=call.stdin)
+    elif operands and not from_stdin and not _STDIN.fullmatch(operands[0]):
+        yield from _file(operands[0])
+    elif call.stdin and not {"--version", "--help"} & set(args):
+        yield script(call.stdin.text)
+
+
+def _file(path: str) -> Iterator[Answer]:
+    if path.startswith(("/dev/fd/", "/proc/")):
+        yield script(None)
+    elif UNKNOWN in path:
+        yield ask("opaque_code", "runs a script whose name is not known before")
+
+
+def _source(call: Call) -> Iterator[Answer]:
+    path = call.args[0] if call.args else ""
+    if _STDIN.fullmatch(path):
+        yield script(call.stdin.text if call.stdin else None, here=True)
+    elif path.startswith(("/dev/fd/", "/proc/")):
+        yield script(None)
+
+
+def _eval(call: Call) -> Iterator[Answer]:
+    if call.args:
+        yield script(" ".join(call.args), here=True)
+
+
+def _trap(call: Call) -> Iterator[Answer]:
+    operands = options(call.args).rest
+    if len(operands) > 1 and operands[0] not in {"", "-"}:
+        yield script(operands[0])
+
+
+def _callback(call: Call) -> Iterator[Answer]:
+    """mapfile -C, complete -C, bind -x."""
+    given = options(call.args, "C F W d n O s u c x A G P S X")
+    for text in given.all_values("-C"):
+        yield script(text)
+    if call.name == "bind" and given.has("-x"):
+        yield ask("deferred", "binds a key to a command")
+
+
+def _enable(call: Call) -> Iterator[Answer]:
+    if options(call.args).has("-f"):
+        yield ask("loaded_code", "loads a builtin from a file")
+
+
+def _subscript(call: Call) -> Iterator[Answer]:
+    """These builtins evaluate array subscripts in their arguments."""
+    for arg in call.args:
+        if "[" in arg and ("$(" in arg or "`" in arg):
+            yield ask("arithmetic_code", f"{call.name} would run the command in a subscript")
+
+
+def _let(call: Call) -> Iterator[Answer]:
+    for arg in call.args:
+        if "$(" in arg or "`" in arg:
+            yield ask("arithmetic_code", "arithmetic would run the command in its text")
+
+
+RULES: RuleTable = {
+    **table(
+        "bash sh zsh dash ksh ash mksh fish rbash lksh pdksh yash csh tcsh elvish nu xonsh", _shell
+    ),
+    **table("source .", _source),
+    "eval": _eval,
+    "trap": _trap,
+    **table("mapfile readarray complete compgen bind", _callback),
+    "enable": _enable,
+    **table("test [ printf read unset declare typeset local export readonly wait", _subscript),
+    "let": _let,
+}

@@ -1,0 +1,213 @@
+"""Host power, processes, services, accounts, kernel, firewall."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import (
+    Answer,
+    Call,
+    RuleTable,
+    ask,
+    asking,
+    deny,
+    only_help,
+    options,
+    script,
+    table,
+)
+from app.policy.risk.model import RiskLevel
+
+_POWER_UNITS = frozenset(
+    ["poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep", "emergency", "rescue", "poweroff.target", "reboot.target", "halt.target"]
+)
+
+
+def _power(call: Call) -> Iterator[Answer]:
+    if only_help(call.args) or options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
+        return
+    yield deny("host_power", f"{call.name} turns the host off or restarts it")
+
+
+def _init(call: Call) -> Iterator[Answer]:
+    if set(call.args) & {"0", "6", "1", "s", "S"}:
+        yield deny("host_power", "changes the host's run level")
+
+
+def _systemctl(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "H M t n o p -host -machine -type -property -lines -output -state")
+    verb = given.rest[0] if given.rest else ""
+    units = set(given.rest[1:])
+    if verb in _POWER_UNITS or (verb in {"isolate", "start"} and units & _POWER_UNITS):
+        yield deny("host_power", f"systemctl {verb} stops the host")
+    elif verb in {
+        "stop",
+        "disable",
+        "mask",
+        "kill",
+        "isolate",
+        "revert",
+        "set-default",
+        "edit",
+        "link",
+    }:
+        yield ask("service", f"systemctl {verb} changes what runs", RiskLevel.MEDIUM)
+    elif verb == "enable":
+        yield ask("service", "installs a program that starts by itself", RiskLevel.MEDIUM)
+
+
+def _service(call: Call) -> Iterator[Answer]:
+    if set(call.args[1:]) & {"stop", "disable"}:
+        yield ask("service", "stops a service", RiskLevel.MEDIUM)
+
+
+def _kill(call: Call) -> Iterator[Answer]:
+    if {"-l", "-L", "--list"} & set(call.args):
+        return
+    args = list(call.args)
+    pids = [
+        arg
+        for at, arg in enumerate(args)
+        if not arg.startswith("-") and (at == 0 or args[at - 1] not in {"-s", "-n"})
+    ]
+    negative = args[-1:] == ["-1"]
+    if negative:
+        yield deny("kill_all", "signals every process of the host")
+    elif "1" in pids and (len(args) > 1 or args == ["1"]):
+        yield ask("kill_init", "signals the first process of the host", RiskLevel.CRITICAL)
+
+
+def _pattern_kill(call: Call) -> Iterator[Answer]:
+    if not only_help(call.args) and not {"-0", "-l", "--list", "-L"} & set(call.args):
+        yield ask("kill_by_name", f"{call.name} ends every process that matches", RiskLevel.MEDIUM)
+
+
+def _crontab(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "u")
+    if only_help(call.args) or (given.has("-l") and not given.has("-r")):
+        return
+    if given.has("-r"):
+        yield ask("crontab", "deletes all scheduled commands")
+    elif call.args or call.stdin:
+        yield ask("crontab", "changes the scheduled commands")
+
+
+def _at(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "f q t")
+    if given.has("-l", "-c", "-V"):
+        return
+    if given.has("-r", "-d"):
+        yield ask("crontab", "removes scheduled commands", RiskLevel.MEDIUM)
+    elif given.has("-f"):
+        yield ask("deferred", "schedules a script", RiskLevel.MEDIUM)
+    elif call.stdin:
+        yield script(call.stdin.text)
+
+
+def _sysctl(call: Call) -> Iterator[Answer]:
+    if any("=" in arg for arg in call.args) or options(call.args).has(
+        "-w", "-p", "--write", "--load"
+    ):
+        yield ask("kernel", "changes kernel settings")
+
+
+def _mount(call: Call) -> Iterator[Answer]:
+    operands = options(call.args, "t o O L U").rest
+    if operands or options(call.args, "t o O").has("-a"):
+        yield ask("mount", f"{call.name} changes what is mounted", RiskLevel.MEDIUM)
+
+
+def _firewall(call: Call) -> Iterator[Answer]:
+    lists = {
+        "-L",
+        "-S",
+        "--list",
+        "--list-rules",
+        "-nL",
+        "-nvL",
+        "-Lnv",
+        "-vnL",
+        "status",
+        "list",
+        "--list-all",
+        "--state",
+    }
+    if not only_help(call.args) and call.args and not set(call.args) & lists:
+        yield ask("firewall", f"{call.name} changes the firewall")
+
+
+def _journal(call: Call) -> Iterator[Answer]:
+    if any(arg.startswith(("--vacuum", "--rotate", "--flush")) for arg in call.args):
+        yield ask("logs", "deletes logs", RiskLevel.MEDIUM)
+
+
+def _network_interface(call: Call) -> Iterator[Answer]:
+    words = [arg for arg in call.args if not arg.startswith("-")]
+    if (call.name == "ip" and set(words[1:2]) & {"del", "delete", "flush", "set", "add", "replace"}) or (call.name == "ifconfig" and len(words) > 1):
+        yield ask("network_setup", "changes the host's network")
+
+
+def _hosts(call: Call) -> Iterator[Answer]:
+    if (
+        call.name == "hostnamectl"
+        and set(call.args) & {"set-hostname", "hostname"}
+        and len(call.args) > 1
+    ):
+        yield ask("system_write", "renames the host", RiskLevel.MEDIUM)
+
+
+def _gpg(call: Call) -> Iterator[Answer]:
+    if any(re.match(r"--(?:delete|export-secret|yes-delete)", arg) for arg in call.args):
+        yield ask("keys", "deletes or shows keys")
+
+
+def _keychain(call: Call) -> Iterator[Answer]:
+    if call.args and re.match(r"delete|find-.*password|dump-keychain|export", call.args[0]):
+        yield ask("keys", "shows or deletes stored secrets")
+
+
+def _launchctl(call: Call) -> Iterator[Answer]:
+    if call.args[:1] and call.args[0] not in {"list", "print", "help", "version"}:
+        yield ask("service", "changes what macOS runs", RiskLevel.MEDIUM)
+
+
+def _defaults(call: Call) -> Iterator[Answer]:
+    if "delete" in call.args or "delete-all" in call.args:
+        yield ask("settings", "deletes settings")
+
+
+RULES: RuleTable = {
+    **table("shutdown reboot poweroff halt pm-suspend systemd-halt", _power),
+    **table("init telinit", _init),
+    "systemctl": _systemctl,
+    **table("service rc-service", _service),
+    "kill": _kill,
+    **table("pkill killall skill", _pattern_kill),
+    **asking("killall5", "kill_all", "ends every process", RiskLevel.CRITICAL),
+    "crontab": _crontab,
+    **table("at batch", _at),
+    **asking("atrm", "crontab", "removes scheduled commands"),
+    "sysctl": _sysctl,
+    **table("mount umount", _mount),
+    **table("iptables ip6tables nft ufw firewall-cmd ebtables pfctl", _firewall),
+    **asking(
+        "visudo passwd usermod useradd adduser userdel deluser groupadd groupdel groupmod gpasswd chpasswd chsh "
+        "vipw vigr pwconv chage dscl sysadminctl",
+        "accounts",
+        "changes accounts",
+    ),
+    **asking(
+        "modprobe insmod rmmod kexec grub-install update-grub efibootmgr setcap csrutil nvram",
+        "kernel",
+        "changes the kernel or the boot",
+    ),
+    **asking("setenforce", "kernel", "changes mandatory access control"),
+    "journalctl": _journal,
+    **table("ip ifconfig", _network_interface),
+    "hostnamectl": _hosts,
+    "gpg": _gpg,
+    "security": _keychain,
+    "launchctl": _launchctl,
+    "defaults": _defaults,
+}

@@ -1,0 +1,43 @@
+"""Windows commands met on a Unix command line: the verb decides, as its shell would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Call, RuleTable, script, table
+from app.policy.risk.windows import NAMES, judge, quoted_line
+
+
+def _native(call: Call) -> Iterator[Answer]:
+    yield from judge((call.name, *call.args), call.home)
+
+
+def _cmd(call: Call) -> Iterator[Answer]:
+    for at, arg in enumerate(call.args):
+        if arg.lower() in {"/c", "/k", "/r"} or (
+            arg.lower().startswith(("/c", "/k")) and len(arg) > 2
+        ):
+            rest = " ".join(([arg[2:]] if len(arg) > 2 else []) + call.args[at + 1 :])
+            yield script(rest, "cmd")
+            return
+    if call.stdin:
+        yield script(call.stdin.text, "cmd")
+
+
+def _powershell(call: Call) -> Iterator[Answer]:
+    yield from judge((call.name, *call.args), call.home)
+    if call.stdin and not call.args:
+        yield script(call.stdin.text, "powershell")
+
+
+def _start(call: Call) -> Iterator[Answer]:
+    yield script(quoted_line(call.args), "cmd")
+
+
+RULES: RuleTable = {
+    **table(" ".join(name for name in NAMES if name not in {"rm", "rmdir"}), _native),
+    "cmd": _cmd,
+    "command.com": _cmd,
+    **table("powershell pwsh", _powershell),
+    "start": _start,
+}

@@ -1,0 +1,75 @@
+"""SQL statements that destroy data, in the dialects that database clients take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, ask, script
+
+_TOKEN = re.compile(
+    r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/|--[^\n]*|(?P<hash>\#[^\n]*)|(?P<dollar>\$(\w*)\$.*?\$\4\$)|'(?:[^'\\]|''|\\.)*'"
+    r"|(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])",
+    re.DOTALL,
+)
+_DANGER: list[tuple[str, str]] = [
+    (r"drop\b", "drops objects"),
+    (r"truncate\b", "empties tables"),
+    (r"alter\b.*\bdrop\b", "drops part of a table"),
+    (r"(?:with\b.*)?delete\b(?!.*\bwhere\b)", "deletes every row"),
+    (r"(?:with\b.*)?update\b(?=.*\bset\b)(?!.*\bwhere\b)", "changes every row"),
+    (
+        r"(?:with\b.*)?delete\b.*\bwhere\b\s*\(?\s*(?:1\s*=\s*1|true|1)\s*\)?\s*$",
+        "deletes every row",
+    ),
+    (
+        r"do\b|execute\b|exec\b|prepare\b|declare\b|call\b.*\bexec",
+        "runs statements made at run time",
+    ),
+    (r"copy\b.*\bprogram\b", "runs a program on the database server"),
+    (r"(?:revoke|grant)\b", "changes permissions"),
+    (
+        r"reset\s+(?:master|slave|replica)\b|purge\b|flush\b.*\b(?:logs|privileges)\b",
+        "deletes logs",
+    ),
+    (r"shutdown\b|detach\b", "stops or detaches a database"),
+    (r"(?:create|replace)\b.*\breplace\s+table\b|replace\s+table\b", "replaces a table"),
+    (r"reindex\b.*\bforce\b|vacuum\b.*\binto\b", "rewrites the database"),
+]
+_PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
+_META = re.compile(r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|system\b)\s*(.*)$", re.MULTILINE)
+_ANYWHERE = re.compile(
+    r"\bxp_cmdshell\b|\bsys_exec\b|\blo_unlink\b|\bpg_terminate_backend\b|\binto\s+(?:outfile|dumpfile)\b"
+)
+
+
+def assess_sql(text: str) -> Iterator[Answer]:
+    """Findings for one or more statements; client commands that start a shell are payloads."""
+    for match in _META.finditer(text):
+        yield script(match.group(1))
+    plain = _plain(text)
+    if match := _ANYWHERE.search(plain):
+        yield ask("sql", f"SQL uses {match.group()}")
+    pieces = re.split(
+        r";|\\g\w*|(?m:^go\s*$)|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|\\c(?:onnect)?\s+\S+",
+        plain,
+    )
+    for piece in [*pieces, plain]:
+        statement = piece.strip().lstrip("(").lstrip()
+        for pattern, why in _PATTERNS:
+            if pattern.match(statement):
+                yield ask("sql", f"SQL {why}")
+                break
+
+
+def _plain(text: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        if match.group("version") is not None:
+            return f" {_plain(match.group('version'))} "
+        if match.group("name") is not None:
+            return " quoted_name "
+        if match.group().startswith("'") or match.group("dollar"):
+            return " '' "
+        return " "
+
+    return re.sub(r"\s+", " ", _TOKEN.sub(replace, text)).strip().lower()

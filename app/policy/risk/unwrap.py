@@ -1,0 +1,315 @@
+"""Commands that run the command in their arguments, as a table of their option grammars."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.policy.risk.call import UNKNOWN, Answer, Call, Rule, RuleTable, ask, options, run, script
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """`valued` options take a word; `skip` operands come before the command.
+
+    `code` options hold a shell script; `assigns`: NAME=value words come before the command;
+    `joined`: the words are joined and read by a shell; `needs` must be the first operand;
+    `lookup` options only look the command up; `moves` options name a directory.
+    """
+
+    valued: str = ""
+    skip: int = 0
+    code: str = ""
+    assigns: bool = False
+    joined: bool = False
+    needs: str = ""
+    lookup: str = ""
+    moves: str = ""
+    contained: bool = False
+
+
+_WRAPPERS: dict[str, Wrapper] = {
+    "sudo": Wrapper(
+        "u g h p C D R r t T U -user -group -host -prompt -chdir -chroot -role -type "
+        "-close-from -command-timeout -other-user",
+        assigns=True,
+        lookup="l v V k K -list -validate",
+        moves="D -chdir",
+    ),
+    "doas": Wrapper("u C a", lookup="L"),
+    "env": Wrapper("u C S -unset -chdir -split-string", code="", assigns=True, moves="C -chdir"),
+    "nice": Wrapper("n -adjustment"),
+    "ionice": Wrapper("c n p P u -class -classdata -pid", lookup="p"),
+    "timeout": Wrapper("k s -kill-after -signal", skip=1),
+    "gtimeout": Wrapper("k s -kill-after -signal", skip=1),
+    "time": Wrapper("f o -format -output"),
+    "gtime": Wrapper("f o -format -output"),
+    "nohup": Wrapper(),
+    "setsid": Wrapper(),
+    "stdbuf": Wrapper("i o e -input -output -error"),
+    "command": Wrapper(lookup="v V"),
+    "builtin": Wrapper(),
+    "exec": Wrapper("a"),
+    "coproc": Wrapper(),
+    "noglob": Wrapper(),
+    "nocorrect": Wrapper(),
+    "strace": Wrapper("a e E I O o p P s S u U X -trace -output -attach", lookup="p"),
+    "ltrace": Wrapper("a A D e F l L n o p s u w x X", lookup="p"),
+    "flock": Wrapper(
+        "E w c -conflict-exit-code -timeout -wait -command", skip=1, code="c -command"
+    ),
+    "chroot": Wrapper(skip=1, contained=False),
+    "unshare": Wrapper(
+        "S G R w -setuid -setgid -root -wd -map-user -map-group -map-users -map-groups"
+    ),
+    "nsenter": Wrapper("t S G W -target -setuid -setgid"),
+    "systemd-run": Wrapper(
+        "H M p u t E d -host -machine -property -unit -slice -description -uid -gid -nice "
+        "-setenv -on-active -on-boot -on-calendar -timer-property -working-directory -service-type"
+    ),
+    "systemd-inhibit": Wrapper(),
+    "runuser": Wrapper(
+        "u g G s c -user -group -command -shell -session-command", code="c -command"
+    ),
+    "su": Wrapper(
+        "c g G s w -command -group -shell -session-command",
+        code="c -command -session-command",
+        skip=-1,
+    ),
+    "sg": Wrapper("c", code="c", skip=1),
+    "script": Wrapper("c o I O B T t E m -command -log-out", code="c -command", skip=-1),
+    "watch": Wrapper("n d -interval q", joined=True),
+    "busybox": Wrapper(lookup="-list -install"),
+    "toybox": Wrapper(),
+    "caffeinate": Wrapper("t w"),
+    "chrt": Wrapper("T P D p", skip=1, lookup="p"),
+    "taskset": Wrapper("p", skip=1, lookup="p"),
+    **dict.fromkeys(("setarch", "linux32", "linux64", "i386", "x86_64"), Wrapper()),
+    "numactl": Wrapper("C N m i p -cpunodebind -membind -physcpubind -interleave -preferred"),
+    "prlimit": Wrapper("p o", lookup="p"),
+    "cpulimit": Wrapper("l p e -limit -pid -exe"),
+    "firejail": Wrapper(),
+    "fakeroot": Wrapper("l s i b"),
+    "eatmydata": Wrapper(),
+    "proot": Wrapper("r b q w R S"),
+    "dbus-run-session": Wrapper(),
+    "dbus-launch": Wrapper(),
+    "xvfb-run": Wrapper("n s e f p w -server-num -server-args -error-file"),
+    "unbuffer": Wrapper(),
+    "rlwrap": Wrapper("a b f H l p P q s S t w z"),
+    "valgrind": Wrapper(),
+    "torsocks": Wrapper(),
+    "torify": Wrapper(),
+    "proxychains": Wrapper("f"),
+    "proxychains4": Wrapper("f"),
+    "faketime": Wrapper("f", skip=1),
+    "direnv": Wrapper(skip=1, needs="exec"),
+    "poetry": Wrapper(needs="run"),
+    "pipenv": Wrapper(needs="run"),
+    "hatch": Wrapper(needs="run"),
+    "pdm": Wrapper(needs="run"),
+    "rye": Wrapper(needs="run"),
+    "conda": Wrapper("n p -name -prefix -cwd", needs="run"),
+    "mamba": Wrapper("n p -name -prefix", needs="run"),
+    "micromamba": Wrapper("n p -name -prefix", needs="run"),
+    "uv": Wrapper(
+        "p -python -with -extra -group -env-file -project -directory -with-requirements m -module",
+        needs="run",
+    ),
+    "bundle": Wrapper(needs="exec"),
+    "rbenv": Wrapper(needs="exec"),
+    "pyenv": Wrapper(needs="exec"),
+    "asdf": Wrapper(needs="exec", skip=1),
+    "mise": Wrapper("c -command", needs="exec", code="c -command"),
+    "doppler": Wrapper("p c -project -config -command", needs="run", code="-command"),
+    "op": Wrapper("-env-file -account", needs="run"),
+    "aws-vault": Wrapper("d -duration", needs="exec", skip=1),
+    "dotenv": Wrapper("e f c"),
+    "dotenvx": Wrapper("f", needs="run"),
+    "gosu": Wrapper(skip=1),
+    "su-exec": Wrapper(skip=1),
+    "chpst": Wrapper("u U b e / n l L m d o p f c t"),
+    "setpriv": Wrapper("-reuid -regid -groups -inh-caps -ambient-caps -bounding-set -securebits"),
+    "runcon": Wrapper("t u r l", skip=1),
+    "pkexec": Wrapper("u -user"),
+    "daemonize": Wrapper("a c e E l o p u"),
+    "choom": Wrapper("n p", lookup="p"),
+    "perf": Wrapper("e o F C p t -event -output", skip=1),
+    "corepack": Wrapper(),
+    "npx": Wrapper("p c -package -call", code="c -call"),
+    "bunx": Wrapper("p -package"),
+    "pnpx": Wrapper("-package"),
+    "uvx": Wrapper("p -python -from -with"),
+    "pipx": Wrapper("-spec -python", needs="run"),
+    "cross-env": Wrapper(assigns=True),
+    "cross-env-shell": Wrapper(assigns=True, joined=True),
+    "dlx": Wrapper(),
+    "retry": Wrapper("t s m d -times -delay"),
+    "chronic": Wrapper(),
+    "ifne": Wrapper(),
+    "setlock": Wrapper(skip=1),
+    "tsp": Wrapper("L D"),
+    "wine": Wrapper(),
+    "winpty": Wrapper(),
+    "nix-shell": Wrapper("p I A -run -command -packages", code="-run -command"),
+    "capsh": Wrapper("c", code="c"),
+    "lxc-attach": Wrapper("n P -name"),
+    "start-stop-daemon": Wrapper("x p u c n a", lookup="K -stop"),
+}
+
+
+def _rule(spec: Wrapper) -> Rule:
+    def rule(call: Call) -> Iterator[Answer]:
+        yield from _unwrapped(spec, call)
+
+    return rule
+
+
+def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
+    args = call.args
+    if spec.needs:
+        before = options(args, spec.valued, stop=True)
+        if not before.rest or before.rest[0] not in {
+            spec.needs,
+            "x" if call.name == "mise" else spec.needs,
+        }:
+            return
+        args = before.rest[1:]
+    given = options(args, spec.valued, stop=True)
+    if spec.lookup and given.has(*("-" + name for name in spec.lookup.split())):
+        return
+    for text in options(args, spec.valued).all_values(*("-" + name for name in spec.code.split())):
+        yield script(text, stdin=call.stdin)
+        return
+    if call.name == "env":
+        given.rest = [*_split_string(given.all_values("-S", "--split-string")), *given.rest]
+    yield from _inner(spec, call, given.rest, given.value(*("-" + n for n in spec.moves.split())))
+
+
+def _inner(spec: Wrapper, call: Call, rest: list[str], moves: str | None) -> Iterator[Answer]:
+    if spec.skip < 0:
+        return
+    inner = rest[spec.skip :]
+    while spec.assigns and inner and re.match(r"[A-Za-z_]\w*=", inner[0]):
+        inner = inner[1:]
+    if inner[:1] == ["--"]:
+        inner = inner[1:]
+    if call.name == "flock" and inner[:1] in (["-c"], ["--command"]):
+        yield script(inner[1] if len(inner) > 1 else "", stdin=call.stdin)
+    elif inner and spec.joined:
+        yield script(" ".join(inner), stdin=call.stdin)
+    elif inner:
+        yield run(inner, stdin=call.stdin, moves=moves, here=call.name in {"command", "builtin"})
+
+
+def _split_string(values: list[str]) -> list[str]:
+    words: list[str] = []
+    for value in values:
+        try:
+            words.extend(shlex.split(value))
+        except ValueError:
+            words.append(UNKNOWN)
+    return words
+
+
+def _env_assignments(call: Call) -> Iterator[Answer]:
+    from app.policy.risk.rules.environment import assignment
+
+    for arg in call.args:
+        name, equals, value = arg.partition("=")
+        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
+            yield from assignment(name, value)
+
+
+def _privileged_shell(call: Call) -> Iterator[Answer]:
+    given = options(call.args, _WRAPPERS["sudo"].valued, stop=True)
+    if given.has("-s", "-i", "--shell", "--login") and not given.rest and call.stdin:
+        yield script(call.stdin.text)
+    if given.has("-e", "--edit"):
+        yield ask("privileged_edit", "edits files as another user")
+
+
+def _switch_user(call: Call) -> Iterator[Answer]:
+    if call.stdin and not options(call.args, _WRAPPERS["su"].valued).values.get("-c"):
+        yield script(call.stdin.text)
+
+
+def _package_runner(call: Call) -> Iterator[Answer]:
+    """npm exec, pnpm dlx, yarn dlx, bun x: run a package's program."""
+    given = options(call.args, "w C -prefix -workspace -filter -dir -cwd", stop=True)
+    if not given.rest or given.rest[0] not in {"exec", "x", "dlx"}:
+        return
+    inner = options(given.rest[1:], "p c -package -call", stop=True)
+    if code := inner.value("-c", "--call"):
+        yield script(code)
+    elif inner.rest:
+        yield run(inner.rest[1:] if inner.rest[0] == "--" else inner.rest)
+
+
+def _parallel(call: Call) -> Iterator[Answer]:
+    given = options(
+        call.args, "j I a P S N n L d -jobs -arg-file -delay -retries -colsep C", stop=True
+    )
+    words: list[str] = []
+    for word in given.rest:
+        if word in {":::", "::::", ":::+", "::::+"}:
+            break
+        words.append(word)
+    separators = [at for at, word in enumerate(call.args) if word == ":::"]
+    inputs = call.args[separators[0] + 1 :] if separators else []
+    if words:
+        for item in inputs[:20] or [UNKNOWN]:
+            text = " ".join(words)
+            joined = text.replace("{}", item) if "{" in text else f"{text} {item}"
+            yield script(joined.replace(UNKNOWN, "'unknown input'"))
+    elif inputs:
+        for item in inputs[:200]:
+            yield script(item)
+    else:
+        yield script(call.stdin.text if call.stdin else None)
+
+
+def _texts(valued: str) -> Rule:
+    def rule(call: Call) -> Iterator[Answer]:
+        """Each operand is a shell command (hyperfine, concurrently)."""
+        for text in options(call.args, valued).rest:
+            yield script(text)
+
+    return rule
+
+
+def _entr(call: Call) -> Iterator[Answer]:
+    given = options(call.args, stop=True)
+    if given.has("-s") and given.rest:
+        yield script(given.rest[0])
+    elif given.rest:
+        yield run(given.rest)
+
+
+RULES: RuleTable = {
+    name: _rule(spec) for name, spec in _WRAPPERS.items() if name not in {"sudo", "su", "env"}
+}
+
+
+def _both(first: Rule, second: Rule) -> Rule:
+    def rule(call: Call) -> Iterator[Answer]:
+        yield from first(call)
+        yield from second(call)
+
+    return rule
+
+
+RULES |= {
+    "sudo": _both(_privileged_shell, _rule(_WRAPPERS["sudo"])),
+    "su": _both(_switch_user, _rule(_WRAPPERS["su"])),
+    "env": _both(_env_assignments, _rule(_WRAPPERS["env"])),
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _package_runner),
+    "parallel": _parallel,
+    "hyperfine": _texts(
+        "w m M r n p s c P D L S -warmup -runs -prepare -setup -cleanup -export-json -export-markdown"
+    ),
+    "concurrently": _texts("n c p s -names -prefix -success"),
+    "entr": _entr,
+}

@@ -1,0 +1,299 @@
+"""Reading shell words: quotes, escapes, expansions and substitutions, as bash does."""
+
+from __future__ import annotations
+
+import re
+
+from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Unreadable, Var, Word
+
+_PLAIN = re.compile(r"[^\s'\"\\$`|&;()<>]+")
+_DOUBLE = re.compile(r"[^\"\\$`]+")
+_HEREDOC = re.compile(r"[^\\$`]+")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_SPECIAL = "@*#?$!-0123456789"
+_DEFAULTS = ("-", "=", "+", "?", ":-", ":=", ":+", ":?")
+_OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|@|:")
+_ANSI = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
+
+MAX_EXPANSIONS = 4_000
+MAX_DEPTH = 40
+
+
+def decode_ansi(text: str) -> str:
+    """The value of `$'text'`; text after a NUL is dropped, as the shell does."""
+    return _ANSI.sub(_ansi_char, text).split("\0", 1)[0]
+
+
+def _ansi_char(match: re.Match[str]) -> str:
+    hex2, hex4, hex8, octal, control, other = match.groups()
+    if hex2 or hex4 or hex8:
+        code = int(hex2 or hex4 or hex8, 16)
+        return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+    if octal:
+        return chr(int(octal, 8) & 0xFF)
+    if control:
+        return chr(ord(control) & 0x1F)
+    return _ANSI_LETTERS.get(other, other if other in "\\'\"?" else "\\" + other)
+
+
+class WordReader:
+    """A cursor over the text. Subclasses read scripts; this class reads what words hold."""
+
+    def __init__(self, text: str, depth: int = 0, spent: list[int] | None = None) -> None:
+        if depth > MAX_DEPTH:
+            raise Unreadable("substitutions are nested too deeply")
+        self.text = text
+        self.at = 0
+        self.depth = depth
+        self.spent = spent if spent is not None else [0]
+
+    def script_until(self, closer: str) -> Script:
+        raise NotImplementedError
+
+    def nested_script(self, text: str) -> Script:
+        raise NotImplementedError
+
+    def peek(self, offset: int = 0) -> str:
+        at = self.at + offset
+        return self.text[at] if at < len(self.text) else ""
+
+    def spend(self) -> None:
+        self.spent[0] += 1
+        if self.spent[0] > MAX_EXPANSIONS:
+            raise Unreadable("too many expansions")
+
+    def word(self) -> Word:
+        """Parts up to the next unquoted metacharacter; empty when there is no word here."""
+        parts: Word = []
+        while part := self._word_part(parts):
+            parts.extend(part)
+        return [part for part in parts if part is not _NOTHING]
+
+    def _word_part(self, before: Word) -> list[Part]:
+        plain = _PLAIN.match(self.text, self.at)
+        if plain:
+            self.at = plain.end()
+            return [Lit(plain.group())]
+        char = self.peek()
+        if char in {"<", ">"} and self.peek(1) == "(":
+            return [self._process(char)]
+        if char == "(" and before and _opens_extglob(before[-1]):
+            return [self._extglob()]
+        if char == "\\":
+            return [self._escape()]
+        return self._quoted_part(char)
+
+    def _quoted_part(self, char: str) -> list[Part]:
+        if char == "'":
+            return [Lit(self._single(), quoted=True)]
+        if char == '"':
+            self.at += 1
+            return self.double('"') or [Lit("", quoted=True)]
+        if char == "$":
+            return self.dollar(quoted=False)
+        if char == "`":
+            return [self._backtick(quoted=False)]
+        return []
+
+    def _process(self, char: str) -> Part:
+        self.at += 2
+        self.spend()
+        return Proc(self.script_until(")"), reads=char == "<")
+
+    def _extglob(self) -> Part:
+        end = self._matching(self.at, "(", ")")
+        text, self.at = self.text[self.at : end + 1], end + 1
+        if "$(" in text or "`" in text:
+            raise Unreadable("a substitution inside an extended pattern")
+        return Lit(text + "*")
+
+    def _matching(self, start: int, opener: str, closer: str) -> int:
+        depth = 0
+        for at in range(start, len(self.text)):
+            if self.text[at] == opener:
+                depth += 1
+            elif self.text[at] == closer:
+                depth -= 1
+                if depth == 0:
+                    return at
+        raise Unreadable(f"no {closer!r} closes {opener!r}")
+
+    def _escape(self) -> Part:
+        following = self.peek(1)
+        self.at += 2 if following else 1
+        if following == "\n":
+            return _NOTHING
+        return Lit(following or "\\", quoted=True)
+
+    def _single(self) -> str:
+        end = self.text.find("'", self.at + 1)
+        if end < 0:
+            raise Unreadable("a single quote is not closed")
+        text, self.at = self.text[self.at + 1 : end], end + 1
+        return text
+
+    def double(self, closer: str) -> list[Part]:
+        """Parts up to `closer` (`"`, or empty for a here-document: up to the end)."""
+        chunk = _DOUBLE if closer else _HEREDOC
+        parts: list[Part] = []
+        while True:
+            if match := chunk.match(self.text, self.at):
+                self.at = match.end()
+                parts.append(Lit(match.group(), quoted=True))
+            char = self.peek()
+            if not char and closer:
+                raise Unreadable("a double quote is not closed")
+            if char == closer:
+                self.at += 1
+                return parts
+            parts.extend(self._inside_double(char, closer))
+
+    def _inside_double(self, char: str, closer: str) -> list[Part]:
+        if char == "\\":
+            following = self.peek(1)
+            self.at += 2 if following else 1
+            if following == "\n":
+                return []
+            special = following in {"$", "`", "\\"} or (bool(closer) and following == '"')
+            return [Lit(following if special else "\\" + following, quoted=True)]
+        if char == "$":
+            return self.dollar(quoted=True)
+        return [self._backtick(quoted=True)]
+
+    def _backtick(self, *, quoted: bool) -> Part:
+        self.spend()
+        at, text = self.at + 1, []
+        while at < len(self.text) and self.text[at] != "`":
+            escapes = '$`\\"' if quoted else "$`\\"
+            if self.text[at] == "\\" and self.text[at + 1 : at + 2] in set(escapes):
+                at += 1
+            text.append(self.text[at : at + 1])
+            at += 1
+        if at >= len(self.text):
+            raise Unreadable("a backtick is not closed")
+        self.at = at + 1
+        return Cmd(self.nested_script("".join(text)), quoted)
+
+    def dollar(self, *, quoted: bool) -> list[Part]:
+        self.spend()
+        following = self.peek(1)
+        if following in {"'", '"'} and following and not quoted:
+            return self._dollar_quote(following)
+        if following == "(":
+            return [self._dollar_paren(quoted=quoted)]
+        if following == "{":
+            self.at += 2
+            return [self._braced(quoted=quoted)]
+        if following == "[":
+            self.at += 2
+            return [Arith(self.arithmetic("]"))]
+        if match := _NAME.match(self.text, self.at + 1):
+            self.at = match.end()
+            return [Var(match.group(), quoted=quoted)]
+        if following and following in _SPECIAL:
+            self.at += 2
+            return [Var(following, quoted=quoted)]
+        self.at += 1
+        return [Lit("$", quoted=True)]
+
+    def _dollar_quote(self, quote: str) -> list[Part]:
+        self.at += 1
+        if quote == '"':
+            self.at += 1
+            return self.double('"') or [Lit("", quoted=True)]
+        at = self.at + 1
+        while self.text[at : at + 1] not in {"'", ""}:
+            at += 2 if self.text[at] == "\\" else 1
+        if at >= len(self.text):
+            raise Unreadable("a $' quote is not closed")
+        text, self.at = self.text[self.at + 1 : at], at + 1
+        return [Lit(decode_ansi(text), quoted=True)]
+
+    def _dollar_paren(self, *, quoted: bool) -> Part:
+        start = self.at
+        if self.peek(2) == "(":
+            self.at += 3
+            try:
+                return Arith(self.arithmetic("))"))
+            except Unreadable:
+                self.at = start
+        self.at += 2
+        return Cmd(self.script_until(")"), quoted)
+
+    def arithmetic(self, closer: str) -> list[Part]:
+        """Parts of an arithmetic expression up to `closer`, which is consumed."""
+        parts: list[Part] = []
+        depth = 0
+        while char := self.peek():
+            if depth == 0 and self.text.startswith(closer, self.at):
+                self.at += len(closer)
+                return parts
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(char, 0)
+            if depth < 0:
+                raise Unreadable("unbalanced arithmetic")
+            parts.extend(self._arithmetic_part(char))
+        raise Unreadable("arithmetic is not closed")
+
+    def _arithmetic_part(self, char: str) -> list[Part]:
+        if char == "\\":
+            return [self._escape()]
+        if char in {"'", '"', "$", "`"}:
+            return self._quoted_part(char)
+        self.at += 1
+        return [Lit(char)]
+
+    def _braced(self, *, quoted: bool) -> Part:
+        prefix = ""
+        if self.peek() in {"!", "#"} and self.peek(1) not in {"}", ":", "-", ""}:
+            prefix = self.peek()
+            self.at += 1
+        match = _NAME.match(self.text, self.at)
+        if match:
+            name, self.at = match.group(), match.end()
+        elif self.peek() and self.peek() in _SPECIAL:
+            name = self._special_name()
+        else:
+            raise Unreadable("an expansion that we do not read")
+        arg: list[Part] = []
+        if self.peek() == "[":
+            self.at += 1
+            arg, prefix = self.arithmetic("]"), prefix or "["
+        operator = _OPERATOR.match(self.text, self.at)
+        op = operator.group() if operator else ""
+        self.at += len(op)
+        arg += self._braced_argument(op, quoted=quoted)
+        return Var(name, prefix or op, arg, quoted)
+
+    def _special_name(self) -> str:
+        match = re.compile(r"\d+|.").match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        return match.group()
+
+    def _braced_argument(self, op: str, *, quoted: bool) -> list[Part]:
+        parts: list[Part] = []
+        plain_quotes = quoted and op in _DEFAULTS
+        while (char := self.peek()) != "}":
+            if not char:
+                raise Unreadable("an expansion is not closed")
+            if char == "'" and plain_quotes:
+                self.at += 1
+                parts.append(Lit("'", quoted=True))
+                continue
+            found = self._arithmetic_part(char)
+            for part in found:
+                if isinstance(part, Lit) and part.text and not part.quoted:
+                    part.quoted = quoted
+            parts.extend(found)
+        self.at += 1
+        return parts
+
+
+_NOTHING = Lit("")
+
+
+def _opens_extglob(part: Part) -> bool:
+    return isinstance(part, Lit) and not part.quoted and part.text[-1:] in set("?*+@!")

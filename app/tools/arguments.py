@@ -1,0 +1,33 @@
+"""Argument types that several tools share."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+# Codecs that turn text into other text, run in quadratic time or depend on the platform.
+_NOT_FOR_FILES = frozenset(
+    {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"}
+)
+
+
+def _text_encoding(name: str) -> str:
+    try:
+        "".encode(name)
+        known = codecs.lookup(name).name.replace("-", "_") not in _NOT_FOR_FILES
+    except (LookupError, UnicodeError, ValueError):
+        known = False
+    if not known:
+        raise ValueError(
+            f"unknown text encoding {name!r}; use one such as 'utf-8', 'gbk', 'utf-16', 'latin-1'"
+        )
+    return name
+
+
+PathText = Annotated[str, Field(min_length=1, max_length=4096)]
+"""A path as a caller wrote it; what it may name is decided by the operations."""
+
+Encoding = Annotated[str, Field(min_length=1, max_length=40), AfterValidator(_text_encoding)]
+"""Name of a text encoding that Python knows."""

@@ -1,0 +1,1 @@
+"""Computing on values that come with the call."""

@@ -1,0 +1,37 @@
+"""`calculator`: the value of an arithmetic expression."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import ToolArgs, tool
+from app.tools.data.arithmetic import evaluate
+
+_EXACT_IN_JSON = 1 << 53
+
+
+class CalculatorArgs(ToolArgs):
+    expression: str = Field(
+        min_length=1, max_length=1000, description="Such as (2 + 3) * 4; powers are written **."
+    )
+
+
+@tool(
+    category="data",
+    toolset="data",
+    cacheable=True,
+    tags=("math",),
+    argument_aliases={"expr": "expression", "formula": "expression"},
+)
+async def calculator(args: CalculatorArgs, ctx: ToolContext) -> ToolResult:
+    """Compute an arithmetic expression; prefer it over mental arithmetic.
+
+    Numbers, parentheses and + - * / // % ** only: no names, no functions. Returns the
+    result, an integer beyond 2**53 as text.
+    """
+    value = evaluate(args.expression)
+    # JSON readers round larger integers to the next double.
+    exact = str(value) if isinstance(value, int) and abs(value) > _EXACT_IN_JSON else value
+    return ToolResult.ok({"result": exact}, text=str(value))

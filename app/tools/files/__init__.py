@@ -1,0 +1,1 @@
+"""Reading, writing and editing files of the workspace."""

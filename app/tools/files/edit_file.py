@@ -1,0 +1,147 @@
+"""`edit_file`: change part of a file, by text or by line number."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import Field, model_validator
+
+from app.core.errors import ToolFailed
+from app.core.text import truncate
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.arguments import Encoding, PathText
+from app.tools.files.diff import diff_of_edit
+from app.tools.files.edits import insert_lines, replace_lines, replace_text
+from app.tools.files.text import MAX_FILE_BYTES, decode, exact_codec
+
+_SHOWN_DIFF = 6000
+
+
+class EditFileArgs(ToolArgs):
+    path: PathText = Field(description="Existing file to change.")
+    new_text: str = Field(max_length=MAX_FILE_BYTES, description="Replacement; empty deletes.")
+    old_text: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_FILE_BYTES,
+        description="Exact text to replace, whitespace included; must occur once.",
+    )
+    replace_all: bool = Field(default=False, description="Replace every occurrence of old_text.")
+    expected_replacements: int | None = Field(
+        default=None, ge=1, description="Replace all, but only if this many are there."
+    )
+    start_line: int | None = Field(
+        default=None, ge=1, description="Instead of old_text: first line to replace, from 1."
+    )
+    end_line: int | None = Field(
+        default=None, ge=1, description="Last line, inclusive; start_line by default."
+    )
+    insert: bool = Field(default=False, description="Insert before start_line, replace nothing.")
+    encoding: Encoding = Field(default="utf-8", description="Such as utf-8 or gbk.")
+
+    @model_validator(mode="after")
+    def _one_mode(self) -> EditFileArgs:
+        if (self.old_text is None) == (self.start_line is None):
+            raise ValueError("give either old_text or start_line")
+        if self.start_line is None:
+            if self.end_line is not None or self.insert:
+                raise ValueError("end_line and insert need start_line")
+            return self
+        if self.replace_all or self.expected_replacements is not None:
+            raise ValueError("replace_all and expected_replacements need old_text")
+        if self.insert and (self.end_line is not None or not self.new_text):
+            raise ValueError("insert takes start_line and a new_text that is not empty")
+        if self.end_line is not None and self.end_line < self.start_line:
+            raise ValueError("end_line must not be before start_line")
+        return self
+
+
+class _Change:
+    """The change as a function of bytes; remembers how many places it touched."""
+
+    def __init__(self, args: EditFileArgs) -> None:
+        self.args = args
+        self.replacements = 0
+        self.codec = args.encoding
+
+    def __call__(self, data: bytes) -> bytes:
+        args = self.args
+        if len(data) > MAX_FILE_BYTES:
+            raise ToolFailed(
+                f"{args.path!r} is {len(data)} bytes; {MAX_FILE_BYTES} are the most for an edit",
+                code="file_too_large",
+            )
+        text = decode(data, args.encoding, args.path)
+        self.codec = exact_codec(data, args.encoding)
+        if text.encode(self.codec) != data:
+            raise ToolFailed(
+                f"{args.path!r} does not survive being read and written as {args.encoding};"
+                " name its real encoding",
+                code="wrong_encoding",
+            )
+        changed = self._changed(text)
+        try:
+            return changed.encode(self.codec)
+        except UnicodeEncodeError as error:
+            missing = changed[error.start]
+        raise ToolFailed(f"{missing!r} does not exist in {args.encoding}", code="wrong_encoding")
+
+    def _changed(self, text: str) -> str:
+        args = self.args
+        if args.start_line is None:
+            changed, self.replacements = replace_text(
+                text,
+                args.old_text or "",
+                args.new_text,
+                every=args.replace_all,
+                expected=args.expected_replacements,
+            )
+            return changed
+        self.replacements = 1
+        if args.insert:
+            return insert_lines(text, args.start_line, args.new_text)
+        return replace_lines(text, args.start_line, args.end_line or args.start_line, args.new_text)
+
+
+@tool(
+    category="file",
+    toolset="files",
+    permission=PermissionClass.WRITE,
+    side_effect=SideEffectScope.LOCAL_STATE,
+    kind="edit",
+    needs_project=True,
+    routing_hint="main-process-proxy",
+    tags=("file", "write", "edit"),
+    argument_aliases={
+        "file_path": "path",
+        "filename": "path",
+        "old_string": "old_text",
+        "old_str": "old_text",
+        "new_string": "new_text",
+        "new_str": "new_text",
+    },
+    aliases=(Alias("edit"), Alias("EditTool")),
+)
+async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
+    """Change part of a text file: replace old_text by new_text, or lines by number.
+
+    Prefer it over write_file for existing files, and over sed in bash. Read the file
+    first: old_text must match exactly and once. Line endings are kept. Returns a diff.
+    """
+    change = _Change(args)
+    edited = await ctx.operations.files.edit(args.path, change)
+    diff = await asyncio.to_thread(diff_of_edit, edited, change.codec)
+    data = {
+        "path": args.path,
+        "replacements": change.replacements,
+        "added": diff.added,
+        "removed": diff.removed,
+        "diff": diff.text,
+    }
+    head = (
+        f"Edited {args.path}: {change.replacements} place(s), +{diff.added} -{diff.removed} lines"
+    )
+    shown = truncate(diff.text, _SHOWN_DIFF, "\n… (diff cut)")
+    return ToolResult.ok(data, text=f"{head}\n{shown}", raw_result=diff.raw_result())

@@ -1,0 +1,149 @@
+"""Bytes of a file ↔ text: encodings, binary content, line endings."""
+
+from __future__ import annotations
+
+import codecs
+
+from app.core.errors import ToolFailed
+
+MAX_FILE_BYTES = 10 << 20
+"""Largest file that is read or edited as text."""
+
+_SNIFFED = 8192
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF-", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive or office document"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+)
+_BYTE_ORDER_MARKS = {
+    "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
+    "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
+}
+_GUESSES = ("gb18030", "shift_jis", "cp1252")
+
+
+def decode(data: bytes, encoding: str, path: str) -> str:
+    """Text of a file, a byte order mark kept as its first character.
+
+    Raises:
+        ToolFailed: `binary_file` or `wrong_encoding`; the message says what may help.
+    """
+    _refuse_binary(data, encoding, path)
+    try:
+        return data.decode(exact_codec(data, encoding))
+    except UnicodeDecodeError as error:
+        position, reason = error.start, error.reason
+    except UnicodeError as error:
+        position, reason = 0, str(error)
+    raise ToolFailed(
+        f"{path!r} is not {encoding} text ({reason} at byte {position}){_suggestion(data)}",
+        code="wrong_encoding",
+        path=path,
+    )
+
+
+def exact_codec(data: bytes, encoding: str) -> str:
+    """The codec that turns `data` into text and back without touching its byte order mark."""
+    name = codecs.lookup(encoding).name
+    if name == "utf-8-sig":
+        return "utf-8"
+    for mark, codec in _BYTE_ORDER_MARKS.get(name, ()):
+        if data.startswith(mark):
+            return codec
+    return f"{name}-le" if name in _BYTE_ORDER_MARKS else encoding
+
+
+def encode(text: str, encoding: str, *, append: bool = False) -> bytes:
+    """Bytes of `text`; with `append` without a byte order mark.
+
+    Raises:
+        ToolFailed: `wrong_encoding`: a character has no place in it, or appended text
+            would need the byte order of what is there already.
+    """
+    name = codecs.lookup(encoding).name
+    if append and name in _BYTE_ORDER_MARKS:
+        raise ToolFailed(
+            f"encoding {encoding!r} leaves the byte order open; append with"
+            f" '{name}-le' or '{name}-be'",
+            code="wrong_encoding",
+        )
+    try:
+        return text.encode("utf-8" if append and name == "utf-8-sig" else encoding)
+    except UnicodeEncodeError as error:
+        bad = text[error.start]
+        position = error.start
+    raise ToolFailed(
+        f"{bad!r} (character {position}) does not exist in {encoding}; use encoding='utf-8'",
+        code="wrong_encoding",
+    )
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Lines with their endings; only `\n` and `\r\n` end one, as editors count."""
+    *ended, rest = text.split("\n")
+    lines = [f"{line}\n" for line in ended]
+    return [*lines, rest] if rest else lines
+
+
+def count_lines(text: str) -> int:
+    """How many lines `split_lines` would give."""
+    return text.count("\n") + (text != "" and not text.endswith("\n"))
+
+
+def line_start(text: str, number: int, position: int = 0) -> int:
+    """Where the line `number` lines further than the one at `position` starts.
+
+    The end of `text` when there are not that many. Nothing is split: a file of ten million
+    empty lines would become a list of half a gigabyte.
+    """
+    for _ in range(number):
+        position = text.find("\n", position) + 1
+        if not position:
+            return len(text)
+    return position
+
+
+def newline_of(text: str) -> str:
+    """The line ending that most lines of `text` have."""
+    windows = text.count("\r\n")
+    return "\r\n" if windows > text.count("\n") - windows else "\n"
+
+
+def with_newlines(text: str, newline: str) -> str:
+    """`text` with every line ending made `newline`."""
+    plain = text.replace("\r\n", "\n")
+    return plain if newline == "\n" else plain.replace("\n", newline)
+
+
+def _refuse_binary(data: bytes, encoding: str, path: str) -> None:
+    wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
+    known = next((label for magic, label in _MAGIC if data.startswith(magic)), None)
+    if known is None and (wide or b"\x00" not in data[:_SNIFFED]):
+        return
+    hint = ""
+    if known is None and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        hint = "; it starts like UTF-16 text, try encoding='utf-16'"
+    raise ToolFailed(
+        f"{path!r} is {known or 'a binary file'} of {len(data)} bytes;"
+        f" only text can be read and edited{hint}",
+        code="binary_file",
+        path=path,
+    )
+
+
+def _suggestion(data: bytes) -> str:
+    sample = data[:_SNIFFED]
+    for name in _GUESSES:
+        # A multi-byte character may be cut at the end of the sample.
+        decoder = codecs.getincrementaldecoder(name)()
+        try:
+            decoder.decode(sample)
+        except UnicodeDecodeError:
+            continue
+        return f"; try encoding={name!r}"
+    return ""

@@ -1,0 +1,194 @@
+"""`grep`: files by what stands in them."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from app.operations.protocols import GrepLine, GrepQuery, GrepResult
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, ToolArgs, tool
+from app.tools.arguments import PathText
+
+_MAX_CHARS = 128_000
+_MAX_LINE_CHARS = 500
+_MAX_FILE_BYTES = 2 << 20
+_SUFFIXES = {
+    "python": "py",
+    "javascript": "js",
+    "typescript": "ts",
+    "rust": "rs",
+    "ruby": "rb",
+    "markdown": "md",
+    "shell": "sh",
+}
+
+
+class GrepArgs(ToolArgs):
+    pattern: str = Field(
+        min_length=1, max_length=4000, description="Regular expression, RE2 syntax."
+    )
+    path: PathText = Field(default=".", description="File or directory to search.")
+    glob: str | None = Field(
+        default=None, min_length=1, max_length=1000, description="Only these files, like *.py."
+    )
+    type: str | None = Field(
+        default=None, pattern=r"^\w{1,20}$", description="Only this kind of file, like py or ts."
+    )
+    output_mode: Literal["content", "files_with_matches", "count"] = Field(
+        default="files_with_matches", description="content shows the matching lines."
+    )
+    case_insensitive: bool = Field(default=False, description="Ignore case.")
+    fixed_strings: bool = Field(default=False, description="pattern is plain text.")
+    multiline: bool = Field(default=False, description="Let a match span lines.")
+    context_before: int = Field(default=0, ge=0, le=20, description="Lines before a match.")
+    context_after: int = Field(default=0, ge=0, le=20, description="Lines after a match.")
+    head_limit: int = Field(
+        default=250, ge=1, le=1000, description="Most matching lines (content) or files."
+    )
+    offset: int = Field(default=0, ge=0, description="Matching lines or files to skip.")
+
+    @model_validator(mode="after")
+    def _one_filter(self) -> GrepArgs:
+        if self.glob is not None and self.type is not None:
+            raise ValueError("give glob or type, not both")
+        return self
+
+
+def _as_grep(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Take the flags of the command line tool: `-n` is always on, `-C` is both contexts."""
+    adapted = {key: value for key, value in arguments.items() if key not in ("-n", "-C", "context")}
+    both = arguments.get("-C", arguments.get("context"))
+    if both is not None:
+        adapted = {"context_before": both, "context_after": both, **adapted}
+    return adapted
+
+
+@tool(
+    category="file",
+    toolset="search",
+    kind="search",
+    cacheable=True,
+    needs_project=True,
+    max_output_chars=_MAX_CHARS + 8000,
+    tags=("file", "search"),
+    argument_aliases={
+        "regex": "pattern",
+        "query": "pattern",
+        "include": "glob",
+        "-i": "case_insensitive",
+        "-A": "context_after",
+        "-B": "context_before",
+        "limit": "head_limit",
+        "max_results": "head_limit",
+    },
+    aliases=(Alias("GrepTool", adapt=_as_grep),),
+)
+async def grep(args: GrepArgs, ctx: ToolContext) -> ToolResult:
+    """Search file contents with a regular expression; prefer it over grep or rg in bash.
+
+    Returns matching files, or with output_mode content the lines as path:line:text.
+    Binary and hidden files, and what .gitignore names, are left out.
+    """
+    result = await ctx.operations.search.grep(_query(args))
+    if args.output_mode == "content":
+        return _content(args, result)
+    return _files(args, result)
+
+
+def _query(args: GrepArgs) -> GrepQuery:
+    glob = args.glob
+    if args.type is not None:
+        glob = f"*.{_SUFFIXES.get(args.type, args.type)}"
+    return GrepQuery(
+        pattern=args.pattern,
+        path=args.path,
+        glob=glob,
+        mode=args.output_mode,
+        fixed_strings=args.fixed_strings,
+        case_insensitive=args.case_insensitive,
+        multiline=args.multiline,
+        before=args.context_before,
+        after=args.context_after,
+        limit=args.head_limit,
+        offset=args.offset,
+        max_file_bytes=_MAX_FILE_BYTES,
+    )
+
+
+def _content(args: GrepArgs, result: GrepResult) -> ToolResult:
+    lines, cut = _fitting(result.lines)
+    matches = [
+        {"path": line.path, "line": line.line_number, "text": line.text, "match": line.is_match}
+        for line in lines
+    ]
+    data = {**_summary(result), "truncated": result.truncated or cut, "matches": matches}
+    shown = [_rendered(line) for line in _with_gaps(lines)]
+    text = "\n".join([*shown, *_notes(args, result, sum(line.is_match for line in lines), cut=cut)])
+    return ToolResult.ok(data, text=text, raw_result=RawResult("text", text))
+
+
+def _files(args: GrepArgs, result: GrepResult) -> ToolResult:
+    counted = args.output_mode == "count"
+    files = [{"path": path, "count": count} for path, count in result.counts]
+    data = {**_summary(result), "truncated": result.truncated, "files": files}
+    shown = [f"{path}:{count}" if counted else path for path, count in result.counts]
+    text = "\n".join([*shown, *_notes(args, result, len(files), cut=False)])
+    return ToolResult.ok(data, text=text, raw_result=RawResult("table", files))
+
+
+def _summary(result: GrepResult) -> dict[str, Any]:
+    return {
+        "total": result.total,
+        "files_searched": result.files_searched,
+        "files_skipped": result.files_skipped,
+    }
+
+
+def _fitting(lines: tuple[GrepLine, ...]) -> tuple[list[GrepLine], bool]:
+    """The lines that fit, each shortened to its limit; True when some did not."""
+    kept: list[GrepLine] = []
+    room = _MAX_CHARS
+    for line in lines:
+        text = line.text
+        if len(text) > _MAX_LINE_CHARS:
+            text = f"{text[:_MAX_LINE_CHARS]}… ({len(text)} characters)"
+        room -= len(line.path) + len(text) + 12
+        if room < 0:
+            return kept, True
+        kept.append(GrepLine(line.path, line.line_number, text, line.is_match))
+    return kept, False
+
+
+def _with_gaps(lines: list[GrepLine]) -> list[GrepLine | None]:
+    """None between lines that do not follow each other, where context is shown."""
+    if all(line.is_match for line in lines):
+        return list(lines)
+    spaced: list[GrepLine | None] = []
+    runs = groupby(enumerate(lines), key=lambda item: (item[1].path, item[1].line_number - item[0]))
+    for _, run in runs:
+        if spaced:
+            spaced.append(None)
+        spaced.extend(line for _, line in run)
+    return spaced
+
+
+def _rendered(line: GrepLine | None) -> str:
+    if line is None:
+        return "--"
+    mark = ":" if line.is_match else "-"
+    return f"{line.path}{mark}{line.line_number}{mark}{line.text}"
+
+
+def _notes(args: GrepArgs, result: GrepResult, shown: int, *, cut: bool) -> list[str]:
+    notes: list[str] = []
+    if not shown:
+        notes.append(f"No matches in {result.files_searched} files")
+    elif result.truncated or cut:
+        notes.append(f"[More follows: go on with offset={args.offset + shown}]")
+    if result.files_skipped:
+        notes.append(f"[{result.files_skipped} binary or large files skipped]")
+    return notes

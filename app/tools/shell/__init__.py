@@ -1,0 +1,1 @@
+"""Running shell commands in the workspace."""

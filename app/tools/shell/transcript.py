@@ -1,0 +1,80 @@
+"""What a command wrote, decoded as it comes and kept within bounds."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Literal
+
+from app.operations.protocols import ProcessChunk
+
+Stream = Literal["stdout", "stderr"]
+
+
+class BoundedText:
+    """The beginning and the end of a text, together at most `limit` (>= 2) characters."""
+
+    def __init__(self, limit: int) -> None:
+        self._head_room = limit // 2
+        self._tail_room = limit - limit // 2
+        self._head = ""
+        self._tail = ""
+        self._total = 0
+
+    def add(self, text: str) -> None:
+        self._total += len(text)
+        taken = self._head_room - len(self._head)
+        if taken > 0:
+            self._head += text[:taken]
+            text = text[taken:]
+        if text:
+            self._tail = (self._tail + text)[-self._tail_room :]
+
+    @property
+    def omitted(self) -> int:
+        """Characters that were dropped."""
+        return self._total - len(self._head) - len(self._tail)
+
+    def __str__(self) -> str:
+        if not self.omitted:
+            return self._head + self._tail
+        return f"{self._head}\n… [{self.omitted} characters left out] …\n{self._tail}"
+
+
+class Transcript:
+    """Both streams of one command: decoded incrementally, bounded each by `limit` characters."""
+
+    def __init__(self, limit: int) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._decoders = {"stdout": decoder("replace"), "stderr": decoder("replace")}
+        self._texts = {"stdout": BoundedText(limit), "stderr": BoundedText(limit)}
+
+    def add(self, chunk: ProcessChunk) -> str:
+        """Take a chunk; returns the text that became whole with it."""
+        return self._keep(chunk.stream, self._decoders[chunk.stream].decode(chunk.data))
+
+    def finish(self, stream: Stream) -> str:
+        """The end of a stream; returns what stands for an unfinished character."""
+        return self._keep(stream, self._decoders[stream].decode(b"", final=True))
+
+    def _keep(self, stream: Stream, text: str) -> str:
+        self._texts[stream].add(text)
+        return text
+
+    @property
+    def stdout(self) -> str:
+        return str(self._texts["stdout"])
+
+    @property
+    def stderr(self) -> str:
+        return str(self._texts["stderr"])
+
+    @property
+    def truncated(self) -> bool:
+        return any(text.omitted for text in self._texts.values())
+
+
+def clip(text: str, limit: int) -> str:
+    """Beginning and end of `text`, at most `limit` characters and a note."""
+    bounded = BoundedText(limit)
+    bounded.add(text)
+    return str(bounded)
