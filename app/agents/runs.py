@@ -109,6 +109,7 @@ class RunEngine:
             return run.id, message_id
         # Claimed before the first await: two messages must not both find the session free.
         self._active[session.id] = run
+        self._announce(run)
         message_id = self._user_entry(session, content, run.id, client_message_id)
         self._begin(run, self._converse(run))
         return run.id, message_id
@@ -145,6 +146,7 @@ class RunEngine:
             attended=attended or self._gate.settings.unattended == "park",
             cacheable=cacheable,
         )
+        self._announce(run)
         self._begin(run, self._call(run, list(requests), context, max_workers))
         return run
 
@@ -192,7 +194,6 @@ class RunEngine:
         )
 
     def _begin(self, run: Run, work: Any) -> None:
-        self._announce(run)
         run.task = asyncio.create_task(self._guard(run, work), name=run.id)
 
     def _announce(self, run: Run) -> None:
@@ -280,6 +281,7 @@ class RunEngine:
         self._active[session.id] = run
         assert run.turns is not None
         waiting = run.turns.messages[0]
+        self._announce(run)
         self._sessions.append(
             session,
             "user",

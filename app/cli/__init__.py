@@ -1,1 +1,1 @@
-"""The terminal: the same composition as the server."""
+"""The terminal: `tollgate …`."""

@@ -102,6 +102,14 @@ class Executor:
         call.task.cancel()
         return True
 
+    def running(self, session_id: str) -> list[str]:
+        """Ids of the calls that are under way in a session."""
+        return [
+            call.request.id
+            for (owner, name), call in self._running.items()
+            if owner == session_id and name == call.operation_id
+        ]
+
     async def _settle(
         self, call: Call, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
     ) -> CallOutcome:

@@ -13,6 +13,9 @@ from app.core.text import clean
 
 IGNORE_FILE = ".gitignore"
 HEAVY_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
+MAX_RULES = 2000
+_MAX_RULE = 500
+_NESTED_SET = re.compile(r"\[[^\]]*(?:\[|--|&&|\|\||~~)")
 _NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 _NOTHING = re2.compile(rb"[^\x00-\x{10FFFF}]")
 
@@ -38,22 +41,32 @@ class IgnoreSpec:
 
 
 def parse_ignore(data: bytes) -> IgnoreSpec | None:
-    """The rules of one `.gitignore`; None when it holds none. Lines git rejects are skipped."""
+    """The rules of one `.gitignore`; None when it holds none.
+
+    The file may be planted: rules that nobody could read are skipped, as are those beyond
+    `MAX_RULES` or what RE2 can hold, and it is never matched by a backtracking engine.
+    """
     lines = data.decode("utf-8", "replace").splitlines()
-    rules = [line for line in lines if line.strip() and not line.startswith("#")]
-    try:
-        return IgnoreSpec(GitIgnoreSpec.from_lines(rules)) if rules else None
-    except ValueError:
-        good = [rule for rule in rules if _is_valid(rule)]
-        return IgnoreSpec(GitIgnoreSpec.from_lines(good)) if good else None
+    rules = [line for line in lines if _is_plausible(line)][:MAX_RULES]
+    spec = _compile(rules)
+    if spec is None and rules:
+        spec = _compile([rule for rule in rules if _compile([rule])])
+    return IgnoreSpec(spec) if spec else None
 
 
-def _is_valid(rule: str) -> bool:
-    try:
-        GitIgnoreSpec.from_lines([rule])
-    except ValueError:
+def _is_plausible(line: str) -> bool:
+    if not line.strip() or line.startswith("#") or len(line) > _MAX_RULE:
         return False
-    return True
+    return _NESTED_SET.search(line) is None
+
+
+def _compile(rules: Sequence[str]) -> GitIgnoreSpec | None:
+    if not rules:
+        return None
+    try:
+        return GitIgnoreSpec.from_lines(rules, backend="re2")
+    except (ValueError, re.error, re2.error):
+        return None
 
 
 def _union(spec: GitIgnoreSpec) -> re2._Regexp | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-
-import structlog
 
 from app.operations.local.beneath import Beneath
 from app.operations.local.pipes import InputPipe, OutputPipes
@@ -16,7 +15,7 @@ from app.operations.local.spawn import GATE_LINE, Started, start
 from app.operations.local.threads import to_end
 from app.operations.protocols import ProcessChunk, ProcessExit, ProcessSpec, RunningProcess
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 TERM_GRACE_S = 0.5
 _DRAIN_GRACE_S = 0.2  # for a pipe that somebody holds open after the program has ended
@@ -167,7 +166,7 @@ class _LocalProcess:
         # again until a scan finds nobody: a member may fork between scan and signal
         while left := await asyncio.to_thread(self._tree.signal, signal.SIGKILL):
             if self._loop.time() >= deadline:
-                _log.error("process_tree_not_ended", pid=self.pid, left=left)
+                _log.error("process tree of %s not ended, left: %s", self.pid, left)
                 return
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LAST_POLL_S)

@@ -20,7 +20,7 @@ Kind = Literal["file", "dir", "other"]
 OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_DEPTH = 200  # one descriptor each; deeper folders are counted as skipped
-_MAX_IGNORE_BYTES = 1 << 20
+_MAX_IGNORE_BYTES = 256 << 10
 _CACHE_SIZE = 512
 
 

@@ -100,6 +100,11 @@ def asking(names: str, code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -
     return table(names, rule)
 
 
+def names(text: str) -> list[str]:
+    """A table of words, written as text."""
+    return text.split()
+
+
 def only_help(args: Sequence[str]) -> bool:
     return bool(args) and all(arg in {"--help", "--version", "-h", "-V", "/?"} for arg in args)
 
@@ -160,8 +165,9 @@ def options(
     clusters: bool = True,
     optional: str = "",
 ) -> Options:
-    """Read options. `valued` lists those that take the next word as value, one dash left out: `u -user`.
+    """Read options.
 
+    `valued` lists those that take the next word as value, without the first dash: `u -user`.
     `stop`: the first operand ends the options, as for wrappers. `clusters` False: one dash
     is as good as two (`find`, `terraform`). `optional` letters take only an attached value.
     """

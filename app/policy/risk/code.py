@@ -12,16 +12,24 @@ from app.policy.risk.sql import assess_sql
 _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 
 _DANGER: dict[str, str] = {
-    "node": r"\b(?:rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|rimraf|truncate|truncateSync|remove|removeSync|emptyDir\w*)\s*\("
-    r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|fork)\s*\(|\beval\s*\(|new\s+Function|\bFunction\s*\("
-    r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\("
+    "node": r"\b(?:rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|rimraf|truncate|truncateSync|"
+    r"remove|removeSync|emptyDir\w*)\s*\("
+    r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|"
+    r"fork)\s*\(|\beval\s*\(|new\s+Function|\bFunction\s*\("
+    r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
+    r"Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\("
     r"|constructor\s*\[|\$`",
-    "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|syscall|fork)\b(?!\s*=>)|`"
-    r"|\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W).*?\1.*?\1\w*e",
-    "ruby": r"FileUtils|\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|popen)|\b(?:system|exec|spawn|fork|eval|"
-    r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|%x|Open3|Kernel|PTY|\.(?:unlink|rmtree|delete)\b|Process\.kill",
-    "lua": r"os\s*\.\s*(?:remove|execute|rename|exit)|io\s*\.\s*popen|\b(?:load|loadstring|dofile|loadfile)\b|os\s*\[",
-    "php": r"\b(?:unlink|rmdir|exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec|eval|assert|ftruncate|create_function|"
+    "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"
+    r"syscall|fork)\b(?!\s*=>)|`"
+    r"|\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)[^\n]{0,200}?\1[^\n]{0,200}?\1\w*e",
+    "ruby": r"FileUtils|\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|"
+    r"popen)|\b(?:system|exec|spawn|fork|eval|"
+    r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"
+    r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree|delete)\b|Process\.kill",
+    "lua": r"os\s*\.\s*(?:remove|execute|rename|exit)|io\s*\.\s*popen|\b(?:load|loadstring|"
+    r"dofile|loadfile)\b|os\s*\[",
+    "php": r"\b(?:unlink|rmdir|exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec|"
+    r"eval|assert|ftruncate|create_function|"
     r"call_user_func\w*|include|require|include_once|require_once)\b\s*\(?|`|\$\w+\s*\(",
     "R": r"\b(?:unlink|file\.remove|system2?|shell|eval|source)\s*\(",
     "applescript": r"do shell script|\bdelete\b|empty.{0,8}trash|shut down|restart|keystroke",
@@ -33,7 +41,8 @@ _DANGER: dict[str, str] = {
     "clojure": r"\bsh\b|delete-file|eval|ProcessBuilder|Runtime",
     "haskell": r"remove(?:File|Directory|Path)|system|callCommand|readProcess|createProcess|unsafe",
     "scheme": r"system|delete-file|eval|primitive-load|rmdir|popen|open-pipe",
-    "lisp": r"delete-(?:file|directory)|shell-command|call-process|start-process|run-program|\beval\b|kill-emacs.*-1",
+    "lisp": r"delete-(?:file|directory)|shell-command|call-process|start-process|run-program|"
+    r"\beval\b|kill-emacs.*-1",
     "tcl": r"\bexec\b|file\s+delete|\beval\b|\bspawn\b|\bopen\b[^\n]*\||\bsystem\b",
     "swift": r"removeItem|Process\(|system\(|unlink\(|rmdir\(",
 }
@@ -45,7 +54,8 @@ _COMMENTS = {
     "ruby": re.compile(r"(?m)(?:^|\s)#(?!\{)[^\n]*"),
 }
 _SHELL_CALL = re.compile(
-    r"\b(?:execSync|exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|do shell script)\s*\(?\s*"
+    r"\b(?:execSync|exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|"
+    r"do shell script)\s*\(?\s*"
     r"(\"(?:[^\"\\\n$#]|\\.)*\"|'(?:[^'\\\n]|\\.)*')\s*[,);}\n]?\s*(?=[);}\n]|$)",
 )
 
@@ -63,8 +73,8 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
 
 
 def _scan(language: str, text: str) -> Iterator[Answer]:
-    for match in _SHELL_CALL.finditer(text):
-        yield script(match.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
+    for call in _SHELL_CALL.finditer(text):
+        yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
     bare = _without_shell_calls(text)
     comments = _COMMENTS.get(language)
     held: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
+from functools import lru_cache
 
 from app.policy.risk import effects, fold, integrity, windows
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny
@@ -39,15 +40,17 @@ from app.policy.risk.syntax import (
     Script,
     Simple,
     Unreadable,
-    Word,
     assigned_names,
 )
 
 MAX_BYTES = 64 * 1024
 MAX_SEGMENTS = 3_000
 MAX_NESTING = 16
+_ANY_HOME = "/home/~"
+"""Stands for a home directory whose place is not given."""
 
-_FORK_BOMB = re.compile(r"(\S+)\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
+_FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
+_VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh)[\d.]+")
 _SILENT = Stream("")
 _UNSEEN = Stream(None)
 
@@ -61,7 +64,7 @@ def assess_command(
     for everything that it cannot read. Without `home`, a home directory is still recognised
     by `~`, `$HOME` and its usual places.
     """
-    assessor = Assessor(cwd, home or "/home/~")
+    assessor = Assessor(home or _ANY_HOME)
     for hit in integrity.findings(command):
         assessor.found(hit, None)
     if len(command.encode("utf-8", "surrogatepass")) > MAX_BYTES:
@@ -80,8 +83,7 @@ def assess_command(
 class Assessor:
     """One assessment: collects segments, findings and targets."""
 
-    def __init__(self, cwd: str, home: str) -> None:
-        self.cwd = cwd
+    def __init__(self, home: str) -> None:
         self.home = home
         self.segments: list[Segment] = []
         self.findings: list[Finding] = []
@@ -102,10 +104,10 @@ class Assessor:
         verdict, level = hit.verdict, hit.level
         if self.contained and verdict is Verdict.DENY:
             verdict, level = Verdict.ASK, RiskLevel.HIGH
-        finding = Finding(hit.code, segment, hit.why, level, verdict)
+        finding = Finding(hit.code, segment, hit.why.replace(_ANY_HOME, "~"), level, verdict)
         if finding not in self.findings[-8:]:
             self.findings.append(finding)
-        self.targets.update(dict.fromkeys(hit.targets))
+        self.targets.update((target.replace(_ANY_HOME, "~"), None) for target in hit.targets)
 
     def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
         """Assess a whole script; an unreadable one asks."""
@@ -157,8 +159,7 @@ class Assessor:
 
     def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
         outputs = [self.node(node.items[0], scope, stdin)]
-        for item in node.items[1:]:
-            outputs.append(self.node(item, scope, stdin))
+        outputs.extend(self.node(item, scope, stdin) for item in node.items[1:])
         scope.forget(set().union(*(assigned_names(item) for item in node.items[1:])))
         return _joined(outputs) if all(output.text is not None for output in outputs) else _UNSEEN
 
@@ -200,7 +201,6 @@ class Assessor:
             self.found(deny("fork_bomb", "a function that pipes itself into itself"), None)
         elif calls >= 2:
             self.found(ask("recursion", "a function that calls itself more than once"), None)
-        scope.functions.add(node.name)
         names = assigned_names(node.body)
         scope.poisoned |= names
         inner = _copy(scope)
@@ -215,7 +215,7 @@ class Assessor:
             return (self.script(body, _copy(scope)).text or UNKNOWN).rstrip("\n")
 
         def process(part: Proc) -> str:
-            output = self.script(part.script, _copy(scope))
+            output = self.script(part.script, _copy(scope), None if part.reads else _UNSEEN)
             path = f"/dev/fd/{63 + len(scope.files)}"
             scope.files[path] = output.text if part.reads else None
             return path
@@ -226,6 +226,8 @@ class Assessor:
         return Expander(scope, substitute, process, arithmetic)
 
     def _simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
+        if node.plain:
+            return self.argv(list(node.plain), scope, stdin)
         expander = self._expander(scope)
         values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
         argv = [field for word in node.words for field in expander.fields(word)]
@@ -234,12 +236,10 @@ class Assessor:
             for answer in assignment(name, value):
                 self._answer(answer, None, scope)
         if not argv or argv[0] in {"export", "declare", "typeset", "local", "readonly"}:
+            if any(re.fullmatch(r"-\w*[nliuc]\w*", word) for word in argv[1:3]):
+                values = dict.fromkeys(values, UNKNOWN)
             scope.variables.update(values)
-        output = _SILENT
-        if argv:
-            output = self.argv(argv, scope, stdin, values)
-        elif node.words and not all(_is_empty(word) for word in node.words):
-            output = _SILENT
+        output = self.argv(argv, scope, stdin, values) if argv else _SILENT
         return self._into_files(node.redirects, scope, output)
 
     def _assigned(self, assign: Assign, expander: Expander) -> str:
@@ -272,7 +272,8 @@ class Assessor:
         )
         call = Call(name, argv[1:], scope.cwd, scope.home, stdin, self.contained, assigned or {})
         if alias := scope.aliases.get(word):
-            return self._alias(alias, argv, scope, stdin)
+            # Only some shells expand aliases: both readings count.
+            self._alias(alias, argv, scope, stdin)
         output = self._written_script(call, word, scope, index)
         for answer in self._answers(call, scope):
             output = self._answer(answer, index, scope) or output
@@ -281,12 +282,10 @@ class Assessor:
         return folded if folded.text is not None else output or _UNSEEN
 
     def _answers(self, call: Call, scope: Scope) -> list[Answer]:
-        if call.name in scope.functions:
-            return []
         files = scope.files
         if files and any(call.at(arg) in files for arg in call.args):
             call.stdin = _file_operand(call, files)
-        rules = RULES.get(call.name) or RULES.get(call.name.lower().removesuffix(".exe"), ())
+        rules = RULES.get(call.name) or RULES.get(_plain_name(call.name), ())
         return [answer for rule in rules for answer in rule(call)]
 
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
@@ -335,8 +334,8 @@ class Assessor:
     def _segment(self, argv: list[str], scope: Scope) -> int:
         if len(self.segments) >= MAX_SEGMENTS:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
-        words = tuple(None if UNKNOWN in word else word for word in argv)
-        text = " ".join("…" if word is None else shlex.quote(word) for word in words)
+        words = tuple(None if UNKNOWN in word else word.replace(_ANY_HOME, "~") for word in argv)
+        text = " ".join("…" if word is None else _quoted(word) for word in words)
         self.segments.append(Segment(words, text, scope.cwd))
         return len(self.segments) - 1
 
@@ -390,16 +389,30 @@ def _file_operand(call: Call, files: dict[str, str | None]) -> Stream | None:
     if call.name not in _READERS:
         return call.stdin
     written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)
-    call.args = [arg for arg in call.args if call.at(arg) not in files] + _READERS[call.name]
+    rest = [arg for arg in call.args if call.at(arg) not in files]
+    call.args = [arg for arg in [_READERS[call.name], *rest] if arg]
     return Stream(written)
 
 
-_READERS: dict[str, list[str]] = {
-    **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "ash", "mksh"), ["-s"]),
-    **dict.fromkeys(("source", "."), ["/dev/stdin"]),
-    **dict.fromkeys(("python", "python3", "node", "perl", "ruby", "lua", "php"), ["-"]),
-    "cat": [],
+_READERS: dict[str, str] = {
+    **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "ash", "mksh"), "-s"),
+    **dict.fromkeys(("source", "."), "/dev/stdin"),
+    **dict.fromkeys(("python", "python3", "node", "perl", "ruby", "lua", "php"), "-"),
+    "cat": "",
 }
+
+
+@lru_cache(maxsize=4096)
+def _quoted(word: str) -> str:
+    return shlex.quote(word)
+
+
+@lru_cache(maxsize=4096)
+def _plain_name(name: str) -> str:
+    """Lower case, without `.exe` and without the version of an interpreter."""
+    lowered = name.lower().removesuffix(".exe")
+    versioned = _VERSIONED.fullmatch(lowered)
+    return versioned.group(1) if versioned else lowered
 
 
 def _unresolved(word: str) -> Hit | None:
@@ -427,19 +440,15 @@ def _copy(scope: Scope) -> Scope:
         variables=dict(scope.variables),
         aliases=dict(scope.aliases),
         files=dict(scope.files),
-        functions=set(scope.functions),
     )
-
-
-def _is_empty(word: Word) -> bool:
-    return all(isinstance(part, Lit) and not part.text for part in word)
 
 
 def _self_calls(node: Node | Script, name: str, *, piped: bool) -> int:
     match node:
         case Simple():
             first = node.words[0] if node.words else []
-            return int(not piped and [p.text for p in first if isinstance(p, Lit)] == [name])
+            word = node.plain[:1] or [part.text for part in first if isinstance(part, Lit)]
+            return int(not piped and word == [name])
         case Pipeline():
             return max(sum(_self_calls(item, name, piped=False) for item in node.commands), 0)
         case AndOr() | Script():

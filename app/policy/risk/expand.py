@@ -10,6 +10,7 @@ from app.policy.risk.call import UNKNOWN
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Word
 
 _HOLE = 0xE000
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
 _MAX_BRACES = 512
 _MAX_TEXT = 64_000
@@ -24,7 +25,6 @@ class Scope:
     home: str
     poisoned: set[str] = field(default_factory=set)
     aliases: dict[str, str] = field(default_factory=dict)
-    functions: set[str] = field(default_factory=set)
     files: dict[str, str | None] = field(default_factory=dict)
 
     def lookup(self, name: str) -> str:
@@ -162,6 +162,9 @@ def _braces(word: Word) -> Iterator[Word]:
         part.text if isinstance(part, Lit) and not part.quoted else chr(_HOLE + at)
         for at, part in enumerate(word[:6000])
     )
+    if any(isinstance(part, Lit) and _PRIVATE.search(part.text) for part in word):
+        yield [Lit(UNKNOWN, quoted=True)]
+        return
     budget = [_MAX_BRACES]
     for text in _brace_texts(pattern, budget):
         pieces = re.split("([\ue000-\uf8ff])", text)
@@ -173,6 +176,8 @@ def _braces(word: Word) -> Iterator[Word]:
 
 
 def _brace_texts(pattern: str, budget: list[int]) -> list[str]:
+    if pattern.count("{") > _MAX_BRACES // 4:
+        return [UNKNOWN]
     start = pattern.find("{")
     while start >= 0:
         items, end = _brace_items(pattern, start)

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import re
 
-from app.policy.risk.call import UNKNOWN
+from app.policy.risk.call import UNKNOWN, names
 
 _SYSTEM = frozenset(
     f"/{name}"
-    for name in ["bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "opt", "proc", "root", "run", "sbin", "srv", "sys", "usr", "var", "usr/bin", "usr/lib", "usr/lib64", "usr/sbin", "usr/share", "usr/local", "usr/local/bin", "var/lib", "System", "Library", "Applications", "Users", "Volumes", "private", "c", "mnt/c"]
+    for name in names(
+        "bin boot dev etc home lib lib32 lib64 libx32 opt proc root run sbin srv sys "
+        "usr var usr/bin usr/lib usr/lib64 usr/sbin usr/share usr/local usr/local/bin "
+        "var/lib System Library Applications Users Volumes private c mnt/c"
+    )
 )
 _ACCOUNTS = re.compile(
     r"/etc/(?:passwd|shadow|gshadow|group|sudoers)-?$|/etc/sudoers\.d(?:/|$)|/etc/pam\.d(?:/|$)"
 )
 _BLOCK = re.compile(
-    r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|dm-\d|md\d|sr\d|mapper/|disk/by-|vda|loop\d"
+    r"/dev/(?:[shv]d[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|dm-\d|md\d|sr\d|mapper/|"
+    r"disk/by-|vda|loop\d"
     r"|mem$|kmem$|port$|mtd|zd\d|nbd\d)"
 )
 _HOMES = re.compile(r"/(?:home|Users)/[^/*?]+$")

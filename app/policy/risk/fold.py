@@ -175,7 +175,7 @@ def _cwd(call: Call) -> str | None:
 def _which(call: Call) -> str | None:
     """The lookup answers a path that ends in the name looked up."""
     names = [arg for arg in call.args if not arg.startswith("-")]
-    if len(names) != 1 or (call.name == "command" and call.args[0] not in {"-v"}):
+    if len(names) != 1 or (call.name == "command" and call.args[0] != "-v"):
         return None
     return f"/usr/bin/{names[0].rsplit('/', 1)[-1]}\n"
 

@@ -157,7 +157,7 @@ class ScriptReader(WordReader):
             words = match.group().split()
             if not self.reserved() and "=" not in words[0] and words[0] not in _DECLARE:
                 self.at = match.end()
-                return Simple([], [[Lit(word)] for word in words], [], match.group())
+                return Simple([], [], [], words)
         self._prefixes()
         commands = [self._command()]
         while True:
@@ -204,7 +204,7 @@ class ScriptReader(WordReader):
 
     def _parenthesis(self) -> Node:
         start = self.at
-        if self.peek(1) == "(":
+        if self.peek(1) == "(" and self.text.find("))", self.at) > 0:
             self.spend()
             self.at += 2
             try:
@@ -350,7 +350,6 @@ class ScriptReader(WordReader):
             words.append(self._required_word())
 
     def _simple(self) -> Node:
-        start = self.at
         assigns: list[Assign] = []
         words: list[Word] = []
         redirects: list[Redirect] = []
@@ -370,7 +369,7 @@ class ScriptReader(WordReader):
             raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
         if self.peek() == "(":
             raise Unreadable("unexpected '('")
-        return Simple(assigns, words, redirects, self.text[start : self.at].strip())
+        return Simple(assigns, words, redirects)
 
     def _assign(self, match: re.Match[str]) -> Assign:
         self.at = match.end()

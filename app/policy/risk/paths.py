@@ -13,26 +13,35 @@ _HARMLESS_DEVICE = re.compile(
     r"/dev/(?:null|zero|full|u?random|std(?:in|out|err)|tty\w*|fd/|shm/|pts/|ptmx)"
 )
 _SYSTEM = re.compile(
-    r"/(?:etc|boot|usr(?!/local/src)|bin|sbin|lib(?:32|64)?|sys|proc(?!/self/fd)|var/spool/cron|dev)(?:/|$)"
+    r"/(?:etc|boot|usr(?!/local/src)|bin|sbin|lib(?:32|64)?|sys|proc(?!/self/fd)|"
+    r"var/spool/cron|dev)(?:/|$)"
 )
 _STARTUP = re.compile(
-    r"\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|zsh(?:rc|env)|zprofile|zlogin|zlogout|kshrc|cshrc"
+    r"\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|zsh(?:rc|env)|zprofile|"
+    r"zlogin|zlogout|kshrc|cshrc"
     r"|tcshrc|login|inputrc|xinitrc|xsession|xprofile|pam_environment)"
     r"|\.config/(?:fish/|autostart/|systemd/|environment\.d/)|\.local/share/systemd/"
     r"|\.ssh/(?:authorized_keys2?|config|rc|environment)|\.gitconfig|\.config/git/config"
-    r"|Library/Launch(?:Agents|Daemons)/|\.vimrc|\.emacs(?:\.d/|$)|\.pythonrc|\.(?:npmrc|pypirc|netrc)"
+    r"|Library/Launch(?:Agents|Daemons)/|\.vimrc|\.emacs(?:\.d/|$)|\.pythonrc|"
+    r"\.(?:npmrc|pypirc|netrc)"
 )
 _GIT_CODE = re.compile(r"(?:^|/)\.git/(?:hooks/(?!.*\.sample$)|config$)")
 _SECRET = re.compile(
-    r"\.ssh/(?!known_hosts|config|authorized_keys|[^/]*\.pub$)[^/]+$|\.ssh/?$|\.aws/credentials|\.aws/sso/cache"
-    r"|\.gnupg(?:/|$)|\.netrc$|_netrc$|\.pgpass$|\.my\.cnf$|\.git-credentials$|\.kube/config$|\.docker/config\.json$"
-    r"|\.pypirc$|\.npmrc$|\.config/gh/hosts\.yml$|\.config/gcloud/(?:credentials|application_default|access_tokens|legacy)"
-    r"|\.azure/(?:accessTokens|msal_token)|\.vault-token$|\.password-store(?:/|$)|\.terraform\.d/credentials"
+    r"\.ssh/(?!known_hosts|config|authorized_keys|[^/]*\.pub$)[^/]+$|\.ssh/?$|"
+    r"\.aws/credentials|\.aws/sso/cache"
+    r"|\.gnupg(?:/|$)|\.netrc$|_netrc$|\.pgpass$|\.my\.cnf$|\.git-credentials$|"
+    r"\.kube/config$|\.docker/config\.json$"
+    r"|\.pypirc$|\.npmrc$|\.config/gh/hosts\.yml$|\.config/gcloud/(?:credentials|"
+    r"application_default|access_tokens|legacy)"
+    r"|\.azure/(?:accessTokens|msal_token)|\.vault-token$|\.password-store(?:/|$)|"
+    r"\.terraform\.d/credentials"
     r"|\.cargo/credentials|\.bash_history$|\.zsh_history$|Library/Keychains(?:/|$)"
-    r"|\.config/(?:google-chrome|chromium|BraveSoftware)/.*(?:Login Data|Cookies)|\.mozilla/firefox/.*(?:logins\.json|key4\.db)"
+    r"|\.config/(?:google-chrome|chromium|BraveSoftware)/.*(?:Login Data|Cookies)|"
+    r"\.mozilla/firefox/.*(?:logins\.json|key4\.db)"
 )
 _SYSTEM_SECRET = re.compile(
-    r"/etc/(?:g?shadow-?|sudoers|ssh/ssh_host_\w+_key|ssl/private)(?:$|/)|/proc/[^/]+/(?:environ|mem)$"
+    r"/etc/(?:g?shadow-?|sudoers|ssh/ssh_host_\w+_key|ssl/private)(?:$|/)|"
+    r"/proc/[^/]+/(?:environ|mem)$"
 )
 
 

@@ -7,26 +7,43 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, ask, run, script
+from app.policy.risk.call import Answer, ask, names, run, script
 
 _DELETING = frozenset(
-    ["os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.truncate", "shutil.rmtree", "pathlib.Path.unlink", "pathlib.Path.rmdir", "send2trash.send2trash"]
+    names(
+        "os.remove os.unlink os.rmdir os.removedirs os.truncate shutil.rmtree "
+        "pathlib.Path.unlink pathlib.Path.rmdir send2trash.send2trash"
+    )
 )
 _PROCESS = re.compile(
-    r"(?:subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
-    r"|pty\.spawn|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|sh\.\w+|pexpect\.\w+|invoke\.run)$"
+    r"(?:subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|"
+    r"getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
+    r"|pty\.spawn|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|"
+    r"sh\.\w+|pexpect\.\w+|invoke\.run)$"
 )
 _DYNAMIC = frozenset(
-    ["exec", "eval", "compile", "__import__", "importlib.import_module", "importlib.__import__", "getattr", "runpy.run_path", "runpy.run_module", "marshal.loads", "pickle.loads", "pickle.load", "code.interact", "types.FunctionType", "types.CodeType", "builtins.exec", "builtins.eval", "globals", "locals", "vars", "execfile", "os.__getattribute__", "operator.attrgetter", "operator.methodcaller"]
+    names(
+        "exec eval compile __import__ importlib.import_module importlib.__import__ "
+        "getattr runpy.run_path runpy.run_module marshal.loads pickle.loads "
+        "pickle.load code.interact types.FunctionType types.CodeType builtins.exec "
+        "builtins.eval globals locals vars execfile os.__getattribute__ "
+        "operator.attrgetter operator.methodcaller"
+    )
 )
 _POWER = frozenset(["os.kill", "os.killpg", "os.fork", "os.abort", "ctypes.CDLL"])
 
-_MODULES = frozenset(["os", "subprocess", "shutil", "pty", "ctypes", "importlib", "builtins", "posix", "nt"])
+_MODULES = frozenset(names("os subprocess shutil pty ctypes importlib builtins posix nt"))
+_SUSPECT = re.compile(
+    r"import|__|open|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system"
+    r"|[^\x00-\x7f]"
+)
 _MAX = 40_000
 
 
 def assess_python(text: str) -> Iterator[Answer]:
     """Findings for a program; asks when it does not parse."""
+    if not _SUSPECT.search(text):
+        return
     tree = _parsed(text)
     if tree is None:
         yield ask("opaque_code", "Python code that does not parse")
@@ -69,11 +86,10 @@ def _imports(tree: ast.Module) -> dict[str, str]:
             isinstance(node, ast.Assign)
             and len(node.targets) == 1
             and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Name | ast.Attribute)
+            and (path := _path(node.value, names))
         ):
-            if isinstance(node.value, ast.Name | ast.Attribute) and (
-                path := _path(node.value, names)
-            ):
-                names[node.targets[0].id] = path
+            names[node.targets[0].id] = path
     return names
 
 
@@ -112,6 +128,10 @@ def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
         yield from _process(node, path)
     elif path in _DYNAMIC:
         yield from _dynamic(node, path, names)
+    elif path in {"shutil.rmtree", "os.remove", "os.unlink"} and node.args:
+        target = _constant(node.args[0])
+        if isinstance(target, str):
+            yield run(["rm", "-rf" if path == "shutil.rmtree" else "-f", "--", target])
     elif path == "open" and node.args:
         yield from _opened(node)
     elif path in _POWER:

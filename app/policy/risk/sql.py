@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from app.policy.risk.call import Answer, ask, script
 
 _TOKEN = re.compile(
-    r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/|--[^\n]*|(?P<hash>\#[^\n]*)|(?P<dollar>\$(\w*)\$.*?\$\4\$)|'(?:[^'\\]|''|\\.)*'"
+    r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/|--[^\n]*|(?P<hash>\#[^\n]*)|"
+    r"(?P<dollar>\$(\w*)\$.*?\$\4\$)|'(?:[^'\\]|''|\\.)*'"
     r"|(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])",
     re.DOTALL,
 )
@@ -39,19 +40,21 @@ _DANGER: list[tuple[str, str]] = [
 _PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
 _META = re.compile(r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|system\b)\s*(.*)$", re.MULTILINE)
 _ANYWHERE = re.compile(
-    r"\bxp_cmdshell\b|\bsys_exec\b|\blo_unlink\b|\bpg_terminate_backend\b|\binto\s+(?:outfile|dumpfile)\b"
+    r"\bxp_cmdshell\b|\bsys_exec\b|\blo_unlink\b|\bpg_terminate_backend\b|"
+    r"\binto\s+(?:outfile|dumpfile)\b"
 )
 
 
 def assess_sql(text: str) -> Iterator[Answer]:
     """Findings for one or more statements; client commands that start a shell are payloads."""
-    for match in _META.finditer(text):
-        yield script(match.group(1))
+    for meta in _META.finditer(text):
+        yield script(meta.group(1))
     plain = _plain(text)
     if match := _ANYWHERE.search(plain):
         yield ask("sql", f"SQL uses {match.group()}")
     pieces = re.split(
-        r";|\\g\w*|(?m:^go\s*$)|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|\\c(?:onnect)?\s+\S+",
+        r";|\\g\w*|(?m:^go\s*$)|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|"
+        r"\\c(?:onnect)?\s+\S+",
         plain,
     )
     for piece in [*pieces, plain]:

@@ -73,10 +73,12 @@ class Redirect:
 
 @dataclass(slots=True)
 class Simple:
+    """`plain` holds the words instead when nothing in them is expanded or quoted."""
+
     assigns: list[Assign]
     words: list[Word]
     redirects: list[Redirect]
-    text: str
+    plain: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -150,7 +152,9 @@ _SETTERS = frozenset(
 
 
 def _set_by_builtin(node: Simple) -> set[str]:
-    texts = ["".join(p.text for p in word if isinstance(p, Lit)) for word in node.words]
+    texts = node.plain or [
+        "".join(p.text for p in word if isinstance(p, Lit)) for word in node.words[:200]
+    ]
     if not texts or texts[0] not in _SETTERS:
         return set()
     return {text.split("=", 1)[0] for text in texts[1:]}

@@ -177,6 +177,8 @@ def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
         }:
             return
         args = before.rest[1:]
+    if call.name == "env":
+        args = [arg for arg in args if arg != "-"]
     given = options(args, spec.valued, stop=True)
     if spec.lookup and given.has(*("-" + name for name in spec.lookup.split())):
         return
@@ -185,6 +187,15 @@ def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
         return
     if call.name == "env":
         given.rest = [*_split_string(given.all_values("-S", "--split-string")), *given.rest]
+    previous = args[given.first - 1] if 0 < given.first < len(args) else ""
+    if (
+        previous.startswith("--")
+        and len(previous) > 2
+        and "=" not in previous
+        and len(given.rest) > 1
+    ):
+        # An option that the table does not know may take the next word: judge both readings.
+        yield from _inner(spec, call, given.rest[1:], None)
     yield from _inner(spec, call, given.rest, given.value(*("-" + n for n in spec.moves.split())))
 
 
@@ -308,7 +319,8 @@ RULES |= {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _package_runner),
     "parallel": _parallel,
     "hyperfine": _texts(
-        "w m M r n p s c P D L S -warmup -runs -prepare -setup -cleanup -export-json -export-markdown"
+        "w m M r n p s c P D L S -warmup -runs -prepare -setup -cleanup -export-json "
+        "-export-markdown"
     ),
     "concurrently": _texts("n c p s -names -prefix -success"),
     "entr": _entr,

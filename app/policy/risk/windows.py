@@ -11,40 +11,73 @@ import binascii
 import re
 from collections.abc import Iterator, Sequence
 
-from app.policy.risk.call import Answer, ask, deny, script
+from app.policy.risk.call import Answer, ask, deny, names, script
 from app.policy.risk.model import RiskLevel
 
 _TOKEN = re.compile(
-    r"(?P<comment><\#.*?\#>|(?<![^\s;])\#[^\n]*)|(?P<here>@(['\"])\n.*?\n\3@)|(?P<block>[{}()])|(?P<sep>&&|\|\||[;|\n]|&(?!\d))"
-    r"|(?P<space>[ \t]+|[`^]\n)|(?P<word>(?:\"(?:[^\"`]|`.|\"\")*\"|'(?:[^']|'')*'|[`^].|\$\(|\d?>>?(?:&\d)?|[^\s;|&(){}\"'])+)",
+    r"(?P<comment><\#.*?\#>|(?<![^\s;])\#[^\n]*)|(?P<here>@(['\"])\n.*?\n\3@)|"
+    r"(?P<block>[{}()])|(?P<sep>&&|\|\||[;|\n]|&(?!\d))"
+    r"|(?P<space>[ \t]+|[`^]\n)|(?P<word>(?:\"(?:[^\"`]|`.|\"\")*\"|'(?:[^']|'')*'|"
+    r"[`^].|\$\(|\d?>>?(?:&\d)?|[^\s;|&(){}\"'])+)",
     re.DOTALL,
 )
 _DELETES = frozenset(
-    ["remove-item", "ri", "rm", "del", "erase", "rd", "rmdir", "remove-itemproperty", "rp", "clear-content", "clc", "clear-item", "cli", "clear-recyclebin", "deltree", "rimraf", "unlink"]
+    names(
+        "remove-item ri rm del erase rd rmdir remove-itemproperty rp clear-content "
+        "clc clear-item cli clear-recyclebin deltree rimraf unlink"
+    )
 )
 _ASKS: dict[str, str] = {
     **dict.fromkeys(
-        ["stop-process", "spps", "taskkill", "tskill", "stop-service", "spsv", "remove-service"],
+        names("stop-process spps taskkill tskill stop-service spsv remove-service"),
         "ends processes or services",
     ),
     **dict.fromkeys(
-        ["invoke-expression", "iex", "invoke-command", "icm", "invoke-wmimethod", "invoke-cimmethod"],
+        [
+            "invoke-expression",
+            "iex",
+            "invoke-command",
+            "icm",
+            "invoke-wmimethod",
+            "invoke-cimmethod",
+        ],
         "runs text as code",
     ),
     **dict.fromkeys(
-        ["set-executionpolicy", "new-service", "register-scheduledtask", "schtasks", "set-mppreference", "add-mppreference"],
+        [
+            "set-executionpolicy",
+            "new-service",
+            "register-scheduledtask",
+            "schtasks",
+            "set-mppreference",
+            "add-mppreference",
+        ],
         "changes what may run",
     ),
     **dict.fromkeys(
-        ["remove-aduser", "remove-localuser", "new-localuser", "set-localuser", "add-localgroupmember", "disable-localuser"],
+        [
+            "remove-aduser",
+            "remove-localuser",
+            "new-localuser",
+            "set-localuser",
+            "add-localgroupmember",
+            "disable-localuser",
+        ],
         "changes accounts",
     ),
     **dict.fromkeys(
-        ["remove-vm", "remove-azresourcegroup", "remove-azvm", "remove-netfirewallrule", "remove-wmiobject", "remove-ciminstance"],
+        [
+            "remove-vm",
+            "remove-azresourcegroup",
+            "remove-azvm",
+            "remove-netfirewallrule",
+            "remove-wmiobject",
+            "remove-ciminstance",
+        ],
         "deletes resources",
     ),
     **dict.fromkeys(
-        ["takeown", "icacls", "cacls", "cipher", "bcdedit", "wevtutil", "clear-eventlog"],
+        names("takeown icacls cacls cipher bcdedit wevtutil clear-eventlog"),
         "changes protection or logs",
     ),
     **dict.fromkeys(
@@ -55,38 +88,47 @@ _ASKS: dict[str, str] = {
 _DENIES: dict[str, str] = {
     **dict.fromkeys(["format", "format.com"], "formats a drive"),
     **dict.fromkeys(
-        ["clear-disk", "format-volume", "initialize-disk", "remove-partition", "diskpart", "reset-physicaldisk"],
+        [
+            "clear-disk",
+            "format-volume",
+            "initialize-disk",
+            "remove-partition",
+            "diskpart",
+            "reset-physicaldisk",
+        ],
         "wipes a disk",
     ),
     **dict.fromkeys(["stop-computer", "restart-computer"], "turns the host off"),
 }
 NAMES = tuple(
     sorted(
-
-            {
-                *_DELETES,
-                *_ASKS,
-                *_DENIES,
-                "reg",
-                "vssadmin",
-                "wmic",
-                "forfiles",
-                "robocopy",
-                "net",
-                "sc",
-            }
-            - {"iex", "rimraf", "unlink"}
-
+        {
+            *_DELETES,
+            *_ASKS,
+            *_DENIES,
+            "reg",
+            "vssadmin",
+            "wmic",
+            "forfiles",
+            "robocopy",
+            "net",
+            "sc",
+        }
+        - {"iex", "rimraf", "unlink"}
     )
 )
 _ROOT = re.compile(
-    r"[a-z]:[\\/]*\*?(?:\.\*)?|[\\/]+\*?|~[\\/]?\*?|\$home[\\/]?\*?|\$env:(?:userprofile|systemroot|windir|systemdrive|programfiles|homepath)[\\/]*\*?"
-    r"|%(?:userprofile|systemroot|windir|systemdrive|programfiles)%[\\/]*\*?|[a-z]:[\\/](?:windows|users|program files(?: \(x86\))?|programdata)(?:[\\/]\*?)?"
+    r"[a-z]:[\\/]*\*?(?:\.\*)?|[\\/]+\*?|~[\\/]?\*?|\$home[\\/]?\*?|"
+    r"\$env:(?:userprofile|systemroot|windir|systemdrive|programfiles|"
+    r"homepath)[\\/]*\*?"
+    r"|%(?:userprofile|systemroot|windir|systemdrive|programfiles)%[\\/]*\*?|"
+    r"[a-z]:[\\/](?:windows|users|program files(?: \(x86\))?|programdata)(?:[\\/]\*?)?"
     r"|[a-z]:[\\/]users[\\/][^\\/*]+(?:[\\/]\*?)?|[a-z]:[\\/]windows[\\/]system32(?:[\\/].*)?",
     re.IGNORECASE,
 )
 _METHOD = re.compile(
-    r"\[(?:system\.)?io\.(?:file|directory)\]::\s*delete|\.delete\(|::delete\(|\[scriptblock\]::create|\.invoke\(|downloadstring|frombase64string"
+    r"\[(?:system\.)?io\.(?:file|directory)\]::\s*delete|\.delete\(|::delete\(|"
+    r"\[scriptblock\]::create|\.invoke\(|downloadstring|frombase64string"
     r"|\[system\.reflection|\[reflection\.assembly|::start\(|shellexecute|::kill\(|\.kill\(",
     re.IGNORECASE,
 )
@@ -245,7 +287,7 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
         at = next((at for at, arg in enumerate(lowered) if arg in {"/c", "/k", "/r"}), None)
         if at is not None:
             yield script(" ".join(args[at + 1 :]), "cmd")
-    elif name in {"shutdown"}:
+    elif name == "shutdown":
         if not set(lowered) & {"/a", "-a"}:
             yield deny("host_power", "shutdown turns the host off")
     elif name in {"start-process", "saps", "start", "runas", "forfiles"}:
@@ -267,7 +309,10 @@ def quoted_shell(words: Sequence[str]) -> str:
 
 
 _SHARED = frozenset(
-    ["python", "python3", "py", "node", "npx", "npm", "docker", "kubectl", "terraform", "aws", "az", "gcloud", "mysql", "psql", "sqlite3", "redis-cli", "mongosh", "helm", "gh", "ssh", "curl", "wget", "perl", "ruby"]
+    names(
+        "python python3 py node npx npm docker kubectl terraform aws az gcloud mysql "
+        "psql sqlite3 redis-cli mongosh helm gh ssh curl wget perl ruby"
+    )
 )
 
 

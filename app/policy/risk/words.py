@@ -6,15 +6,17 @@ import re
 
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Unreadable, Var, Word
 
-_PLAIN = re.compile(r"[^\s'\"\\$`|&;()<>]+")
+_PLAIN = re.compile(r"[^ \t\n'\"\\$`|&;()<>]+")
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _HEREDOC = re.compile(r"[^\\$`]+")
+_ARITHMETIC = re.compile(r"[^\\'\"$`()\[\]}]+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SPECIAL = "@*#?$!-0123456789"
 _DEFAULTS = ("-", "=", "+", "?", ":-", ":=", ":+", ":?")
 _OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|@|:")
 _ANSI = re.compile(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))",
+    re.DOTALL,
 )
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 
@@ -214,7 +216,7 @@ class WordReader:
 
     def _dollar_paren(self, *, quoted: bool) -> Part:
         start = self.at
-        if self.peek(2) == "(":
+        if self.peek(2) == "(" and self.text.find("))", self.at) > 0:
             self.at += 3
             try:
                 return Arith(self.arithmetic("))"))
@@ -242,8 +244,10 @@ class WordReader:
             return [self._escape()]
         if char in {"'", '"', "$", "`"}:
             return self._quoted_part(char)
-        self.at += 1
-        return [Lit(char)]
+        match = _ARITHMETIC.match(self.text, self.at)
+        end = match.end() if match else self.at + 1
+        text, self.at = self.text[self.at : end], end
+        return [Lit(text)]
 
     def _braced(self, *, quoted: bool) -> Part:
         prefix = ""

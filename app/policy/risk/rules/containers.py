@@ -5,18 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, Options, RuleTable, ask, options, run, table
+from app.policy.risk.call import Answer, Call, Options, RuleTable, ask, names, options, run, table
 
 _ENGINE = "H c l -host -context -config -log-level -url -connection -namespace n"
 _COMPOSE = "f p -file -project-name -profile -env-file -project-directory -ansi"
 _RUN = (
-    "a e h l m p u v w c -name -env -env-file -volume -mount -user -workdir -entrypoint -network -net -publish -label -memory "
-    "-cpus -hostname -platform -gpus -add-host -cap-add -cap-drop -device -ip -link -log-driver -log-opt -pid -ipc -uts -userns "
-    "-restart -runtime -security-opt -shm-size -stop-signal -sysctl -tmpfs -ulimit -volumes-from -pull -expose -dns -cgroupns "
+    "a e h l m p u v w c -name -env -env-file -volume -mount -user -workdir "
+    "-entrypoint -network -net -publish -label -memory "
+    "-cpus -hostname -platform -gpus -add-host -cap-add -cap-drop -device -ip -link "
+    "-log-driver -log-opt -pid -ipc -uts -userns "
+    "-restart -runtime -security-opt -shm-size -stop-signal -sysctl -tmpfs -ulimit "
+    "-volumes-from -pull -expose -dns -cgroupns "
     "-cidfile -label-file -network-alias -mac-address -group-add -detach-keys -index"
 )
 _LOSSY = frozenset(
-    ["rm", "rmi", "prune", "container:rm", "container:prune", "image:rm", "image:prune", "volume:rm", "volume:prune", "network:rm", "network:prune", "system:prune", "builder:prune", "buildx:prune", "buildx:rm", "context:rm", "swarm:leave", "stack:rm", "stack:down", "service:rm", "secret:rm", "config:rm", "node:rm", "plugin:rm", "pod:rm", "pod:prune", "machine:rm", "system:reset", "container:remove", "image:remove", "volume:remove", "network:remove", "manifest:rm", "builder:rm", "trust:revoke", "model:rm"]
+    names(
+        "rm rmi prune container:rm container:prune image:rm image:prune volume:rm "
+        "volume:prune network:rm network:prune system:prune builder:prune "
+        "buildx:prune buildx:rm context:rm swarm:leave stack:rm stack:down service:rm "
+        "secret:rm config:rm node:rm plugin:rm pod:rm pod:prune machine:rm "
+        "system:reset container:remove image:remove volume:remove network:remove "
+        "manifest:rm builder:rm trust:revoke model:rm"
+    )
 )
 
 

@@ -118,7 +118,8 @@ def _redis(call: Call) -> Iterator[Answer]:
 
 
 _MONGO = re.compile(
-    r"dropDatabase|\.drop\w*\s*\(|(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*[,)]|deleteMany|deleteOne|\.remove\s*\(|"
+    r"dropDatabase|\.drop\w*\s*\(|(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*[,)]|"
+    r"deleteMany|deleteOne|\.remove\s*\(|"
     r"shutdownServer|\beval\b|renameCollection|\[\s*['\"]"
 )
 
@@ -148,7 +149,9 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
     for names, pattern in {
         "prisma": r"migrate reset|db push.*(?:--force-reset|--accept-data-loss)|db execute",
         "alembic": r"\bdowngrade\b(?!.*--sql)",
-        "rails rake": r"\bdb:(?:drop|reset|purge|schema:load|rollback|setup|truncate_all|migrate:(?:reset|redo|down)|seed:replant|structure:load)|\b(?:destroy|d)\s|runner\b.*(?:delete|destroy|drop)",
+        "rails rake": r"\bdb:(?:drop|reset|purge|schema:load|rollback|setup|truncate_all|"
+        r"migrate:(?:reset|redo|down)|seed:replant|structure:load)|\b(?:destroy|d)\s|"
+        r"runner\b.*(?:delete|destroy|drop)",
         "flask": r"db downgrade",
         "sequelize sequelize-cli": r"db:drop|db:migrate:undo",
         "knex": r"migrate:(?:rollback|down)",
@@ -186,7 +189,8 @@ def _migration(call: Call) -> Iterator[Answer]:
 
 
 _DJANGO = re.compile(
-    r"^(?:flush|reset_db|clean_\w+|remove_stale_contenttypes)\b|^migrate\s+\S+\s+(?:zero|\d{1,4}\w*)\b|^shell\b.*-c"
+    r"^(?:flush|reset_db|clean_\w+|remove_stale_contenttypes)\b|"
+    r"^migrate\s+\S+\s+(?:zero|\d{1,4}\w*)\b|^shell\b.*-c"
 )
 
 

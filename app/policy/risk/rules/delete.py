@@ -55,6 +55,15 @@ def _rmdir(call: Call) -> Iterator[Answer]:
         yield from removing(call, options(call.args).rest, recursive=False)
 
 
+def _destroy(call: Call) -> Iterator[Answer]:
+    if only_help(call.args):
+        return
+    devices = [arg for arg in call.args if floor.is_block_device(call.at(arg))]
+    if devices:
+        yield deny("raw_device", f"overwrites the device {devices[0]}")
+    yield ask("destroy", f"{call.name} destroys file content")
+
+
 def _truncate(call: Call) -> Iterator[Answer]:
     if only_help(call.args):
         return
@@ -78,7 +87,7 @@ def _history(call: Call) -> Iterator[Answer]:
 RULES: RuleTable = {
     **table("rm grm srm rimraf del-cli trash-rm", _remove),
     **table("rmdir unlink grmdir", _rmdir),
-    **asking("shred wipe scrub bleachbit", "destroy", "destroys file content"),
+    **table("shred wipe scrub bleachbit", _destroy),
     **asking("trash-empty", "delete", "empties the trash"),
     **asking("trash trash-put rmtrash", "delete", "moves files to the trash", RiskLevel.MEDIUM),
     "truncate": _truncate,

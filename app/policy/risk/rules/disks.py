@@ -78,13 +78,16 @@ RULES: RuleTable = {
     "dcfldd": _dd,
     "gdd": _dd,
     **table(
-        "mkfs mke2fs mkswap mkdosfs mkntfs newfs mkexfatfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs "
-        "mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.minix mkfs.msdos mkfs.bfs mkfs.cramfs "
+        "mkfs mke2fs mkswap mkdosfs mkntfs newfs mkexfatfs mkfs.ext2 mkfs.ext3 "
+        "mkfs.ext4 mkfs.xfs mkfs.btrfs "
+        "mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat mkfs.f2fs mkfs.minix mkfs.msdos "
+        "mkfs.bfs mkfs.cramfs "
         "newfs_hfs newfs_apfs newfs_msdos mkfs.jfs mkfs.reiserfs mkfs.udf",
         _make_file_system,
     ),
     **table(
-        "fdisk sfdisk cfdisk gdisk sgdisk parted wipefs blkdiscard hdparm nvme badblocks cryptsetup mdadm "
+        "fdisk sfdisk cfdisk gdisk sgdisk parted wipefs blkdiscard hdparm nvme "
+        "badblocks cryptsetup mdadm "
         "diskutil partprobe",
         _partition,
     ),

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, run, script, table
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    Call,
+    RuleTable,
+    Stream,
+    ask,
+    options,
+    run,
+    script,
+    table,
+)
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
@@ -68,7 +79,8 @@ def _each(call: Call, words: list[str], starts: list[str], *, narrowed: bool) ->
 def _xargs(call: Call) -> Iterator[Answer]:
     given = options(
         call.args,
-        "a d E I L n P s J R S -arg-file -delimiter -eof -replace -max-lines -max-args -max-procs -max-chars",
+        "a d E I L n P s J R S -arg-file -delimiter -eof -replace -max-lines "
+        "-max-args -max-procs -max-chars",
         stop=True,
         optional="eil",
     )
@@ -97,7 +109,7 @@ _PROGRAM_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rg": ("e f g t A B C m -pre -pre-glob -glob -type -hostname-bin", ("--pre", "--hostname-bin")),
     "sort": ("k t o S T -compress-program -key -output", ("--compress-program",)),
     "man": ("P p L m M S e E H -pager -html", ("-P", "--pager", "-H", "--html")),
-    "zip": ("T TT -unzip-command x i n", ("-TT", "--unzip-command")),
+    "zip": ("TT -unzip-command x i n", ("-TT", "--unzip-command")),
     "tcpdump": ("i w r s c z G W", ("-z",)),
     "split": ("b l n a -filter", ("--filter",)),
     "bat": ("-pager", ("--pager",)),
@@ -120,7 +132,8 @@ def _tar(call: Call) -> Iterator[Answer]:
         args = ["-" + args[0].replace("f", "").replace("C", "").replace("I", ""), *args[1:]]
     given = options(
         args,
-        "f C I T X F -file -directory -use-compress-program -checkpoint-action -to-command -info-script -new-volume-script -rsh-command -rmt-command",
+        "f C I T X F -file -directory -use-compress-program -checkpoint-action "
+        "-to-command -info-script -new-volume-script -rsh-command -rmt-command",
     )
     for action in given.all_values("--checkpoint-action"):
         if action.startswith("exec="):
@@ -153,25 +166,34 @@ def _awk(call: Call) -> Iterator[Answer]:
         yield from _awk_program(call, program)
 
 
+_AWK_STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
+_AWK_REGEX = re.compile(r"(?:(?<=[~(,!&|{};])|^)\s*/(?:[^/\\\n]|\\.)+/")
+_AWK_RUNS = re.compile(
+    r"\bsystem\s*\(\s*(?P<system>\x01\d+\x01\s*\))?|(?P<read>\x01\d+\x01\s*)?\|&?\s*getline"
+    r"|(?<!\|)\|&?(?!\|)\s*(?P<pipe>\x01\d+\x01(?!\s*[\w\x01]))?|@load|@include|/inet/"
+)
+
+
 def _awk_program(call: Call, program: str) -> Iterator[Answer]:
-    if program == UNKNOWN:
+    """Commands in an awk program: literal ones are judged, others ask."""
+    if UNKNOWN in program:
         yield ask("opaque_code", "runs an awk program that is not known here")
         return
-    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"", '""', program)
-    bare = re.sub(r"#[^\n]*", "", bare)
-    bare = re.sub(r"(?:(?<=[~(,!&|{};])|^)\s*/(?:[^/\\\n]|\\.)+/", " ", bare)
-    if re.search(
-        r"\bsystem\s*\(|\|\s*&?\s*getline|\|&|\|\s*(?:\"|[a-zA-Z_$])(?!\|)|@load|@include|/inet/",
-        bare,
-    ) and not re.fullmatch(r"[^|]*\|\|[^|]*", bare):
-        texts = re.findall(r"system\s*\(\s*\"((?:[^\"\\]|\\.)*)\"\s*\)", program)
-        if texts and len(re.findall(r"\bsystem\b", bare)) == len(texts) and "|" not in bare:
-            for text in texts:
-                yield script(text.replace('\\"', '"'))
+    texts: list[str] = []
+
+    def hold(match: re.Match[str]) -> str:
+        texts.append(match.group(1).replace('\\"', '"'))
+        return f"\x01{len(texts) - 1}\x01"
+
+    bare = _AWK_REGEX.sub(" ", program)
+    bare = re.sub(r"#[^\n]*", "", _AWK_STRING.sub(hold, bare))
+    for match in _AWK_RUNS.finditer(bare):
+        if literal := match.group("system") or match.group("read") or match.group("pipe"):
+            yield script(texts[int(literal.split("\x01")[1])], stdin=Stream(None))
         else:
             yield ask("code_danger", "the awk program runs commands")
-    for target in re.findall(r">>?\s*\"([^\"]+)\"", program):
-        yield from writing(call.at(target), call.home)
+    for target in re.findall(r">>?\s*\x01(\d+)\x01", bare):
+        yield from writing(call.at(texts[int(target)]), call.home)
 
 
 _SED_E = re.compile(r"(?:^|[;{}\n]|\b\d+|\$|/I?|,\s*\d+|!)\s*e(?:\s+([^\n]+)|\s*(?=[;}\n]|$))")
@@ -195,11 +217,13 @@ def _sed(call: Call) -> Iterator[Answer]:
 
 
 def _sed_program(call: Call, program: str) -> Iterator[Answer]:
-    for match in _SED_S.finditer(program):
-        if "e" in match.group(4):
+    for substitution in _SED_S.finditer(program):
+        if "e" in substitution.group(4):
             yield ask("code_danger", "sed runs what it substituted")
-        if "w" in match.group(4):
-            yield from writing(call.at(program[match.end() :].strip().split("\n")[0]), call.home)
+        if "w" in substitution.group(4):
+            yield from writing(
+                call.at(program[substitution.end() :].strip().split("\n")[0]), call.home
+            )
     bare = _SED_S.sub(" s ", program)
     bare = re.sub(r"/(?:\\.|[^/\\])*/", "/", bare)
     if "a" not in bare[:3] and (match := _SED_E.search(bare)):
@@ -230,7 +254,8 @@ def _make(call: Call) -> Iterator[Answer]:
 def _rsync(call: Call) -> Iterator[Answer]:
     given = options(
         call.args,
-        "e f T B M -rsh -rsync-path -exclude -include -filter -files-from -exclude-from -bwlimit -backup-dir",
+        "e f T B M -rsh -rsync-path -exclude -include -filter -files-from "
+        "-exclude-from -bwlimit -backup-dir",
     )
     for text in given.all_values("-e", "--rsh", "--rsync-path"):
         yield script(text)

@@ -20,7 +20,8 @@ def _vim(call: Call) -> Iterator[Answer]:
         elif match := re.search(r"(?:^|[|:%\n])\s*(?:r\s*|w\s*)?!\s*(.+)", text):
             yield script(match.group(1))
         elif re.search(
-            r"system\s*\(|\bdelete\s*\(|\b(?:py|python|py3|python3|perl|ruby|lua|exe|execute|term|terminal)\b",
+            r"system\s*\(|\bdelete\s*\(|\b(?:py|python|py3|python3|perl|ruby|lua|exe|"
+            r"execute|term|terminal)\b",
             text,
         ):
             yield ask("code_danger", "the editor command runs code")

@@ -5,19 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, ask, script
+from app.policy.risk.call import UNKNOWN, Answer, ask, names, script
 
 _COMMANDS = frozenset(
-    ["GIT_SSH_COMMAND", "GIT_SSH", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "PAGER", "MANPAGER", "BROWSER", "EDITOR", "VISUAL", "LESSOPEN", "LESSCLOSE", "PROMPT_COMMAND", "RSYNC_RSH", "PSQL_EDITOR", "PSQL_PAGER", "FCEDIT", "TAR_OPTIONS", "PYTHONBREAKPOINT"]
+    names(
+        "GIT_SSH_COMMAND GIT_SSH GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR "
+        "GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS "
+        "PAGER MANPAGER BROWSER EDITOR VISUAL LESSOPEN LESSCLOSE PROMPT_COMMAND "
+        "RSYNC_RSH PSQL_EDITOR PSQL_PAGER FCEDIT TAR_OPTIONS PYTHONBREAKPOINT"
+    )
 )
 _LOADED = frozenset(
-    ["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "JAVA_TOOL_OPTIONS", "GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_TEMPLATE_DIR"]
+    names(
+        "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5OPT PERL5DB "
+        "RUBYOPT PYTHONSTARTUP JAVA_TOOL_OPTIONS GIT_EXEC_PATH GIT_CONFIG_GLOBAL "
+        "GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR"
+    )
 )
 
 
 def assignment(name: str, value: str) -> Iterator[Answer]:
     """What setting `name` lets later programs run."""
-    if name in {"ENV", "BASH_ENV"} and re.fullmatch(r"[A-Za-z]*", value):
+    if name == "ENV" and re.fullmatch(r"[A-Za-z]*", value):
         return
     if name in _LOADED and value:
         yield ask("loaded_code", f"{name} makes the next program load other code")

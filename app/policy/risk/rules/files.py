@@ -133,8 +133,10 @@ RULES: RuleTable = {
     "setfacl": _acl,
     "fallocate": _fallocate,
     **table(
-        "cat head tail less more bat nl tac base64 base32 xxd od hexdump strings grep egrep fgrep rg ag sed awk "
-        "gawk cut sort tr scp rsync tar zip gzip gpg openssl curl wget nc ncat socat vim vi nano view jq yq "
+        "cat head tail less more bat nl tac base64 base32 xxd od hexdump strings "
+        "grep egrep fgrep rg ag sed awk "
+        "gawk cut sort tr scp rsync tar zip gzip gpg openssl curl wget nc ncat socat "
+        "vim vi nano view jq yq "
         "diff cmp wc xclip pbcopy rclone split paste fold rev source strip dd",
         _reader,
     ),

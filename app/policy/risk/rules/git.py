@@ -20,12 +20,20 @@ from app.policy.risk.call import (
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.rules.delete import removing
 
-_GLOBALS = "C c -git-dir -work-tree -namespace -exec-path -config-env -super-prefix -attr-source -list-cmds"
+_GLOBALS = (
+    "C c -git-dir -work-tree -namespace -exec-path -config-env -super-prefix "
+    "-attr-source -list-cmds"
+)
+
 _RUN_KEYS = re.compile(
-    r"core\.(?:sshcommand|pager|editor|fsmonitor|askpass|gitproxy|alternaterefscommand)|(?:diff|sequence)\.(?:external|editor)"
-    r"|diff\..*\.(?:command|textconv)|pager\..*|credential(?:\..*)?\.helper|gpg(?:\..*)?\.program|filter\..*\.(?:clean|smudge|process)"
-    r"|merge\..*\.driver|(?:merge|diff)tool\..*\.(?:cmd|path)|browser\..*\.cmd|man\..*\.cmd|interactive\.difffilter|remote\..*\.(?:uploadpack|receivepack|vcs)"
-    r"|uploadpack\.packobjectshook|web\.browser|trailer\..*\.(?:command|cmd)|sendemail\..*cmd|submodule\..*\.update|init\.templatedir"
+    r"core\.(?:sshcommand|pager|editor|fsmonitor|askpass|gitproxy|"
+    r"alternaterefscommand)|(?:diff|sequence)\.(?:external|editor)"
+    r"|diff\..*\.(?:command|textconv)|pager\..*|credential(?:\..*)?\.helper|"
+    r"gpg(?:\..*)?\.program|filter\..*\.(?:clean|smudge|process)"
+    r"|merge\..*\.driver|(?:merge|diff)tool\..*\.(?:cmd|path)|browser\..*\.cmd|"
+    r"man\..*\.cmd|interactive\.difffilter|remote\..*\.(?:uploadpack|receivepack|vcs)"
+    r"|uploadpack\.packobjectshook|web\.browser|trailer\..*\.(?:command|cmd)|"
+    r"sendemail\..*cmd|submodule\..*\.update|init\.templatedir"
 )
 _Handler = Callable[[Call, list[str]], Iterator[Answer]]
 
@@ -117,7 +125,7 @@ def _push(call: Call, args: list[str]) -> Iterator[Answer]:
         elif refspec.startswith(":") and len(refspec) > 1:
             yield _lossy("git_delete_remote", "an empty source deletes the remote branch")
     if given.rest and given.rest[0].startswith("ext::"):
-        yield script(given.rest[0][5:])
+        yield ask("git_transport", "the address names a program to run")
 
 
 def _long_or(given: Options, *names: str) -> bool:
@@ -162,12 +170,11 @@ def _checkout(call: Call, args: list[str]) -> Iterator[Answer]:
     ):
         yield _lossy("git_checkout", "overwrites uncommitted work")
         return
-    if given.has("-b", "--orphan"):
+    if given.has("-b", "--orphan", "-t", "--track"):
         return
     after = args[args.index("--") + 1 :] if "--" in args else []
     if after or len(given.rest) > 1 or any(_looks_like_path(operand) for operand in given.rest):
-        if not given.has("-t", "--track"):
-            yield _lossy("git_checkout", "overwrites files with another version")
+        yield _lossy("git_checkout", "overwrites files with another version")
 
 
 def _restore(call: Call, args: list[str]) -> Iterator[Answer]:
@@ -240,7 +247,7 @@ def _when(code: str, why: str, *flags: str) -> _Handler:
 
 def _programs(valued: str, *flags: str) -> _Handler:
     def handler(call: Call, args: list[str]) -> Iterator[Answer]:
-        given = options(args, valued)
+        given = options(args, valued, optional="O" if "-O" in flags else "")
         for program in given.all_values(*flags):
             yield script(program)
         for setting in given.all_values("-c", "--config"):
@@ -248,7 +255,7 @@ def _programs(valued: str, *flags: str) -> _Handler:
             yield from _setting(key, value)
         for operand in given.rest:
             if operand.startswith("ext::"):
-                yield script(operand[5:])
+                yield ask("git_transport", "the address names a program to run")
 
     return handler
 
@@ -259,9 +266,9 @@ def _bisect(call: Call, args: list[str]) -> Iterator[Answer]:
 
 
 def _submodule(call: Call, args: list[str]) -> Iterator[Answer]:
-    words = options(args).rest
+    words = options(args, stop=True).rest
     if words[:1] == ["foreach"]:
-        yield script(" ".join(words[1:]))
+        yield script(" ".join(options(words[1:], stop=True).rest))
     elif words[:1] == ["deinit"] and options(args).has("-f", "--force", "--all"):
         yield _lossy("git_submodule", "deletes a submodule's work tree")
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, table
 
 _LOSSY_VERB = re.compile(
-    r"(?:delete|destroy|terminate|remove|purge|deregister|revoke|reset|uninstall|drain|wipe)(?:-.*)?$"
+    r"(?:delete|destroy|terminate|remove|purge|deregister|revoke|reset|uninstall|"
+    r"drain|wipe)(?:-.*)?$"
 )
 
 
@@ -77,7 +78,7 @@ def _kubectl(call: Call) -> Iterator[Answer]:
         yield ask("cluster_delete", f"kubectl {verb} removes or stops workloads")
     elif verb == "exec":
         yield from _after_dashes(call)
-    elif verb in {"config"} and set(words[1:2]) & {
+    elif verb == "config" and set(words[1:2]) & {
         "delete-context",
         "delete-cluster",
         "delete-user",
@@ -192,8 +193,10 @@ RULES: RuleTable = {
     "aws": _aws,
     "awscli": _aws,
     **table(
-        "gcloud az doctl gsutil ibmcloud oci linode-cli hcloud scw eksctl kind minikube k3d kops civo bx openstack exo aliyun "
-        "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux istioctl cdk sst serverless sls "
+        "gcloud az doctl gsutil ibmcloud oci linode-cli hcloud scw eksctl kind "
+        "minikube k3d kops civo bx openstack exo aliyun "
+        "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux "
+        "istioctl cdk sst serverless sls "
         "sam copilot eb fastly cf wrangler",
         _verbs,
     ),

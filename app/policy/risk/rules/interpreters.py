@@ -5,28 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, Rule, RuleTable, ask, options, run, script
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    Call,
+    Rule,
+    RuleTable,
+    ask,
+    names,
+    options,
+    run,
+    script,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """`code` options hold the program; `valued` take a word that is not code."""
+    """`code` options hold the program; `valued` take a word that is not code.
+
+    `attached` letters take the rest of their word, if anything.
+    """
 
     language: str
     code: str
     valued: str = ""
     module: str = ""
+    attached: str = ""
 
 
 _PYTHON = Interpreter("python", "c", "W X Q -check-hash-based-pycs", module="m")
 _NODE = Interpreter(
     "node", "e p -eval -print", "r -require -import -loader C -conditions -env-file"
 )
-_PERL = Interpreter("perl", "e E", "I M m i")
+_PERL = Interpreter("perl", "e E", "I M m", attached="iFx")
 _RUBY = Interpreter("ruby", "e", "r I C E x")
 _INTERPRETERS: dict[str, Interpreter] = {
     **dict.fromkeys(
-        ["python", "python2", "python3", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "pypy", "pypy3", "ipython", "ipython3", "py"],
+        names(
+            "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 "
+            "python3.13 python3.14 pypy pypy3 ipython ipython3 py"
+        ),
         _PYTHON,
     ),
     **dict.fromkeys(["node", "nodejs", "bun", "tsx", "ts-node"], _NODE),
@@ -66,7 +84,8 @@ def _rule(spec: Interpreter) -> Rule:
 def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
     args = call.args[1:] if call.name == "bun" and call.args[:1] == ["run"] else call.args
     valued = f"{spec.valued} {spec.code} {spec.module}"
-    given = options(args, valued, stop=True)
+    args = ["-p" if arg in {"-pe", "-ep"} and spec is _NODE else arg for arg in args]
+    given = options(args, valued, stop=True, optional=spec.attached)
     names = ["-" + name for name in spec.code.split()]
     found = [value for name in names for value in given.values.get(name, [])]
     if spec.language == "php" and given.value("-d"):

@@ -10,8 +10,10 @@ from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import reading, writing
 
 _CURL = (
-    "o X d H u A e b c F T K m x w C E r Y y z -output -request -data -data-binary -data-raw -data-urlencode -header -user "
-    "-user-agent -referer -cookie -form -upload-file -config -max-time -proxy -write-out -cacert -cert -key -connect-timeout "
+    "o X d H u A e b c F T K m x w C E r Y y z -output -request -data -data-binary "
+    "-data-raw -data-urlencode -header -user "
+    "-user-agent -referer -cookie -form -upload-file -config -max-time -proxy "
+    "-write-out -cacert -cert -key -connect-timeout "
     "-retry -json -url -output-dir -unix-socket -resolve -interface"
 )
 
@@ -49,7 +51,8 @@ def _curl(call: Call) -> Iterator[Answer]:
 def _wget(call: Call) -> Iterator[Answer]:
     given = options(
         call.args,
-        "O o a P i e U t T w Q A R D l -output-document -output-file -directory-prefix -input-file -execute -user-agent -method "
+        "O o a P i e U t T w Q A R D l -output-document -output-file "
+        "-directory-prefix -input-file -execute -user-agent -method "
         "-body-data -body-file -post-data -post-file -header -use-askpass -tries -timeout",
     )
     for target in given.all_values("-O", "--output-document", "-o", "-a", "--output-file"):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, table
+from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, run, table
 from app.policy.risk.model import RiskLevel
 
 _REMOVES = {
     **dict.fromkeys(
-        ["apt", "apt-get", "aptitude", "yum", "dnf", "zypper", "microdnf", "tdnf"],
-        {"remove", "purge", "autoremove", "erase", "rm", "autopurge"},
+        names("apt apt-get aptitude yum dnf zypper microdnf tdnf"),
+        frozenset({"remove", "purge", "autoremove", "erase", "rm", "autopurge"}),
     ),
     "apk": {"del"},
     "brew": {"uninstall", "remove", "rm", "autoremove", "zap"},
@@ -27,11 +27,13 @@ _REMOVES = {
     "scoop": {"uninstall"},
 }
 _PUBLISHES = {
-    **dict.fromkeys(["npm", "pnpm", "yarn", "bun"], {"publish", "unpublish", "deprecate"}),
+    **dict.fromkeys(
+        ["npm", "pnpm", "yarn", "bun"], frozenset({"publish", "unpublish", "deprecate"})
+    ),
     "cargo": {"publish", "yank", "owner"},
     "twine": {"upload"},
     "gem": {"push", "yank"},
-    **dict.fromkeys(["poetry", "uv", "hatch", "flit", "pdm"], {"publish"}),
+    **dict.fromkeys(["poetry", "uv", "hatch", "flit", "pdm"], frozenset({"publish"})),
     "vsce": {"publish", "unpublish"},
     "nuget": {"push", "delete"},
     "lerna": {"publish"},

@@ -71,6 +71,11 @@ def _enable(call: Call) -> Iterator[Answer]:
         yield ask("loaded_code", "loads a builtin from a file")
 
 
+def _hash(call: Call) -> Iterator[Answer]:
+    if options(call.args, "p").has("-p"):
+        yield ask("loaded_code", "makes a name run another program")
+
+
 def _subscript(call: Call) -> Iterator[Answer]:
     """These builtins evaluate array subscripts in their arguments."""
     for arg in call.args:
@@ -94,5 +99,6 @@ RULES: RuleTable = {
     **table("mapfile readarray complete compgen bind", _callback),
     "enable": _enable,
     **table("test [ printf read unset declare typeset local export readonly wait", _subscript),
+    "hash": _hash,
     "let": _let,
 }

@@ -12,6 +12,7 @@ from app.policy.risk.call import (
     ask,
     asking,
     deny,
+    names,
     only_help,
     options,
     script,
@@ -20,7 +21,10 @@ from app.policy.risk.call import (
 from app.policy.risk.model import RiskLevel
 
 _POWER_UNITS = frozenset(
-    ["poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep", "emergency", "rescue", "poweroff.target", "reboot.target", "halt.target"]
+    names(
+        "poweroff reboot halt kexec soft-reboot suspend hibernate hybrid-sleep "
+        "emergency rescue poweroff.target reboot.target halt.target"
+    )
 )
 
 
@@ -144,7 +148,9 @@ def _journal(call: Call) -> Iterator[Answer]:
 
 def _network_interface(call: Call) -> Iterator[Answer]:
     words = [arg for arg in call.args if not arg.startswith("-")]
-    if (call.name == "ip" and set(words[1:2]) & {"del", "delete", "flush", "set", "add", "replace"}) or (call.name == "ifconfig" and len(words) > 1):
+    if (
+        call.name == "ip" and set(words[1:2]) & {"del", "delete", "flush", "set", "add", "replace"}
+    ) or (call.name == "ifconfig" and len(words) > 1):
         yield ask("network_setup", "changes the host's network")
 
 
@@ -192,7 +198,8 @@ RULES: RuleTable = {
     **table("mount umount", _mount),
     **table("iptables ip6tables nft ufw firewall-cmd ebtables pfctl", _firewall),
     **asking(
-        "visudo passwd usermod useradd adduser userdel deluser groupadd groupdel groupmod gpasswd chpasswd chsh "
+        "visudo passwd usermod useradd adduser userdel deluser groupadd groupdel "
+        "groupmod gpasswd chpasswd chsh "
         "vipw vigr pwconv chage dscl sysadminctl",
         "accounts",
         "changes accounts",

@@ -1,0 +1,1 @@
+"""The chat protocol `tollgate.v1` over WebSocket."""

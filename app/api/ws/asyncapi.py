@@ -1,0 +1,100 @@
+"""The AsyncAPI 3 document of the chat protocol, generated from the models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app import __version__
+from app.api.ws import closing
+from app.api.ws.commands import client_command
+from app.events.envelope import PROTOCOL
+from app.events.union import server_message
+
+_DESCRIPTION = (
+    "One WebSocket carries many sessions. Frames are JSON text. Durable events have a gap-free "
+    "`seq` per session and epoch and can be replayed; ephemeral ones have `after_seq` and can be "
+    "dropped; the durable event that follows carries the whole. Receivers ignore fields and event "
+    "types they do not know."
+)
+
+
+def document() -> dict[str, Any]:
+    """The whole document: a channel, two operations, a message per model."""
+    schemas: dict[str, Any] = {}
+    sent = _messages(client_command.json_schema(ref_template=_REF), schemas)
+    received = _messages(
+        server_message.json_schema(ref_template=_REF, mode="serialization"), schemas
+    )
+    channel = "chat"
+    names = [*sent, *received]
+    return {
+        "asyncapi": "3.0.0",
+        "id": "urn:tollgate:chat",
+        "info": {
+            "title": "Tollgate chat protocol",
+            "version": __version__,
+            "description": _DESCRIPTION,
+            "license": {"name": "Apache-2.0"},
+            "tags": [{"name": "chat", "description": "Sessions, tool calls, confirmations"}],
+        },
+        "defaultContentType": "application/json",
+        "servers": {
+            "local": {
+                "host": "127.0.0.1:8420",
+                "protocol": "ws",
+                "description": "A service on this machine.",
+            }
+        },
+        "channels": {
+            channel: {
+                "address": "/api/v1/ws",
+                "title": PROTOCOL,
+                "description": _close_codes(),
+                "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in names},
+                "bindings": {"ws": {"method": "GET"}},
+            }
+        },
+        "operations": {
+            "sendCommand": _operation("receive", channel, sent, "What a client sends."),
+            "receiveMessage": _operation("send", channel, received, "What the server sends."),
+        },
+        "components": {
+            "messages": {**sent, **received},
+            "schemas": schemas,
+        },
+    }
+
+
+_REF = "#/components/schemas/{model}"
+
+
+def _messages(union: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """Messages by name, for each member of a discriminated union; their schemas are added."""
+    definitions: dict[str, Any] = union.get("$defs", {})
+    schemas.update(definitions)
+    messages: dict[str, Any] = {}
+    for wire_name, reference in sorted(union["discriminator"]["mapping"].items()):
+        model = reference.rsplit("/", 1)[1]
+        description = definitions[model].get("description", wire_name)
+        messages[wire_name] = {
+            "name": wire_name,
+            "title": model,
+            "summary": description.split("\n\n")[0].replace("\n", " "),
+            "contentType": "application/json",
+            "payload": {"$ref": _REF.format(model=model)},
+        }
+    return messages
+
+
+def _operation(action: str, channel: str, messages: dict[str, Any], summary: str) -> dict[str, Any]:
+    return {
+        "action": action,
+        "channel": {"$ref": f"#/channels/{channel}"},
+        "summary": summary,
+        "messages": [{"$ref": f"#/channels/{channel}/messages/{name}"} for name in messages],
+    }
+
+
+def _close_codes() -> str:
+    rows = "\n".join(f"- {close.code} {close.reason}" for close in closing.ALL)
+    return f"Close codes: 4000 to 4499 mean reconnect and resume, 4500 to 4999 stop.\n{rows}"

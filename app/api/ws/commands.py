@@ -1,0 +1,170 @@
+"""Everything a client may send, as one discriminated union. Unknown fields are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
+
+
+class Command(BaseModel):
+    """`id` names the command in its one `ack` or `error`, and makes a repeat harmless."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    v: Literal[1] = 1
+    id: Identifier
+
+
+class SessionCommand(Command):
+    session_id: Identifier
+
+
+class Auth(BaseModel):
+    """How a client that cannot send a header says who it is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    ticket: str | None = Field(default=None, max_length=256)
+    token: str | None = Field(default=None, max_length=256)
+
+
+class Capabilities(BaseModel):
+    """What a client can do when asked."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    confirmations: bool = True
+    questions: bool = True
+
+
+class Hello(Command):
+    """The first frame, within ten seconds."""
+
+    type: Literal["hello"]
+    client: str = Field(default="", max_length=200, description="Name and version, for the log.")
+    auth: Auth | None = None
+    capabilities: Capabilities = Capabilities()
+
+
+class Subscribe(SessionCommand):
+    """Watch a session from a position on: every durable event with `seq > after`."""
+
+    type: Literal["subscribe"]
+    epoch: str | None = Field(default=None, max_length=128)
+    after: int = Field(default=0, ge=0)
+    ephemerals: bool = Field(default=True, description="Also live output.")
+
+
+class Unsubscribe(SessionCommand):
+    """Stop watching."""
+
+    type: Literal["unsubscribe"]
+
+
+class UserMessage(SessionCommand):
+    """Say something: starts a run. `ack.result` holds `run_id` and `message_id`."""
+
+    type: Literal["user_message"]
+    content: str | list[dict[str, Any]] = Field(
+        description="Text, or blocks `{type: text, text}` and `{type: image, source}`."
+    )
+    agent_id: Identifier | None = None
+    when_busy: Literal["reject", "queue", "steer"] = "reject"
+
+
+class ToolCall(SessionCommand):
+    """Call tools without a model, by the same governed path: starts a run of trigger `direct`.
+
+    Either one plain call (`name`, `arguments`, and `tool_call_id` when you want to choose
+    it), or `calls`: a batch in OpenAI, Anthropic or plain shape.
+    """
+
+    type: Literal["tool_call"]
+    name: str | None = Field(default=None, max_length=256)
+    arguments: dict[str, Any] | str | None = None
+    tool_call_id: Identifier | None = None
+    calls: list[dict[str, Any]] | None = Field(default=None, max_length=128)
+    cacheable: bool = Field(
+        default=True, description="Whether an equal read may be answered from the cache."
+    )
+
+    @model_validator(mode="after")
+    def _one_or_many(self) -> ToolCall:
+        if (self.name is None) == (self.calls is None):
+            raise ValueError("send either `name` (one call) or `calls` (a batch)")
+        return self
+
+    def raw_calls(self) -> list[dict[str, Any]]:
+        """The calls as `parse_calls` reads them."""
+        if self.calls is not None:
+            return self.calls
+        call: dict[str, Any] = {"name": self.name, "arguments": self.arguments or {}}
+        if self.tool_call_id:
+            call["id"] = self.tool_call_id
+        return [call]
+
+
+class ToolConfirmationResponse(SessionCommand):
+    """Answer a `tool_confirmation_request`, with the digest that came with it."""
+
+    type: Literal["tool_confirmation_response"]
+    confirmation_id: Identifier
+    option_id: Identifier
+    digest: str = Field(min_length=1, max_length=128)
+    message: str | None = Field(default=None, max_length=4000, description="Read by the model.")
+
+
+class QuestionResponse(SessionCommand):
+    """Answer a `question_asked`."""
+
+    type: Literal["question_response"]
+    question_id: Identifier
+    outcome: Literal["answered", "declined"]
+    answer: Any = None
+
+
+class Cancel(SessionCommand):
+    """Stop a run, one call, or one operation. `ack.result.already_finished` when it was over."""
+
+    type: Literal["cancel"]
+    target: Literal["run", "call", "operation"]
+    target_id: Identifier
+    reason: str | None = Field(default=None, max_length=1000)
+
+
+class Ping(Command):
+    """Are you there? The answer is the `ack`."""
+
+    type: Literal["ping"]
+
+
+ClientCommand: TypeAlias = Annotated[
+    Hello
+    | Subscribe
+    | Unsubscribe
+    | UserMessage
+    | ToolCall
+    | ToolConfirmationResponse
+    | QuestionResponse
+    | Cancel
+    | Ping,
+    Field(discriminator="type"),
+]
+
+client_command: TypeAdapter[ClientCommand] = TypeAdapter(ClientCommand)
+COMMAND_TYPES = frozenset(
+    {
+        "hello",
+        "subscribe",
+        "unsubscribe",
+        "user_message",
+        "tool_call",
+        "tool_confirmation_response",
+        "question_response",
+        "cancel",
+        "ping",
+    }
+)

@@ -1,0 +1,256 @@
+"""One client: a reader that never waits for tools, a worker that carries out commands in
+order, and a writer that alone touches the socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from app import __version__
+from app.api.auth import Principal
+from app.api.service import Service
+from app.api.ws import closing
+from app.api.ws.commands import ClientCommand, Hello
+from app.api.ws.dispatch import Dispatcher
+from app.api.ws.frames import Refused, error_body, parse_command
+from app.api.ws.limits import CommandRate, Remembered
+from app.api.ws.outbox import Outbox
+from app.api.ws.subscription import Subscription
+from app.core.clock import stamp
+from app.core.errors import RateLimited, TollgateError, Unauthenticated
+from app.core.ids import new_id
+from app.events.control import Ack, ErrorMessage, GoingAway, Heartbeat, Ready
+from app.events.envelope import Wire
+
+log = logging.getLogger(__name__)
+
+MAX_WAITING_COMMANDS = 256
+MAX_BAD_FRAMES = 20
+
+
+class Connection:
+    """Serves one accepted WebSocket until it closes."""
+
+    def __init__(
+        self,
+        socket: WebSocket,
+        service: Service,
+        remembered: Remembered,
+        *,
+        principal: Principal | None,
+        token: str | None,
+    ) -> None:
+        settings = service.settings
+        self.id = new_id("con")
+        self._socket = socket
+        self._service = service
+        self._remembered = remembered
+        self._principal = principal
+        self._token = token
+        self._outbox = Outbox(max_frames=settings.outbox_frames, max_bytes=settings.outbox_bytes)
+        self._rate = CommandRate(settings.command_rate, settings.command_burst)
+        self._commands: asyncio.Queue[ClientCommand] = asyncio.Queue(MAX_WAITING_COMMANDS)
+        self.subscriptions: dict[str, Subscription] = {}
+        self._bad_frames = 0
+        self.on_ready: Callable[[], bool] = lambda: True
+
+    @property
+    def principal(self) -> Principal:
+        """Who this is; known after `hello`."""
+        assert self._principal is not None
+        return self._principal
+
+    async def serve(self) -> closing.Close:
+        """Talk until one side ends it; how it should be closed."""
+        try:
+            async with asyncio.timeout(self._service.settings.hello_timeout_s):
+                hello = await self._hello()
+        except TimeoutError:
+            return closing.HELLO_TIMEOUT
+        if isinstance(hello, closing.Close):
+            return hello
+        if not self.on_ready():
+            return closing.CONNECTION_LIMIT
+        self._ready(hello)
+        parts = [
+            asyncio.create_task(part)
+            for part in (self._read(), self._work(), self._write(), self._beat())
+        ]
+        try:
+            done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+            return next(iter(done)).result()
+        finally:
+            for subscription in self.subscriptions.values():
+                subscription.stop()
+            for part in parts:
+                part.cancel()
+            await asyncio.gather(*parts, return_exceptions=True)
+
+    def send(self, message: Wire) -> None:
+        """Queue a control message."""
+        self._outbox.put(message.model_dump_json(exclude_none=True).encode())
+
+    def going_away(self, reason: str, reconnect_after_ms: int) -> None:
+        """Tell the client that the server is about to stop."""
+        self.send(GoingAway(reason=reason, reconnect_after_ms=reconnect_after_ms))
+
+    @property
+    def outbox(self) -> Outbox:
+        return self._outbox
+
+    async def _hello(self) -> Hello | closing.Close:
+        """Wait for a valid `hello` and establish who it is."""
+        while True:
+            try:
+                command = parse_command(await self._receive())
+            except WebSocketDisconnect:
+                return closing.GONE
+            except Refused as refused:
+                await self._send_now(refused)
+                return closing.BAD_FRAME
+            if not isinstance(command, Hello):
+                return closing.PROTOCOL_VIOLATION
+            try:
+                await self._establish(command)
+            except TollgateError as error:
+                await self._send_now(Refused(error, command.id))
+                return closing.UNAUTHENTICATED
+            return command
+
+    async def _establish(self, hello: Hello) -> None:
+        """A header (checked before) wins, then a ticket, then a token, then nobody."""
+        if self._principal is not None:
+            return
+        auth = hello.auth
+        if auth and auth.ticket:
+            self._principal = self._service.tickets.redeem(auth.ticket)
+            return
+        self._token = auth.token if auth else None
+        self._principal = await self._service.authenticator.authenticate(self._token)
+
+    def _ready(self, hello: Hello) -> None:
+        settings = self._service.settings
+        log.info("client %s connected as %s", hello.client or "unnamed", self.principal.user_id)
+        limits = {
+            "max_frame_bytes": settings.max_frame_bytes,
+            "commands_per_second": int(settings.command_rate),
+            "command_burst": settings.command_burst,
+            "max_subscriptions": settings.max_subscriptions,
+            "replay": settings.replay_limit,
+        }
+        ready = Ready(
+            connection_id=self.id,
+            server=f"tollgate/{__version__}",
+            user_id=self.principal.user_id,
+            heartbeat_ms=int(settings.heartbeat_s * 1000),
+            limits=limits,
+            features=["direct_calls", *(["model"] if self._service.has_model else [])],
+        )
+        self.send(ready)
+        self.send(Ack(ref=hello.id, result={"connection_id": self.id}))
+
+    async def _receive(self) -> str | None:
+        """The next frame; None for a binary one."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1005))
+        text: str | None = message.get("text")
+        return text
+
+    async def _read(self) -> closing.Close:
+        while True:
+            try:
+                text = await self._receive()
+            except WebSocketDisconnect:
+                return closing.GONE
+            try:
+                command = parse_command(text)
+                self._rate.spend()
+                self._commands.put_nowait(command)
+            except Refused as refused:
+                self._bad_frames += 1
+                self.send(ErrorMessage(ref=refused.ref, error=error_body(refused.error)))
+                if self._bad_frames >= MAX_BAD_FRAMES:
+                    return closing.BAD_FRAME
+            except RateLimited as error:
+                self.send(ErrorMessage(ref=command.id, error=error_body(error)))
+            except asyncio.QueueFull:
+                busy = RateLimited("Too many commands wait already", retry_after_ms=500)
+                self.send(ErrorMessage(ref=command.id, error=error_body(busy)))
+
+    async def _work(self) -> closing.Close:
+        """Carry out commands one after another: a client's order is kept."""
+        dispatcher = Dispatcher(self._service, self)
+        while True:
+            command = await self._commands.get()
+            if isinstance(command, Hello):
+                return closing.PROTOCOL_VIOLATION
+            await self._answer(dispatcher, command)
+
+    async def _answer(self, dispatcher: Dispatcher, command: ClientCommand) -> None:
+        """Exactly one `ack` or `error`; a repeated command gets the answer it got before."""
+        user = self.principal.user_id
+        repeatable = command.type in ("subscribe", "unsubscribe", "ping")
+        known = None if repeatable else self._remembered.known(user, command.id)
+        if known is not None:
+            result = await asyncio.shield(known)
+            self.send(Ack(ref=command.id, result=dict(result), duplicate=True))
+            return
+        future = None if repeatable else self._remembered.begin(user, command.id)
+        try:
+            answer = await dispatcher.carry_out(command)
+        except TollgateError as error:
+            self._remembered.forget(user, command.id)
+            self.send(ErrorMessage(ref=command.id, error=error_body(error)))
+        except Exception:
+            self._remembered.forget(user, command.id)
+            error_id = new_id("err")
+            log.exception("command %s failed unexpectedly (%s)", command.type, error_id)
+            internal = TollgateError(f"Internal error {error_id}", error_id=error_id)
+            self.send(ErrorMessage(ref=command.id, error=error_body(internal)))
+        else:
+            if future is not None and not future.done():
+                future.set_result(answer or {})
+            if answer is not None:
+                self.send(Ack(ref=command.id, result=answer))
+
+    async def _write(self) -> closing.Close:
+        timeout = self._service.settings.send_timeout_s
+        while True:
+            bodies = await self._outbox.take()
+            if self._outbox.overflowed:
+                return closing.SLOW_CONSUMER
+            try:
+                async with asyncio.timeout(timeout):
+                    for body in bodies:
+                        await self._socket.send({"type": "websocket.send", "text": body.decode()})
+            except TimeoutError:
+                return closing.SLOW_CONSUMER
+            except (WebSocketDisconnect, RuntimeError, OSError):
+                # Starlette and uvicorn say "closed" in these three ways.
+                return closing.GONE
+
+    async def _beat(self) -> closing.Close:
+        """Heartbeats; and whether the token still holds."""
+        while True:
+            await asyncio.sleep(self._service.settings.heartbeat_s)
+            try:
+                if self._token is not None:
+                    await self._service.authenticator.authenticate(self._token)
+            except Unauthenticated:
+                return closing.REVOKED
+            heads = {key: item.log.committed for key, item in self.subscriptions.items()}
+            self.send(Heartbeat(ts=stamp(self._service.gate.clock.time()), heads=heads))
+
+    async def _send_now(self, refused: Refused) -> None:
+        message = ErrorMessage(ref=refused.ref, error=error_body(refused.error))
+        body: dict[str, Any] = {
+            "type": "websocket.send",
+            "text": message.model_dump_json(exclude_none=True),
+        }
+        await self._socket.send(body)

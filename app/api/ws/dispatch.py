@@ -1,0 +1,142 @@
+"""What each command does. Every door here leads to the same services as REST."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.agents.content import user_content
+from app.api.service import Service
+from app.api.ws.commands import (
+    Cancel,
+    ClientCommand,
+    Ping,
+    QuestionResponse,
+    Subscribe,
+    ToolCall,
+    ToolConfirmationResponse,
+    Unsubscribe,
+    UserMessage,
+)
+from app.api.ws.subscription import Subscription
+from app.core.errors import InvalidInput, NotFound, RateLimited
+from app.events.control import Subscribed
+from app.execution.calls import parse_calls
+
+if TYPE_CHECKING:
+    from app.api.ws.connection import Connection
+
+
+class Dispatcher:
+    """Carries out one connection's commands."""
+
+    def __init__(self, service: Service, connection: Connection) -> None:
+        self._service = service
+        self._connection = connection
+
+    async def carry_out(self, command: ClientCommand) -> dict[str, Any] | None:
+        """The result for the `ack`; None when the command has sent its own answer."""
+        match command:
+            case Subscribe():
+                await self._subscribe(command)
+                return None
+            case Unsubscribe():
+                return self._unsubscribe(command)
+            case UserMessage():
+                return await self._user_message(command)
+            case ToolCall():
+                return await self._tool_call(command)
+            case ToolConfirmationResponse():
+                return await self._confirm(command)
+            case QuestionResponse():
+                raise NotFound(f"No open question {command.question_id!r}")
+            case Cancel():
+                return await self._cancel(command)
+            case Ping():
+                return {}
+            case _:
+                raise InvalidInput(f"{command.type} cannot be sent now")
+
+    async def _subscribe(self, command: Subscribe) -> None:
+        service, connection = self._service, self._connection
+        connection.principal.require("chat")
+        session = await service.session_for(connection.principal, command.session_id)
+        former = connection.subscriptions.pop(session.id, None)
+        if former is not None:
+            former.stop()
+        if len(connection.subscriptions) >= service.settings.max_subscriptions:
+            limit = service.settings.max_subscriptions
+            raise RateLimited(f"At most {limit} sessions can be watched on one connection")
+        subscription = Subscription(session.log, connection.outbox, ephemerals=command.ephemerals)
+        connection.subscriptions[session.id] = subscription
+        answer = Subscribed(
+            ref=command.id,
+            session_id=session.id,
+            epoch=session.epoch,
+            head=session.log.committed,
+            recovered=True,
+            replay_from=command.after + 1,
+            pending_confirmations=service.gate.confirmations.pending(session.id),
+            running_calls=service.gate.executor.running(session.id),
+        )
+        await subscription.start(
+            answer,
+            epoch=command.epoch,
+            after=command.after,
+            archive=service.archive,
+            limit=service.settings.replay_limit,
+        )
+
+    def _unsubscribe(self, command: Unsubscribe) -> dict[str, Any]:
+        subscription = self._connection.subscriptions.pop(command.session_id, None)
+        if subscription is None:
+            raise NotFound(f"Not subscribed to {command.session_id!r}")
+        subscription.stop()
+        return {}
+
+    async def _user_message(self, command: UserMessage) -> dict[str, Any]:
+        service = self._service
+        self._connection.principal.require("chat")
+        session = await service.session_for(self._connection.principal, command.session_id)
+        run_id, message_id = await service.runs.send_message(
+            session,
+            user_content(command.content),
+            client_message_id=command.id,
+            when_busy=command.when_busy,
+        )
+        await service.gate.ledger.durable()
+        return {"run_id": run_id, "message_id": message_id}
+
+    async def _tool_call(self, command: ToolCall) -> dict[str, Any]:
+        service = self._service
+        self._connection.principal.require("tools:call")
+        session = await service.session_for(self._connection.principal, command.session_id)
+        requests = parse_calls(command.raw_calls())
+        run = await service.runs.call_tools(
+            session, requests, caller="websocket", cacheable=command.cacheable
+        )
+        await service.gate.ledger.durable()
+        return {"run_id": run.id, "tool_call_ids": [request.id for request in requests]}
+
+    async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:
+        service, principal = self._service, self._connection.principal
+        principal.require("approve")
+        session = await service.session_for(principal, command.session_id)
+        outcome = await service.gate.confirmations.answer(
+            command.confirmation_id,
+            option_id=command.option_id,
+            digest=command.digest,
+            by=principal.user_id,
+            message=command.message,
+            session_id=session.id,
+        )
+        return {"outcome": outcome}
+
+    async def _cancel(self, command: Cancel) -> dict[str, Any]:
+        service = self._service
+        self._connection.principal.require("chat")
+        session = await service.session_for(self._connection.principal, command.session_id)
+        if command.target == "run":
+            stopped = await service.runs.cancel(session.id, command.target_id)
+        else:
+            stopped = service.gate.executor.cancel(session.id, command.target_id)
+        return {} if stopped else {"already_finished": True}

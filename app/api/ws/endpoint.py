@@ -1,0 +1,121 @@
+"""`GET /api/v1/ws`: checks before the socket is accepted, then one `Connection`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from contextlib import suppress
+
+from fastapi import APIRouter
+from starlette.websockets import WebSocket
+
+from app.api.auth import Principal, bearer
+from app.api.service import Service
+from app.api.ws import closing
+from app.api.ws.connection import Connection
+from app.api.ws.limits import Remembered
+from app.core.errors import Forbidden, Unauthenticated
+from app.events.envelope import PROTOCOL
+
+log = logging.getLogger(__name__)
+
+router = APIRouter()
+_BEARER = "tollgate.bearer."
+
+
+class Connections:
+    """The open connections of one application, and what their users have sent."""
+
+    def __init__(self) -> None:
+        self.open: set[Connection] = set()
+        self.remembered = Remembered()
+
+    def admit(self, connection: Connection, limit: int) -> bool:
+        """Count a connection in; False when its user has `limit` of them already."""
+        user = connection.principal.user_id
+        if sum(other.principal.user_id == user for other in self.open) >= limit:
+            return False
+        self.open.add(connection)
+        return True
+
+    def going_away(self, reason: str = "shutdown", reconnect_after_ms: int = 1000) -> None:
+        """Tell every client; reconnects are spread so that they do not all come at once."""
+        for index, connection in enumerate(self.open):
+            connection.going_away(reason, reconnect_after_ms + 20 * index)
+
+
+@router.websocket("/api/v1/ws")
+async def chat(socket: WebSocket) -> None:
+    """The chat protocol; see `docs/protocol.md`."""
+    service: Service = socket.app.state.service
+    connections: Connections = socket.app.state.connections
+    offered = socket.scope.get("subprotocols") or []
+    try:
+        service.authenticator.check_host(socket.headers.get("host"))
+        service.authenticator.check_origin(socket.headers.get("origin"), socket.headers.get("host"))
+    except Forbidden as error:
+        log.warning("WebSocket refused: %s", error.message)
+        await socket.close(closing.FORBIDDEN.code, closing.FORBIDDEN.reason)
+        return
+    if offered and PROTOCOL not in offered:
+        await socket.accept()
+        await _close(socket, closing.UNSUPPORTED_VERSION)
+        return
+    await socket.accept(subprotocol=PROTOCOL if offered else None)
+    try:
+        principal, token = await _early_principal(socket, service, offered)
+    except Unauthenticated:
+        await _close(socket, closing.UNAUTHENTICATED)
+        return
+    connection = Connection(
+        socket, service, connections.remembered, principal=principal, token=token
+    )
+    await _serve(socket, service, connections, connection)
+
+
+async def _serve(
+    socket: WebSocket, service: Service, connections: Connections, connection: Connection
+) -> None:
+    connection.on_ready = lambda: connections.admit(connection, service.settings.max_connections)
+    service.gate.metrics.gauge("websocket_connections", 1)
+    try:
+        how = await connection.serve()
+    finally:
+        connections.open.discard(connection)
+        service.gate.metrics.gauge("websocket_connections", -1)
+        for subscription in connection.subscriptions.values():
+            session = await service.sessions.get(subscription.log.session_id)
+            if session is not None and service.runs.active(session.id) is None:
+                service.sessions.release(session)
+    if how is not closing.GONE:
+        await _close(socket, how)
+
+
+async def _early_principal(
+    socket: WebSocket, service: Service, offered: list[str]
+) -> tuple[Principal | None, str | None]:
+    """Whoever sent a token with the request itself; nobody yet, when it sent none."""
+    token = bearer(socket.headers.get("authorization"))
+    if token is None:
+        token = _subprotocol_token(offered)
+    if token is None:
+        return None, None
+    return await service.authenticator.authenticate(token), token
+
+
+def _subprotocol_token(offered: list[str]) -> str | None:
+    """`tollgate.bearer.<base64url without padding>`: for clients that can set nothing else."""
+    for name in offered:
+        if name.startswith(_BEARER):
+            encoded = name.removeprefix(_BEARER)
+            try:
+                return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+            except (binascii.Error, UnicodeDecodeError):
+                raise Unauthenticated("The bearer subprotocol is not base64url") from None
+    return None
+
+
+async def _close(socket: WebSocket, how: closing.Close) -> None:
+    with suppress(RuntimeError, OSError):  # the other side was faster
+        await socket.close(how.code, how.reason)

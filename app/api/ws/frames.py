@@ -1,0 +1,77 @@
+"""One text frame → one command, or a typed error that says what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from app.api.ws.commands import COMMAND_TYPES, ClientCommand, client_command
+from app.core.errors import BadFrame, InvalidInput, TollgateError, UnknownMessageType
+from app.core.text import truncate
+from app.events.envelope import ErrorBody
+from app.toolkit.schema import path_label
+
+
+class Refused(Exception):
+    """A frame that holds no command we carry out; `ref` is its id where it could be read."""
+
+    def __init__(self, error: TollgateError, ref: str | None = None) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.ref = ref
+
+
+def parse_command(text: str | None) -> ClientCommand:
+    """Read a frame.
+
+    Raises:
+        Refused: it is not JSON, not a command, or does not fit its model.
+    """
+    if text is None:
+        raise Refused(BadFrame("Binary frames are not understood; send JSON text"))
+    try:
+        raw = orjson.loads(text)
+    except (orjson.JSONDecodeError, UnicodeEncodeError) as error:
+        raise Refused(BadFrame(f"Not valid JSON: {truncate(str(error), 200)}")) from None
+    if not isinstance(raw, dict):
+        raise Refused(BadFrame("A frame must be a JSON object with `type` and `id`"))
+    ref = raw.get("id") if isinstance(raw.get("id"), str) else None
+    kind = raw.get("type")
+    if kind not in COMMAND_TYPES:
+        message = (
+            f"Unknown type {truncate(repr(kind), 60)}; known: {', '.join(sorted(COMMAND_TYPES))}"
+        )
+        raise Refused(UnknownMessageType(message), _short(ref))
+    try:
+        return client_command.validate_json(text, strict=True)
+    except ValidationError as error:
+        raise Refused(_invalid(error), _short(ref)) from None
+
+
+def error_body(error: TollgateError) -> ErrorBody:
+    """A typed error as it goes over the wire."""
+    details: dict[str, Any] = dict(error.details)
+    retry_after = details.pop("retry_after_ms", None)
+    return ErrorBody(
+        code=error.code,
+        message=error.message,
+        retryable=bool(details.pop("retryable", error.retryable)),
+        retry_after_ms=retry_after,
+        details=details or None,
+    )
+
+
+def _invalid(error: ValidationError) -> InvalidInput:
+    problems = [
+        # The union's tag is the first element of each location; it is not a field.
+        {"path": path_label(item["loc"][1:]), "message": item["msg"], "code": item["type"]}
+        for item in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
+    summary = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:10])
+    return InvalidInput(f"Invalid command: {summary}", errors=problems[:100])
+
+
+def _short(ref: str | None) -> str | None:
+    return None if ref is None else ref[:128]

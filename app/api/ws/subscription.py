@@ -1,0 +1,96 @@
+"""One session on one connection: replay, then live, without a gap or a double."""
+
+from __future__ import annotations
+
+from app.agents.archive import Archive
+from app.api.ws.outbox import Outbox
+from app.events.control import Subscribed
+from app.events.log import Frame, SessionLog
+
+
+class Subscription:
+    """Delivers a session's events into an outbox. A `Subscriber` of the session's log."""
+
+    def __init__(self, log: SessionLog, outbox: Outbox, *, ephemerals: bool) -> None:
+        self.log = log
+        self._outbox = outbox
+        self._ephemerals = ephemerals
+        self._held: list[Frame] | None = None
+        self._last = 0
+
+    def deliver(self, session_id: str, frame: Frame) -> None:
+        if self._held is not None:
+            self._held.append(frame)
+        elif frame.seq:
+            if frame.seq > self._last:
+                self._last = frame.seq
+                self._outbox.put(frame.body)
+        elif self._ephemerals:
+            self._outbox.put(frame.body, droppable=True)
+
+    async def start(
+        self,
+        answer: Subscribed,
+        *,
+        epoch: str | None,
+        after: int,
+        archive: Archive,
+        limit: int,
+    ) -> None:
+        """Send the answer, what the client missed, and from then on everything live.
+
+        The head is read and the subscription registered in one step of the loop; what
+        arrives while the database is read is held back and sent after it.
+        """
+        log, head = self.log, self.log.committed
+        lost = (epoch is not None and epoch != log.epoch) or after > head or head - after > limit
+        if lost:
+            self._last = head
+            self._open(answer, head, recovered=False, replay_from=head + 1, frames=[])
+            return
+        frames = log.recent(after)
+        if frames is None:
+            self._held = []
+            log.subscribers.add(self)
+            try:
+                rows = await archive.events(
+                    log.session_id, log.epoch, after=after, upto=head, limit=limit
+                )
+            except BaseException:
+                self.stop()
+                raise
+            frames = [Frame(seq, body) for seq, body in rows]
+        # Retention, or a damaged log: never a partial replay.
+        whole = len(frames) == head - after
+        self._open(
+            answer, head, recovered=whole, replay_from=after + 1, frames=frames if whole else []
+        )
+
+    def stop(self) -> None:
+        """No more events."""
+        self.log.subscribers.discard(self)
+
+    def _open(
+        self,
+        answer: Subscribed,
+        head: int,
+        *,
+        recovered: bool,
+        replay_from: int,
+        frames: list[Frame],
+    ) -> None:
+        update = {"head": head, "recovered": recovered, "replay_from": replay_from}
+        self._outbox.put(
+            answer.model_copy(update=update).model_dump_json(exclude_none=True).encode()
+        )
+        held, self._held = self._held or [], None
+        self.log.subscribers.add(self)
+        for frame in frames:
+            self.deliver(self.log.session_id, frame)
+        self._last = max(self._last, head)
+        for frame in held:
+            self.deliver(self.log.session_id, frame)
+        if self._ephemerals:
+            for source in list(self.log.live.values()):
+                for kind, fields in source.snapshot():
+                    self._outbox.put(self.log.encode_live(kind, fields), droppable=True)

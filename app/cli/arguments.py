@@ -1,0 +1,167 @@
+"""`key=value` on the command line → the JSON that a tool's schema asks for.
+
+Nothing is refused here but what cannot be read at all: a value that does not fit goes on
+as text, and the gate names every problem at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from app.core.errors import InvalidInput
+from app.toolkit.tool import Tool
+
+_INTEGER = re.compile(r"[+-]?\d{1,400}")
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+_DEEPEST = 8
+
+
+def parse_pairs(pairs: Iterable[str], tool: Tool | None) -> dict[str, Any]:
+    """Arguments from `key=value` words; a key may be repeated where its schema is a list.
+
+    Args:
+        tool: None for a tool that is not known: every value stays text.
+
+    Raises:
+        InvalidInput: a word is no `key=value`, or a single value is given twice.
+    """
+    collected: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise InvalidInput(f"{pair!r} is not key=value; for raw JSON use --json", field=pair)
+        collected.setdefault(key, []).append(value)
+    schema: Mapping[str, Any] = tool.parameters if tool else {}
+    aliases = tool.argument_aliases if tool else {}
+    return {
+        key: _value(key, values, _schema_of(aliases.get(key, key), schema, known=tool is not None))
+        for key, values in collected.items()
+    }
+
+
+def single_text_argument(tool: Tool) -> str | None:
+    """The one required argument of a tool, when it is text."""
+    required = list(tool.parameters.get("required", ()))
+    if len(required) != 1:
+        return None
+    found = _schema_of(required[0], tool.parameters, known=True)
+    return required[0] if found is not None and "string" in _types(found, found) else None
+
+
+class _Field(dict[str, Any]):
+    """A property's schema that still knows where `$ref` points."""
+
+    root: Mapping[str, Any]
+
+
+def _schema_of(name: str, schema: Mapping[str, Any], *, known: bool) -> _Field | None:
+    """The schema of one property; None when the tool has no such property."""
+    properties = schema.get("properties", {})
+    if name in properties and isinstance(properties[name], dict):
+        field = _Field(properties[name])
+        field.root = schema
+        return field
+    if not known:
+        field = _Field(type="string")
+        field.root = schema
+        return field
+    return None
+
+
+def _value(key: str, values: list[str], schema: _Field | None) -> Any:
+    if schema is None:
+        return _guessed(values[0]) if len(values) == 1 else [_guessed(value) for value in values]
+    types = _types(schema, schema)
+    if "array" in types and "string" not in types:
+        return _array(values, schema)
+    if len(values) > 1:
+        raise InvalidInput(f"{key} takes one value and was given {len(values)}", field=key)
+    return _scalar(values[0], types)
+
+
+def _array(values: list[str], schema: _Field) -> Any:
+    if len(values) == 1 and values[0].lstrip().startswith("["):
+        return _json_or_text(values[0])
+    items = next(
+        (part["items"] for part in _parts(schema, schema) if isinstance(part.get("items"), dict)),
+        {},
+    )
+    field = _Field(items)
+    field.root = schema.root
+    types = _types(field, field)
+    return [_scalar(value, types) if types else _guessed(value) for value in values]
+
+
+def _scalar(value: str, types: set[str]) -> Any:
+    if not types:
+        return _guessed(value)
+    if "string" in types:
+        return value
+    lowered = value.strip().lower()
+    if "boolean" in types and lowered in _TRUE | _FALSE and not types & {"integer", "number"}:
+        return lowered in _TRUE
+    if "integer" in types and _INTEGER.fullmatch(value.strip()):
+        return int(value)
+    if types == {"integer"}:
+        return value
+    return _json_or_text(value)
+
+
+def _guessed(value: str) -> Any:
+    """A value whose type nobody named: JSON where it reads as such, else text."""
+    return _json_or_text(value)
+
+
+def _json_or_text(value: str) -> Any:
+    try:
+        return json.loads(value, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _types(schema: Mapping[str, Any], field: _Field) -> set[str]:
+    """Every JSON type that the schema admits, as far as it says so."""
+    found: set[str] = set()
+    for part in _parts(schema, field):
+        named = part.get("type")
+        found |= {named} if isinstance(named, str) else set(named or ())
+        if named is None and "enum" in part:
+            found |= {_type_name(value) for value in part["enum"]}
+        if named is None and "const" in part:
+            found.add(_type_name(part["const"]))
+    return found
+
+
+def _parts(schema: Any, field: _Field, depth: int = 0) -> Iterable[Mapping[str, Any]]:
+    """The schema and all its alternatives, references followed."""
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return
+    yield schema
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        yield from _parts(_resolve(reference, field.root), field, depth + 1)
+    for word in ("anyOf", "oneOf", "allOf"):
+        for option in schema.get(word, ()):
+            yield from _parts(option, field, depth + 1)
+
+
+def _resolve(reference: str, root: Mapping[str, Any]) -> Any:
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    names = {str: "string", int: "integer", float: "number", list: "array", dict: "object"}
+    return names.get(type(value), "null")

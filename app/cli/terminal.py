@@ -1,0 +1,92 @@
+"""What may be shown on a terminal, and how a line is read from one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import termios
+import unicodedata
+from contextlib import suppress
+
+_MAX_LINE = 64 << 10
+# Colours may pass; anything that moves the cursor, renames the window or answers a query may not.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-9;:]*m"
+    r"|(?P<drop>\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?))"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+_PLAIN = re.compile(r"[ -~\n]*\Z")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def is_terminal(stream: object) -> bool:
+    """Whether a person looks at `stream`; a closed one is no terminal."""
+    isatty = getattr(stream, "isatty", None)
+    try:
+        return bool(isatty and isatty())
+    except ValueError:
+        return False
+
+
+def can_ask() -> bool:
+    """Whether somebody can be asked: questions go to standard error, answers come from input."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
+def visible(text: str) -> str:
+    """Text in which nothing hides: controls, direction marks and the like are written out.
+
+    For what a person decides on. Line breaks stay.
+    """
+    if _PLAIN.match(text):
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def harmless(text: str) -> str:
+    """Output of a tool for a terminal: colours stay, every other control sequence goes."""
+    text = _ESCAPES.sub(lambda match: "" if match["drop"] else match[0], text)
+    return _CONTROLS.sub("", text)
+
+
+async def read_line(fd: int = 0) -> str | None:
+    """The next line of a terminal, without its end; None at the end of input.
+
+    What was typed before the question is thrown away: it was not an answer to it.
+    """
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[bytes | None] = loop.create_future()
+    received = bytearray()
+
+    def ready() -> None:
+        if line.done():
+            return
+        try:
+            data = os.read(fd, 4096)
+        except OSError:
+            data = b""
+        received.extend(data)
+        if not data:
+            line.set_result(bytes(received) or None)
+        elif b"\n" in data or len(received) > _MAX_LINE:
+            line.set_result(bytes(received))
+
+    with suppress(termios.error):
+        termios.tcflush(fd, termios.TCIFLUSH)
+    loop.add_reader(fd, ready)
+    try:
+        answer = await line
+    finally:
+        loop.remove_reader(fd)
+    return None if answer is None else answer.decode("utf-8", "replace").strip()
+
+
+def _shown(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) not in _HIDDEN:
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

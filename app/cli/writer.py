@@ -1,0 +1,80 @@
+"""Writing to a descriptor without ever holding up the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from collections.abc import Callable
+
+MAX_WAITING = 8 << 20
+
+
+class Writer:
+    """One thread that writes to one descriptor, in order.
+
+    Live output beyond `limit` waiting bytes is dropped, as the protocol allows; what is
+    not droppable is always written.
+
+    Args:
+        on_closed: called on the loop, once, when the reader has gone away.
+    """
+
+    def __init__(
+        self,
+        fd: int = 1,
+        *,
+        on_closed: Callable[[], None] = lambda: None,
+        limit: int = MAX_WAITING,
+    ) -> None:
+        self._fd = fd
+        self._limit = limit
+        self._on_closed = on_closed
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._put_bytes = 0
+        self._written_bytes = 0
+        self._done: asyncio.Future[None] = self._loop.create_future()
+        self.dropped = 0
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def put(self, data: bytes, *, droppable: bool = False) -> None:
+        """Queue `data`."""
+        if droppable and self._put_bytes - self._written_bytes > self._limit:
+            self.dropped += len(data)
+            return
+        self._put_bytes += len(data)
+        self._queue.put(data)
+
+    async def close(self) -> None:
+        """Wait until everything is written, or the reader is gone."""
+        self._queue.put(None)
+        await self._done
+
+    def _run(self) -> None:
+        broken = False
+        while (data := self._queue.get()) is not None:
+            if not broken and not self._write(data):
+                broken = True
+                self._call(self._on_closed)
+            self._written_bytes += len(data)
+        self._call(self._finish)
+
+    def _write(self, data: bytes) -> bool:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError:
+            return False
+        return True
+
+    def _finish(self) -> None:
+        if not self._done.done():
+            self._done.set_result(None)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function)

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Set Tollgate up from nothing but Python, then do one thing with it.
+
+    python3 scripts/bootstrap.py run|test|setup|bench|demo|check|lock [arguments...]
+
+The virtual environment is `.venv`, or the folder that TOLLGATE_VENV names.
+It holds exactly what the hashed locks under `requirements/` name.
+A stamp inside it says what it was made from, so that a second start costs a few file reads.
+Only the standard library is used here, and syntax that older Pythons can read,
+so that they can say what is wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+NEEDED = (3, 11)
+ROOT = Path(__file__).resolve().parent.parent
+STAMP = "tollgate-stamp.json"
+GROUP_OF = {
+    "run": "runtime",
+    "setup": "runtime",
+    "demo": "runtime",
+    "test": "dev",
+    "bench": "dev",
+    "check": "dev",
+}
+DEPTH = {"": 0, "runtime": 1, "dev": 2}
+DISK_FULL = re.compile(r"No space left on device|Errno 28|Disk quota exceeded")
+NO_NETWORK = re.compile(
+    r"Temporary failure in name resolution|Name or service not known|Network is unreachable"
+    r"|NewConnectionError|Connection refused|Max retries exceeded|[Tt]imed out|ProxyError"
+    r"|nodename nor servname|No matching distribution found"
+)
+NO_VENV = re.compile(r"ensurepip is not available|No module named '?(?:ensurepip|venv)")
+LITTLE_SPACE = 64 << 20  # bytes; the environment needs several times as much
+BAD_HASH = re.compile(r"DO NOT MATCH THE HASHES|Hashes are required")
+LOCK_OPTIONS = (
+    "--universal",
+    "--python-version",
+    "3.11",
+    "--generate-hashes",
+    "--no-emit-index-url",
+    "--no-header",
+    "--quiet",
+)
+
+
+class SetupFailed(Exception):
+    """The environment cannot be made; the message says why and what to do."""
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal; standard output belongs to the command that follows."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def check_python(version: tuple[int, int], executable: str) -> None:
+    """Raise SetupFailed when this Python is too old, naming a newer one if there is one."""
+    if version >= NEEDED:
+        return
+    names = [f"python3.{minor}" for minor in range(14, NEEDED[1] - 1, -1)]
+    newer = next((found for found in map(shutil.which, names) if found), None)
+    hint = f"Run it with {newer} instead." if newer else "Install a newer one and run it with that."
+    raise SetupFailed(
+        f"Tollgate needs Python 3.11 or newer; {executable} is {version[0]}.{version[1]}. {hint}"
+    )
+
+
+def venv_folder() -> Path:
+    """Where the virtual environment lies."""
+    chosen = os.environ.get("TOLLGATE_VENV")
+    return Path(chosen).expanduser().absolute() if chosen else ROOT / ".venv"
+
+
+def digest(*parts: bytes) -> str:
+    """Name some contents."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(len(part).to_bytes(8, "big") + part)
+    return total.hexdigest()
+
+
+def wanted_stamp(root: Path, venv: Path) -> dict[str, str]:
+    """What the environment must have been made from: `base` (rebuild) and `project` (reinstall)."""
+    locks = [
+        (root / "requirements" / name).read_bytes()
+        for name in ("build.txt", "runtime.txt", "dev.txt")
+    ]
+    base = digest(sys.version.encode(), sys.base_prefix.encode(), bytes(root), bytes(venv), *locks)
+    return {"base": base, "project": digest((root / "pyproject.toml").read_bytes())}
+
+
+def installed(venv: Path) -> list[str]:
+    """The distributions that the environment holds, by the names of their records."""
+    return sorted(path.name for path in venv.glob("lib/python3*/site-packages/*.dist-info"))
+
+
+def read_stamp(venv: Path) -> dict[str, object]:
+    """What the environment was made from; empty when it is missing, unfinished or damaged."""
+    try:
+        stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
+        whole = set(stamp["packages"]) <= set(installed(venv))
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    programs = [venv / "bin" / name for name in ("python", "tollgate")]
+    return stamp if whole and all(path.exists() for path in programs) else {}
+
+
+def missing_steps(stamp: dict[str, object], wanted: dict[str, str], group: str) -> list[str]:
+    """Which of `base`, `packages` and `project` must be done."""
+    if stamp.get("base") != wanted["base"]:
+        return ["base", "packages", "project"]
+    steps = []
+    if DEPTH.get(str(stamp.get("group", "")), 0) < DEPTH[group]:
+        steps.append("packages")
+    if stamp.get("project") != wanted["project"]:
+        steps.append("project")
+    return steps
+
+
+def is_full(place: Path) -> bool:
+    """Tell whether a place has no room left; some programs fail of it without saying so."""
+    while not place.exists():
+        place = place.parent
+    return shutil.disk_usage(place).free < LITTLE_SPACE
+
+
+def explain(output: str, step: str, *, full: bool = False) -> str:
+    """Turn what a failed command printed into one sentence and its last lines."""
+    tail = "\n".join("    " + line for line in output.strip().splitlines()[-12:])
+    if full or DISK_FULL.search(output):
+        reason = "the disk is full. Free some space and run the same command again."
+    elif BAD_HASH.search(output):
+        reason = (
+            "a package differs from the one that was locked. Nothing of it was installed. "
+            "Check the package index you use."
+        )
+    elif NO_NETWORK.search(output):
+        reason = (
+            "the package index cannot be reached. Check the network, the proxy settings and "
+            "`pip config list`, then run the same command again."
+        )
+    elif NO_VENV.search(output):
+        reason = (
+            "this Python has no venv module. On Debian and Ubuntu: apt-get install python3-venv."
+        )
+    else:
+        reason = "a command failed."
+    return f"{step}: {reason}\n{tail}"
+
+
+def checked(command: Sequence[str], step: str) -> None:
+    """Run a command of the set-up quietly; raise SetupFailed with its reason when it fails."""
+    environment = {
+        **os.environ,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_USER": "0",
+        "PIP_REQUIRE_VIRTUALENV": "0",
+    }
+    for name in ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX"):
+        environment.pop(name, None)
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise SetupFailed(f"{step}: {command[0]} cannot be started: {error}") from error
+    if done.returncode:
+        raise SetupFailed(explain(done.stdout, step, full=is_full(venv_folder())))
+
+
+def clear(venv: Path) -> None:
+    """Remove an old environment, and nothing that is not one."""
+    if not venv.exists() and not venv.is_symlink():
+        return
+    ours = (venv / "pyvenv.cfg").is_file() or (venv.is_dir() and not any(venv.iterdir()))
+    if venv.is_symlink() or not ours:
+        raise SetupFailed(
+            f"{venv} exists and is not a virtual environment. "
+            "Move it away, or name another folder in TOLLGATE_VENV."
+        )
+    shutil.rmtree(venv)
+
+
+@contextlib.contextmanager
+def alone(venv: Path) -> Iterator[None]:
+    """Let one set-up at a time work on the environment."""
+    import fcntl
+
+    venv.parent.mkdir(parents=True, exist_ok=True)
+    # The folder itself is locked: a lock file would be one more thing in the git tree.
+    handle = os.open(venv.parent, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say("Waiting for another set-up of this environment to finish ...")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def install(venv: Path, steps: Sequence[str], group: str) -> None:
+    """Carry out the steps that are missing."""
+    python = str(venv / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "--quiet", "--progress-bar", "off"]
+    (venv / STAMP).unlink(missing_ok=True)
+    if "base" in steps:
+        clear(venv)
+        say(f"Creating {venv} ...")
+        checked([sys.executable, "-m", "venv", str(venv)], "The virtual environment")
+    if "packages" in steps:
+        say(f"Installing the locked {group} packages (about a minute the first time) ...")
+        locks = [f"--requirement=requirements/{name}.txt" for name in ("build", group)]
+        checked([*pip, "--require-hashes", *locks], "The packages")
+    if "project" in steps:
+        say("Installing Tollgate itself ...")
+        own = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+        checked([*pip, *own], "The project itself")
+
+
+def prepare(venv: Path, group: str) -> None:
+    """Make the environment ready for a group of packages; do nothing when it is."""
+    try:
+        wanted = wanted_stamp(ROOT, venv)
+        if not missing_steps(read_stamp(venv), wanted, group):
+            return
+        with alone(venv):
+            stamp = read_stamp(venv)
+            steps = missing_steps(stamp, wanted, group)
+            if not steps:
+                return
+            install(venv, steps, group)
+            held = group if "packages" in steps else str(stamp["group"])
+            stamp = {**wanted, "group": held, "packages": installed(venv)}
+            (venv / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
+    except OSError as error:
+        raise SetupFailed(explain(f"{error}", f"Setting up {venv}")) from error
+
+
+def lock() -> None:
+    """Write the locks under `requirements/` anew from pyproject.toml."""
+    import tomllib
+
+    uv = shutil.which("uv")
+    if uv is None:
+        raise SetupFailed(
+            "`lock` needs the program uv, which is not a dependency of the project. "
+            "Install it on its own, for example with `pipx install uv`."
+        )
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
+    jobs: tuple[tuple[str, list[str]], ...] = (
+        ("dev", ["pyproject.toml", "--extra", "dev"]),
+        ("runtime", ["pyproject.toml"]),
+        ("build", ["-", "--constraints", "requirements/dev.txt", "--no-annotate"]),
+    )
+    for name, source in jobs:
+        say(f"Locking requirements/{name}.txt ...")
+        done = subprocess.run(
+            [
+                uv,
+                "pip",
+                "compile",
+                *source,
+                *LOCK_OPTIONS,
+                f"--output-file=requirements/{name}.txt",
+            ],
+            cwd=ROOT,
+            input="\n".join(build["requires"]),
+            encoding="utf-8",
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode:
+            raise SetupFailed(f"requirements/{name}.txt could not be resolved; uv says why above.")
+
+
+def become(command: Sequence[str]) -> NoReturn:
+    """Turn this process into the command, so that signals and the exit code are its own."""
+    os.chdir(ROOT)
+    os.execv(command[0], list(command))  # noqa: S606 - no shell is wanted
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the first argument says; the others go to the program behind it."""
+    command = arguments[0] if arguments else ""
+    rest = arguments[1:]
+    try:
+        check_python(sys.version_info[:2], sys.executable)
+        if command == "lock" and not rest:
+            lock()
+            return 0
+        if command not in GROUP_OF:
+            say("usage: bootstrap.py run|test|setup|bench|demo|check|lock [arguments...]")
+            return 2
+        venv = venv_folder()
+        prepare(venv, GROUP_OF[command])
+    except SetupFailed as error:
+        say(f"error: {error}")
+        return 1
+    python, tollgate = (str(venv / "bin" / name) for name in ("python", "tollgate"))
+    programs = {
+        "run": [tollgate, "serve"],
+        "demo": [tollgate, "demo"],
+        "test": [python, "-m", "pytest"],
+        "bench": [python, "-m", "benchmarks"],
+        "check": [python, "scripts/check.py"],
+    }
+    if command == "setup":
+        say(f"Ready: {tollgate}")
+        return 0
+    become([*programs[command], *rest])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        say("Stopped. Run the same command again to go on.")
+        sys.exit(130)

@@ -1,0 +1,236 @@
+"""Prove the image where no container engine is at hand (Linux, root).
+
+    .venv/bin/python -m scripts.prove_image [--python PREFIX]
+
+Replays the Dockerfile's instructions, each at its real path, in a changed root:
+an overlay over this machine's files whose /usr/local is the chosen Python, as in the base image.
+Then starts the service as the image would, under the limits of compose.yaml
+(uid 10001, read-only root, no capabilities, no new privileges), until its health check passes.
+Nothing outside a temporary folder is written.
+What this does not prove: the contents of the base image itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from scripts.dockerfile import Stage, Step, healthcheck_command, parse
+
+ROOT = Path(__file__).resolve().parent.parent
+INSIDE = "TOLLGATE_PROVE_INSIDE"
+READY_SECONDS = 60
+RUN_SECONDS = 900
+PASSED_ON = ("PIP_", "SSL_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy")
+FORBIDDEN = ("pip", "hatchling", "setuptools", "wheel")
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    print(text, flush=True)
+
+
+def mount(*arguments: str) -> None:
+    """Mount something in this process's own mount namespace."""
+    subprocess.run(["/bin/mount", *arguments], check=True)
+
+
+class Box:
+    """A changed root that one stage is built in."""
+
+    def __init__(self, place: Path, prefix: Path) -> None:
+        self.root = place / "root"
+        self.environment = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/root"}
+        self.folder = "/"
+        for lower, target, name in (
+            (Path("/"), self.root, "system"),
+            (prefix, self.root / "usr/local", "python"),
+        ):
+            upper, work = place / name / "upper", place / name / "work"
+            for folder in (upper, work, target):
+                folder.mkdir(parents=True, exist_ok=True)
+            options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+            mount("-t", "overlay", "overlay", "-o", options, str(target))
+        self.root.chmod(0o755)
+        for name in ("proc", "dev"):
+            mount("--rbind", f"/{name}", str(self.root / name))
+        mount("-t", "tmpfs", "tmpfs", str(self.root / "tmp"))
+        self.run("ldconfig")  # the base image knows its own libpython, too
+
+    def command(self, words: Sequence[str], limits: Sequence[str] = ()) -> list[str]:
+        """The command line that runs the words inside."""
+        settings = [f"{name}={value}" for name, value in self.environment.items()]
+        inside = ["env", "-i", f"--chdir={self.folder}", *settings, *words]
+        return ["chroot", str(self.root), *limits, *inside]
+
+    def run(self, text: str) -> None:
+        """Run one RUN instruction; raise CalledProcessError when it fails."""
+        outer = {k: v for k, v in os.environ.items() if k.startswith(PASSED_ON)}
+        kept, self.environment = self.environment, {**outer, **self.environment}
+        try:
+            subprocess.run(self.command(["sh", "-c", text]), check=True, timeout=RUN_SECONDS)
+        finally:
+            self.environment = kept
+
+    def copy(self, source: Path, names: Sequence[str], target: str) -> None:
+        """Copy files or the contents of folders, as COPY does."""
+        goal = self.root / os.path.normpath(f"{self.folder}/{target}").lstrip("/")
+        if Path(target).is_absolute():
+            goal = self.root / target.lstrip("/")
+        for name in names:
+            origin = source / name.lstrip("/")
+            ignored = shutil.ignore_patterns("__pycache__")
+            if origin.is_dir():
+                shutil.copytree(origin, goal, symlinks=True, ignore=ignored, dirs_exist_ok=True)
+            else:
+                goal.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(origin, goal / origin.name)
+
+
+def context_allows(name: str) -> bool:
+    """Tell whether .dockerignore, which lists what is allowed, lets a path into the build."""
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+    return f"!{Path(name).parts[0]}" in lines
+
+
+def replay(stage: Stage, box: Box, built: dict[str, Box]) -> None:
+    """Carry out the steps of a stage."""
+    for step in stage.steps:
+        say(f"  {step.name} {step.text[:90]}")
+        if step.name == "RUN":
+            box.run(step.text)
+        elif step.name == "ENV":
+            pairs = (word.partition("=") for word in step.words())
+            box.environment.update({name: value for name, _, value in pairs})
+        elif step.name == "WORKDIR":
+            box.folder = step.text
+            (box.root / step.text.lstrip("/")).mkdir(parents=True, exist_ok=True)
+        elif step.name == "COPY":
+            copy_step(step, box, built)
+
+
+def copy_step(step: Step, box: Box, built: dict[str, Box]) -> None:
+    """Carry out one COPY, from an earlier stage or from the tree."""
+    *names, target = step.words()
+    refused = [name for name in names if step.source is None and not context_allows(name)]
+    if refused:
+        raise SystemExit(f".dockerignore keeps out what the Dockerfile copies: {refused}")
+    box.copy(built[step.source].root if step.source else ROOT, names, target)
+
+
+def check_contents(box: Box) -> None:
+    """Refuse a final image that carries build tools or a writable program."""
+    packages = next((box.root / "opt/tollgate/lib").glob("python3*")) / "site-packages"
+    carried = [name for name in FORBIDDEN if (packages / name).exists()]
+    if carried or any((box.root / "usr/local/lib").glob("python3*/site-packages/pip")):
+        raise SystemExit(f"build tools in the final layer: {carried or ['pip of the base']}")
+    size = sum(path.lstat().st_size for path in (box.root / "opt/tollgate").rglob("*"))
+    say(f"  /opt/tollgate: {size / 1e6:.0f} MB, no build tools")
+
+
+@contextlib.contextmanager
+def serving(stage: Stage, box: Box) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the image's program under the limits of the compose file."""
+    user = stage.last("USER")
+    assert user is not None, "the image must not run as root"
+    uid, _, gid = user.text.partition(":")
+    entry, default = stage.last("ENTRYPOINT"), stage.last("CMD")
+    words = [*(entry.words() if entry else []), *(default.words() if default else [])]
+    data = box.root / "data"
+    mount("-t", "tmpfs", "-o", f"uid={uid},gid={gid},mode=0700", "tmpfs", str(data))
+    for target in (box.root / "usr/local", box.root):
+        mount("-o", "remount,ro", str(target))
+    box.environment.update(TOLLGATE_TOKEN="0" * 64, TOLLGATE_PORT=str(free_port()), HOME="/data")
+    limits = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
+    limits += ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
+    process = subprocess.Popen(box.command(words, limits), stdin=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nothing uses now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def prove_service(stage: Stage, box: Box) -> None:
+    """Start, wait for the image's own health check, look at the process, stop it kindly."""
+    check = stage.last("HEALTHCHECK")
+    assert check is not None, "the image needs a health check"
+    with serving(stage, box) as process:
+        probe = box.command(healthcheck_command(check))
+        deadline = time.monotonic() + READY_SECONDS
+        while subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"the service did not become healthy (exit {process.poll()})")
+            time.sleep(0.2)
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines()
+        facts = [" ".join(line.split()) for line in status if line.startswith(("Uid", "CapEff"))]
+        say(f"  healthy; {'; '.join(facts)}")
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(timeout=20)
+        if code not in (0, -signal.SIGTERM, 128 + signal.SIGTERM):
+            raise SystemExit(f"the service ended with {code} after SIGTERM")
+        say(f"  stopped on SIGTERM with exit code {code}")
+
+
+def prove(prefix: Path, place: Path) -> None:
+    """Build every stage, look at the last one, and run it."""
+    built: dict[str, Box] = {}
+    stages = parse((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    for stage in stages:
+        say(f"FROM {stage.base} AS {stage.name}")
+        built[stage.name] = Box(place / stage.name, prefix)
+        replay(stage, built[stage.name], built)
+    final = stages[-1]
+    say("The final image")
+    check_contents(built[final.name])
+    prove_service(final, built[final.name])
+    say("The image builds, starts, is healthy and stops.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Move into a mount namespace of our own, then prove."""
+    parser = argparse.ArgumentParser(description="Replay the Dockerfile without an engine.")
+    parser.add_argument("--python", type=Path, default=Path(sys.base_prefix), metavar="PREFIX")
+    chosen = parser.parse_args(arguments)
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        say("prove_image.py needs Linux, root and the program unshare.")
+        return 2
+    if INSIDE not in os.environ:
+        again = ["unshare", "--mount", "--propagation=private", sys.executable]
+        again += ["-m", "scripts.prove_image", f"--python={chosen.python.resolve()}"]
+        inner = {**os.environ, INSIDE: "1"}
+        return subprocess.run(again, env=inner, cwd=ROOT, check=False).returncode
+    # Never removed as a tree: a mount that stayed would be emptied with it.
+    place = tempfile.mkdtemp(prefix="tollgate-image-")
+    mount("-t", "tmpfs", "tmpfs", place)
+    try:
+        prove(chosen.python, Path(place))
+    except subprocess.CalledProcessError as error:
+        say(f"failed with exit code {error.returncode}: {error.cmd[-1]}")
+        return 1
+    finally:
+        subprocess.run(["/bin/umount", "--recursive", "--lazy", place], check=False)
+        Path(place).rmdir()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Rules about the source itself: sizes, habits, locks."""

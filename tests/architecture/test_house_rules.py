@@ -1,0 +1,173 @@
+"""Habits of the code that no linter knows."""
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import AliasChoices, BaseModel
+
+from app.core.settings import Settings
+from tests.support.source import ROOT, modules, texts
+
+# The rooms that stand between code of others and the rest: each catches what it cannot name, once.
+BROAD_EXCEPT_ROOMS = ("app/execution/", "app/api/ws/", "app/workers/")
+BROAD = {"Exception", "BaseException"}
+PROMISE = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!\(#\d+\))")
+
+
+def test_an_init_module_holds_a_docstring_and_nothing_else():
+    others = [
+        path
+        for path, _, tree in modules()
+        if path.endswith("__init__.py")
+        and (ast.get_docstring(tree) is None or _beyond_docstring(path, tree))
+    ]
+    assert others == []
+
+
+def test_the_migrations_folder_is_no_package_that_would_shadow_its_library():
+    assert not (ROOT / "alembic" / "__init__.py").exists()
+
+
+def test_a_promise_in_a_comment_names_its_issue():
+    found = [
+        f"{path}:{token.start[0]}"
+        for path, text, _ in modules()
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type == tokenize.COMMENT and PROMISE.search(token.string)
+    ]
+    assert found == []
+
+
+def test_broad_excepts_stand_only_once_in_each_of_the_three_rooms():
+    rooms: Counter[str] = Counter()
+    elsewhere = []
+    for path, _, tree in modules("app"):
+        for node in ast.walk(tree):
+            if not _catches_everything(node):
+                continue
+            room = next((room for room in BROAD_EXCEPT_ROOMS if path.startswith(room)), None)
+            if room is None:
+                elsewhere.append(f"{path}:{getattr(node, 'lineno', 0)}")
+            else:
+                rooms[room] += 1
+    assert elsewhere == []
+    assert {room: count for room, count in rooms.items() if count > 1} == {}
+
+
+@pytest.mark.requirement("REG-28")
+def test_a_tool_author_has_about_ten_classes_to_know():
+    classes = [
+        node.name
+        for path, _, tree in modules("app")
+        if path.startswith("app/toolkit/")
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert 0 < len(classes) <= 15
+
+
+def test_no_time_is_taken_without_a_zone():
+    naive = [
+        f"{path}:{node.lineno}"
+        for path, _, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value).split(".")[-1] == "datetime"
+        and (node.func.attr == "utcnow" or (node.func.attr == "now" and not _arguments(node)))
+    ]
+    assert naive == []
+
+
+def test_no_test_sleeps():
+    sleeping = [
+        f"{path}:{node.lineno}"
+        for path, _, tree in modules("tests")
+        for node in ast.walk(tree)
+        if not path.startswith("tests/support/")  # a scripted peer is slow when told to be
+        and isinstance(node, ast.Call)
+        and ast.unparse(node.func) in {"asyncio.sleep", "time.sleep", "anyio.sleep", "sleep"}
+        # Zero seconds is a turn of the loop, not a wait.
+        and [ast.unparse(value) for value in node.args] != ["0"]
+    ]
+    assert sleeping == []
+
+
+def test_every_setting_is_explained_in_the_example_environment():
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    prefix = Settings.model_config.get("env_prefix", "")
+    missing = [
+        names
+        for names in _environment_names(Settings, prefix)
+        if not any(re.search(rf"^#?\s*{name}=", example, re.MULTILINE) for name in names)
+    ]
+    assert missing == []
+
+
+def test_no_file_names_a_place_of_the_machine_it_was_written_on():
+    places = [f"{ROOT}/"] if len(ROOT.parts) > 2 else []
+    found = [path for path, text in texts() if any(place in text for place in places)]
+    assert found == []
+
+
+def test_no_file_names_the_host_of_a_package_registry():
+    # Where packages come from is the operator's choice; the names are joined so as not to be here.
+    hosts = [
+        ".".join(parts)
+        for parts in (
+            ("pypi", "org"),
+            ("files", "pythonhosted", "org"),
+            ("registry", "npmjs", "org"),
+            ("deb", "debian", "org"),
+        )
+    ]
+    found = [path for path, text in texts() if any(host in text for host in hosts)]
+    assert found == []
+
+
+def _beyond_docstring(path: str, tree: ast.Module) -> list[ast.stmt]:
+    """The statements that an init module should not hold; the top one may name the version."""
+    return [
+        node
+        for node in tree.body[1:]
+        if path != "app/__init__.py" or not ast.unparse(node).startswith("__version__ =")
+    ]
+
+
+def _arguments(call: ast.Call) -> list[Any]:
+    return [*call.args, *call.keywords]
+
+
+def _names(node: ast.expr | None) -> set[str]:
+    listed = node.elts if isinstance(node, ast.Tuple) else [node]
+    return {ast.unparse(item) for item in listed if item is not None}
+
+
+def _catches_everything(node: ast.AST) -> bool:
+    """A handler for anything that does not raise on, or a suppression of anything."""
+    if isinstance(node, ast.ExceptHandler):
+        raises_on = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+        return (node.type is None or bool(_names(node.type) & BROAD)) and not raises_on
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+        return any(_names(value) & BROAD for value in node.args)
+    return False
+
+
+def _environment_names(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
+    """Yield, for each setting, the names of which one must be explained."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _environment_names(kind, f"{prefix}{name.upper()}__")
+            continue
+        alias = field.validation_alias
+        if isinstance(alias, AliasChoices):
+            yield tuple(str(choice).upper() for choice in alias.choices)
+        else:
+            yield (alias.upper() if isinstance(alias, str) else f"{prefix}{name.upper()}",)

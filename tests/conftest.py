@@ -1,0 +1,43 @@
+"""What holds for every test: the contract ids that the collected tests prove."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTED = pytest.StashKey[set[str]]()
+WHOLE_SUITE = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the ids that tests are marked with, before `-k` and `-m` take tests away."""
+    config.stash[TESTED] = {
+        str(id_) for item in items for mark in item.iter_markers("requirement") for id_ in mark.args
+    }
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tell whether every test of the project was collected without an error."""
+    config = session.config
+    asked = {Path(name.split("::")[0]).resolve() for name in config.args}
+    session.config.stash[WHOLE_SUITE] = (
+        bool(asked & {ROOT, ROOT / "tests"})
+        and not any("::" in name for name in config.args)
+        and session.testsfailed == 0
+        and not any(
+            config.getoption(name, None) for name in ("ignore", "ignore_glob", "deselect", "lf")
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def tested_requirements(request: pytest.FixtureRequest) -> set[str]:
+    """The ids that the collected tests prove."""
+    return request.config.stash[TESTED]
+
+
+@pytest.fixture(scope="session")
+def whole_suite(request: pytest.FixtureRequest) -> bool:
+    """Whether every test of the project was collected, so that a missing one is missing."""
+    return request.config.stash[WHOLE_SUITE]

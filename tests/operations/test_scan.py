@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.operations.grep_page import GrepPage
+from app.operations.protocols import GrepQuery
+from app.operations.scan import LineMatcher
+
+CONTENT = st.text(st.sampled_from("ab \n\r"), max_size=60).map(str.encode)
+PATTERNS = st.sampled_from(["a", "ab", "^a", "b$", "a.b", r"a\s*b", "[^a]+", "", "$", "a|b ", "^$"])
+
+
+def numbers(pattern: str, content: bytes, **query) -> list[int]:
+    wanted = GrepQuery(pattern, limit=0, **query)
+    page = GrepPage(wanted, LineMatcher(wanted))
+    page.add("f", bytearray(content), len(content))
+    return [line.line_number for line in page.result().lines]
+
+
+@given(PATTERNS, CONTENT)
+def test_searching_a_buffer_finds_what_searching_each_line_finds(pattern: str, content: bytes):
+    lines = content.removesuffix(b"\n").split(b"\n") if content else []
+    regex = re.compile(pattern.encode())
+
+    expected = [number for number, line in enumerate(lines, 1) if regex.search(line)]
+
+    assert numbers(pattern, content) == expected
+
+
+@given(st.text(st.sampled_from("ab("), min_size=1, max_size=3), CONTENT)
+def test_a_literal_finds_what_its_escaped_pattern_finds(literal: str, content: bytes):
+    assert numbers(literal, content, fixed_strings=True) == numbers(re.escape(literal), content)
+
+
+def test_stale_bytes_behind_the_end_are_not_searched():
+    query = GrepQuery("needle", limit=0)
+    page = GrepPage(query, LineMatcher(query))
+
+    page.add("f", bytearray(b"nothing\nneedle\n"), 8)
+
+    assert page.result().lines == ()
+
+
+def test_a_very_long_line_is_cut():
+    query = GrepQuery("x$")
+    page = GrepPage(query, LineMatcher(query))
+    content = b"y" * 100_000 + b"x"
+
+    page.add("f", bytearray(content), len(content))
+
+    text = page.result().lines[0].text
+    assert text.endswith("(line truncated)")
+    assert len(text) < 20_000

@@ -1,0 +1,61 @@
+"""The image: small, unprivileged, watched, and made only from what is locked."""
+
+import re
+
+import pytest
+
+from scripts.dockerfile import healthcheck_command, parse
+from tests.support.source import ROOT
+
+BUILD_TOOLS = re.compile(r"\b(apt-get|gcc|build-essential|make|curl|git)\b")
+
+
+@pytest.fixture
+def stages():
+    return parse((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+
+
+def test_the_service_runs_as_a_user_without_rights(stages):
+    assert stages[-1].last("USER").text == "10001:10001"
+
+
+def test_the_health_check_asks_the_health_endpoint_with_python_alone(stages):
+    python, _, program = healthcheck_command(stages[-1].last("HEALTHCHECK"))
+    assert python == "python"
+    assert "/api/v1/health" in program
+    compile(program, "healthcheck", "exec")
+
+
+def test_the_port_and_the_data_folder_are_declared(stages):
+    assert stages[-1].last("EXPOSE").text == "8420"
+    assert stages[-1].last("VOLUME").words() == ["/data"]
+
+
+def test_every_install_from_an_index_is_hashed(stages):
+    runs = [step.text for stage in stages for step in stage.steps if step.name == "RUN"]
+    installs = [part for run in runs for part in run.split("&&") if " install -" in part]
+    from_index = [part for part in installs if "pip" in part and "--no-index" not in part]
+    assert len(from_index) == 2
+    assert [part for part in from_index if "--require-hashes" not in part] == []
+
+
+def test_the_final_layer_takes_only_the_finished_environment(stages):
+    copies = [step for step in stages[-1].steps if step.name == "COPY"]
+    runs = [step.text for step in stages[-1].steps if step.name == "RUN"]
+    assert [(step.source, step.text) for step in copies] == [
+        ("build", "/opt/tollgate /opt/tollgate")
+    ]
+    assert [run for run in runs if BUILD_TOOLS.search(run)] == []
+
+
+def test_what_the_image_copies_exists_and_may_enter_the_build(stages):
+    allowed = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    copied = {
+        word.split("/")[0]
+        for stage in stages
+        for step in stage.steps
+        if step.name == "COPY" and step.source is None
+        for word in step.words()[:-1]
+    }
+    assert {f"!{name}" for name in copied} == {line for line in allowed if line.startswith("!")}
+    assert [name for name in sorted(copied) if not (ROOT / name).exists()] == []

@@ -1,0 +1,90 @@
+"""Properties that hold for every command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import tree_sitter
+import tree_sitter_bash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.policy.risk.engine import assess_command
+from app.policy.risk.model import ShellName, Verdict
+
+_FILE = Path(__file__).with_name("risk_cases_public.jsonl")
+_CASES = [json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]
+_COMMANDS = [case["command"] for case in _CASES if case.get("shell") != "windows"]
+_UNSAFE = [
+    case["command"]
+    for case in _CASES
+    if case["expect"] != "safe" and case.get("shell") != "windows"
+]
+_TOKENS = """rm ls $( ) ` ' " { } ( (( )) ${ x } | || & && ; ;; \\ # < << <<< > EOF $' [[ ]] if then
+fi for do done case in esac function time ! $x ~ * {a,b} = a=1 $[ ] - -c -- sudo bash eval
+xargs git sed s/a/b/e awk python3 -e"""
+_PIECES = st.sampled_from([*_TOKENS.split(), "\0", "\t", "\n"])
+_SOUP = st.lists(_PIECES, max_size=40).map(" ".join) | st.lists(_PIECES, max_size=40).map("".join)
+
+
+@given(st.text(max_size=300) | _SOUP, st.sampled_from(["bash", "powershell", "cmd"]))
+@settings(max_examples=400, deadline=None)
+def test_no_text_raises(text: str, shell: ShellName) -> None:
+    report = assess_command(text, shell=shell)
+
+    assert report.verdict in set(Verdict)
+
+
+@given(st.sampled_from(_UNSAFE))
+def test_a_cd_before_never_makes_a_command_safe(command: str) -> None:
+    assert assess_command(f"cd x && {command}").verdict is not Verdict.ALLOW
+
+
+@given(st.sampled_from(_UNSAFE), st.sampled_from(["bash -c", "sudo sh -c", "eval", "env sh -ec"]))
+def test_a_shell_around_never_makes_a_command_safe(command: str, wrapper: str) -> None:
+    report = assess_command(f"{wrapper} {shlex.quote(command)}")
+
+    assert report.verdict is not Verdict.ALLOW
+
+
+@given(st.sampled_from(_UNSAFE), st.sampled_from(_COMMANDS))
+def test_a_command_in_front_never_hides_the_next(command: str, before: str) -> None:
+    assert assess_command(f"{before}\n{command}").verdict is not Verdict.ALLOW
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=200) | _SOUP)
+def test_a_single_quoted_word_of_echo_is_safe(text: str) -> None:
+    quoted = "'" + text.replace("'", "'\\''").replace("\0", "") + "'"
+
+    assert assess_command(f"echo {quoted}").verdict is Verdict.ALLOW
+
+
+def _plain_command_names(source: bytes) -> set[str]:
+    """Literal command names that another grammar sees, when it reads all of `source`."""
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    root = parser.parse(source).root_node
+    if root.has_error:
+        return set()
+    names: set[str] = set()
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        nodes.extend(node.children)
+        if node.type == "command_name":
+            text = source[node.start_byte : node.end_byte].decode()
+            if text.isalnum():
+                names.add(text)
+    return names
+
+
+@given(st.lists(st.sampled_from(_COMMANDS), min_size=1, max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_every_command_that_another_grammar_sees_is_a_segment(commands: list[str]) -> None:
+    text = "\n".join(commands)
+    report = assess_command(text)
+
+    seen = {segment.argv[0] for segment in report.segments}
+    if not any(finding.code == "unreadable" for finding in report.findings):
+        assert _plain_command_names(text.encode()) - {"coproc", "time"} <= seen

@@ -1,0 +1,75 @@
+"""What a report tells beside its verdict."""
+
+from __future__ import annotations
+
+from app.policy.risk.engine import MAX_BYTES, MAX_SEGMENTS, assess_command
+from app.policy.risk.model import Finding, RiskLevel, RiskReport, Segment, Verdict
+
+
+def test_a_report_names_the_segment_and_the_paths_that_would_go() -> None:
+    report = assess_command("cd src && rm -rf build ../x", cwd="/workspace")
+
+    assert report == RiskReport(
+        verdict=Verdict.ASK,
+        risk=RiskLevel.HIGH,
+        segments=(
+            Segment(("cd", "src"), "cd src", "/workspace"),
+            Segment(("rm", "-rf", "build", "../x"), "rm -rf build ../x", "/workspace/src"),
+        ),
+        findings=(
+            Finding("delete", 1, "rm deletes without a way back", RiskLevel.HIGH, Verdict.ASK),
+        ),
+        resolved_targets=("/workspace/src/build", "/workspace/x"),
+    )
+
+
+def test_a_word_that_is_not_known_before_is_none() -> None:
+    report = assess_command('ls "$(date)" x')
+
+    assert [segment.argv for segment in report.segments] == [("date",), ("ls", None, "x")]
+
+
+def test_a_wrapped_command_is_a_segment_of_its_own() -> None:
+    report = assess_command("sudo env A=1 sh -c 'rm x'")
+
+    assert [segment.argv[0] for segment in report.segments] == ["sudo", "env", "sh", "rm"]
+    assert report.findings[0].segment == 3
+
+
+def test_the_worst_segment_decides() -> None:
+    report = assess_command("ls; rm x; rm -rf /")
+
+    assert report.verdict is Verdict.DENY
+    assert report.risk is RiskLevel.CRITICAL
+
+
+def test_the_given_home_is_floor() -> None:
+    report = assess_command("rm -rf /srv/agent", home="/srv/agent")
+
+    assert report.verdict is Verdict.DENY
+
+
+def test_an_unknown_home_is_shown_as_a_tilde() -> None:
+    report = assess_command("rm -rf ~/x")
+
+    assert report.resolved_targets == ("~/x",)
+
+
+def test_a_command_over_the_size_limit_asks() -> None:
+    report = assess_command("echo " + "a" * MAX_BYTES)
+
+    assert report.verdict is Verdict.ASK
+    assert [finding.code for finding in report.findings] == ["too_long"]
+
+
+def test_a_command_with_too_many_segments_asks() -> None:
+    assert assess_command("true; " * (MAX_SEGMENTS + 1)).verdict is Verdict.ASK
+
+
+def test_the_floor_does_not_hold_inside_a_container() -> None:
+    assert assess_command("docker run --rm alpine rm -rf /").verdict is Verdict.ASK
+
+
+def test_hidden_characters_are_denied_but_joined_emoji_are_not() -> None:
+    assert assess_command("ls \u200b").verdict is Verdict.DENY
+    assert assess_command("echo \U0001f468\u200d\U0001f469").verdict is Verdict.ALLOW

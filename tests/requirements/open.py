@@ -1,0 +1,33 @@
+"""Which lines of the contract no test proves yet, and the subject under which each is worked on."""
+
+_BY_SUBJECT = {
+    "gate": """
+        GOV-03 GOV-05 GOV-06 GOV-12 GOV-13 GOV-15 CNF-06
+        B-24 B-33 B-34 D-2 D-3 D-6 D-7 D-8 D-24
+    """,
+    "workspace": """
+        FIL-09 FIL-13 SHL-03 SYS-02 DEV-01 DEV-02
+        PYX-01 PYX-02 PYX-03 PYX-04 PYX-05 PYX-06 PYX-07 PYX-08 PYX-09 PYX-10 PYX-11 PYX-12
+        PYX-13 PYX-14
+        B-20 B-21 B-22
+    """,
+    "knowledge": """
+        WEB-01 WEB-02 WEB-03 WEB-04 WEB-05 DAT-02 DAT-03 WTH-01
+        SKL-01 SKL-02 SKL-03 SKL-04 MEM-01 MEM-02 IMG-01
+        SQL-01 SQL-02 SQL-03 SQL-04 SQL-05 SQL-06 SQL-07 SQL-08 SQL-09 SQL-10 SQL-11
+        EVT-07 EVT-08 B-06 B-07 B-27 B-28 D-15 D-16 D-17 D-28 D-30
+    """,
+    "agents": """
+        CTX-03 CTX-11 SUB-01 SUB-02 SUB-03 SUB-04 SUB-05 SUB-06 SUB-07 SUB-08 SUB-09 SUB-10
+        SUB-11 SUB-12 SUB-13 SUB-14 SUB-15 COL-01 COL-02 SYS-01 SYS-03 SYS-04 SYS-05
+        INT-01 TOD-01 B-04 B-08 B-18 B-23 B-29 B-32
+        D-9 D-10 D-11 D-12 D-13 D-14 D-23 D-27 D-29
+    """,
+    "browser": "EVT-06 UI-01 UI-02 UI-03 UI-04",
+    "later": """
+        LGY-01 WXD-01 WXD-02 WXD-03 WXD-04 WXD-05 WXD-06 WXD-07 MED-01 MED-02
+        FS-01 FS-02 FS-03 MAP-01 DOC-01 TST-01
+    """,
+}
+
+OPEN: dict[str, str] = {id_: subject for subject, ids in _BY_SUBJECT.items() for id_ in ids.split()}

@@ -1,0 +1,42 @@
+"""The project's own files, as the architecture tests read them."""
+
+import ast
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE_FOLDERS = ("app", "tests", "scripts", "benchmarks", "alembic")
+
+
+@cache
+def project_files() -> tuple[Path, ...]:
+    """List what a commit of this tree would hold: nothing that is ignored, nothing deleted."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=True,
+    ).stdout.split("\0")
+    files = (ROOT / name for name in sorted(set(listed)) if name)
+    return tuple(path for path in files if path.is_file())
+
+
+def modules(*folders: str) -> Iterator[tuple[str, str, ast.Module]]:
+    """Yield (path relative to the project, text, syntax tree) of each module in the folders."""
+    for path in project_files():
+        inside = path.relative_to(ROOT)
+        if path.suffix == ".py" and inside.parts[0] in (folders or CODE_FOLDERS):
+            text = path.read_text(encoding="utf-8")
+            yield inside.as_posix(), text, ast.parse(text, filename=str(path))
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Yield (path relative to the project, text) of each text file."""
+    for path in project_files():
+        try:
+            yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue

@@ -1,0 +1,1 @@
+"""What tool authors import."""

@@ -1,0 +1,1 @@
+"""Built-in tools on in-memory operations."""

@@ -1,0 +1,24 @@
+"""A call's context on an in-memory workspace."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.operations.memory.workspace import memory_workspace
+from app.operations.protocols import Operations
+from app.toolkit.context import ToolContext
+
+
+@pytest.fixture
+def operations() -> Operations:
+    return memory_workspace()
+
+
+@pytest.fixture
+def ctx(operations: Operations) -> ToolContext:
+    return ToolContext(
+        tool_call_id="call_1",
+        operation_id="call_1",
+        project_id="project_1",
+        bound_operations=operations,
+    )

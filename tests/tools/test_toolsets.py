@@ -1,0 +1,133 @@
+"""What models see of the built-in tools, and what the gate is told about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.core.errors import ProjectRequired
+from app.toolkit.context import ToolContext
+from app.toolkit.tool import Tool
+from app.tools.data import toolset as data
+from app.tools.files import toolset as files
+from app.tools.search import toolset as search
+from app.tools.shell import toolset as shell
+from tests.tools.calls import call
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool for group in (files, search, shell, data) for tool in group.TOOLS
+}
+ARGUMENTS = {
+    "read_file": {"path", "paths", "encoding", "start_line", "end_line", "limit"}
+    | {"show_line_numbers"},
+    "write_file": {"path", "content", "mode", "encoding"},
+    "edit_file": {"path", "old_text", "new_text", "replace_all", "expected_replacements"}
+    | {"start_line", "end_line", "insert", "encoding"},
+    "list_dir": {"path", "pattern", "recursive", "max_entries"},
+    "file_exists": {"path"},
+    "file_mkdir": {"path"},
+    "file_delete": {"path"},
+    "find_files": {"pattern", "path", "query", "type", "sort", "head_limit", "offset"},
+    "grep": {"pattern", "path", "glob", "type", "output_mode", "case_insensitive"}
+    | {"fixed_strings", "multiline", "context_before", "context_after", "head_limit", "offset"},
+    "bash": {"command", "working_dir", "timeout"},
+    "calculator": {"expression"},
+}
+REQUIRED = {
+    "write_file": ["path", "content"],
+    "edit_file": ["path", "new_text"],
+    "file_exists": ["path"],
+    "file_mkdir": ["path"],
+    "file_delete": ["path"],
+    "grep": ["pattern"],
+    "bash": ["command"],
+    "calculator": ["expression"],
+}
+SEED_NAMES = {
+    "file_read": "read_file",
+    "file_write": "write_file",
+    "file_list": "list_dir",
+    "edit": "edit_file",
+    "EditTool": "edit_file",
+    "glob": "find_files",
+    "GlobTool": "find_files",
+    "GrepTool": "grep",
+    "exec": "bash",
+    "BashTool": "bash",
+    "terminal": "bash",
+    "shell": "bash",
+}
+
+
+@pytest.mark.requirement("CTX-02", "VAL-09")
+def test_a_model_sees_the_intended_arguments_and_no_project():
+    assert {name: set(tool.parameters["properties"]) for name, tool in TOOLS.items()} == ARGUMENTS
+    assert {
+        name: tool.parameters["required"]
+        for name, tool in TOOLS.items()
+        if "required" in tool.parameters
+    } == REQUIRED
+
+
+def test_every_argument_is_described_and_unknown_ones_are_refused():
+    for tool in TOOLS.values():
+        assert tool.parameters["additionalProperties"] is False
+        assert all(field["description"] for field in tool.parameters["properties"].values())
+
+
+def test_descriptions_and_schemas_stay_small():
+    assert {name for name, tool in TOOLS.items() if len(tool.description) > 400} == set()
+    assert {name for name, tool in TOOLS.items() if len(str(tool.parameters)) > 2600} == set()
+
+
+@pytest.mark.requirement("EXE-13")
+def test_the_names_of_the_seeds_lead_to_the_tools():
+    aliases = {alias.name: tool.name for tool in TOOLS.values() for alias in tool.aliases}
+    assert aliases == SEED_NAMES
+
+
+def test_a_synonym_of_an_argument_leads_to_an_argument():
+    for tool in TOOLS.values():
+        assert set(tool.argument_aliases.values()) <= ARGUMENTS[tool.name]
+        assert set(tool.argument_aliases).isdisjoint(ARGUMENTS[tool.name])
+
+
+@pytest.mark.requirement("REG-20", "REG-21")
+def test_what_a_tool_may_do_is_declared():
+    declared = {
+        name: (tool.permission_class.value, tool.side_effect_scope.value, tool.cacheable)
+        for name, tool in TOOLS.items()
+    }
+    reads, writes = ("READ", "NONE", True), ("WRITE", "LOCAL_STATE", False)
+    assert declared == {
+        "read_file": reads,
+        "write_file": writes,
+        "edit_file": writes,
+        "list_dir": reads,
+        "file_exists": reads,
+        "file_mkdir": writes,
+        "file_delete": writes,
+        "find_files": reads,
+        "grep": reads,
+        "bash": ("EXTERNAL", "LOCAL_STATE", False),
+        "calculator": reads,
+    }
+    assert {name for name, tool in TOOLS.items() if not tool.needs_project} == {"calculator"}
+    assert {name for name, tool in TOOLS.items() if tool.is_streaming} == {"bash"}
+    assert {name for name, tool in TOOLS.items() if tool.routing_hint == "main-process-proxy"} == {
+        "write_file",
+        "edit_file",
+        "file_mkdir",
+        "file_delete",
+        "bash",
+    }
+    assert TOOLS["bash"].shell == "bash"
+
+
+@pytest.mark.requirement("CTX-06")
+async def test_a_file_tool_without_a_project_fails():
+    context = ToolContext(tool_call_id="call_1", operation_id="call_1")
+    result = await call(TOOLS["file_exists"], context, path="a")
+    assert (result.code, result.error) == (
+        ProjectRequired.code,
+        "project_id is required for file operations",
+    )
