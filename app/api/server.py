@@ -14,6 +14,7 @@ from collections.abc import Callable
 import uvicorn
 from fastapi import FastAPI
 
+from app.api.ws.raw import FastWebSocketProtocol
 from app.core.errors import ConfigurationError
 from app.core.settings import Settings
 
@@ -85,7 +86,7 @@ def make_server(
         app,
         loop="uvloop",
         http="httptools",
-        ws="websockets-sansio",
+        ws=FastWebSocketProtocol,
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=20,
         ws_ping_timeout=20,

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from uvicorn.protocols.utils import ClientDisconnected
 
 from app import __version__
 from app.api.auth import Principal
@@ -20,6 +21,7 @@ from app.api.ws.dispatch import Dispatcher
 from app.api.ws.frames import Refused, error_body, parse_command
 from app.api.ws.limits import CommandRate, Remembered
 from app.api.ws.outbox import Outbox
+from app.api.ws.raw import EXTENSION, write_all
 from app.api.ws.subscription import Subscription
 from app.core.clock import stamp
 from app.core.errors import RateLimited, TollgateError, Unauthenticated
@@ -221,19 +223,26 @@ class Connection:
 
     async def _write(self) -> closing.Close:
         timeout = self._service.settings.send_timeout_s
+        raw = self._socket.scope.get("extensions", {}).get(EXTENSION)
         while True:
             bodies = await self._outbox.take()
             if self._outbox.overflowed:
                 return closing.SLOW_CONSUMER
             try:
-                async with asyncio.timeout(timeout):
-                    for body in bodies:
-                        await self._socket.send({"type": "websocket.send", "text": body.decode()})
+                if raw is not None:
+                    await write_all(raw, bodies, timeout)
+                else:
+                    await self._write_asgi(bodies, timeout)
             except TimeoutError:
                 return closing.SLOW_CONSUMER
-            except (WebSocketDisconnect, RuntimeError, OSError):
-                # Starlette and uvicorn say "closed" in these three ways.
+            except (WebSocketDisconnect, ClientDisconnected, RuntimeError, OSError):
+                # Starlette and uvicorn say "closed" in these ways.
                 return closing.GONE
+
+    async def _write_asgi(self, bodies: list[bytes], timeout_s: float) -> None:
+        async with asyncio.timeout(timeout_s):
+            for body in bodies:
+                await self._socket.send({"type": "websocket.send", "text": body.decode()})
 
     async def _beat(self) -> closing.Close:
         """Heartbeats; and whether the token still holds."""

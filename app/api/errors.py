@@ -1,0 +1,255 @@
+"""One renderer for every error: RFC 9457 problem details, in answers and in OpenAPI."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+import orjson
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.core.errors import (
+    BadFrame,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    StorageUnavailable,
+    TollgateError,
+    TooLarge,
+    Unauthenticated,
+)
+from app.core.ids import new_id
+from app.core.text import json_default, scrub, truncate
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "urn:tollgate:error:"
+TAG = "~"  # begins the names of union branches, which are no part of a path
+MAX_ERRORS = 100
+_HTTP_CODES = {
+    400: BadFrame.code,
+    401: Unauthenticated.code,
+    403: Forbidden.code,
+    404: NotFound.code,
+    405: "method_not_allowed",
+    413: TooLarge.code,
+    415: "unsupported_media_type",
+}
+
+
+class Problem(BaseModel):
+    """What went wrong. `code` never changes meaning; `detail` is for people and may."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str = Field(description="`urn:tollgate:error:` and the code.")
+    title: str
+    status: int = Field(description="The HTTP status again.")
+    detail: str = Field(description="What happened, and what to do about it.")
+    code: str = Field(description="What clients match on.")
+    retryable: bool = Field(description="Whether the same request may succeed later.")
+    details: dict[str, Any] | None = Field(
+        default=None,
+        description="More about it; `errors` lists every invalid field as `{path, message, code}`.",
+    )
+    error_id: str | None = Field(default=None, description="Names the entry in the server's log.")
+
+
+def install(app: FastAPI) -> None:
+    """Render every exception that a request may end in."""
+    app.add_exception_handler(TollgateError, _tollgate_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def problem(error: TollgateError) -> Problem:
+    """An error as its callers see it."""
+    details = dict(error.details)
+    retryable = bool(details.pop("retryable", error.retryable))
+    error_id = details.pop("error_id", None)
+    shown = scrub(details) or None
+    return _problem(error.http_status, error.code, error.message, retryable, shown, error_id)
+
+
+def problem_response(error: TollgateError) -> Response:
+    """The HTTP answer for an error."""
+    headers: dict[str, str] = {}
+    wait = error.details.get("retry_after_ms")
+    if isinstance(wait, int | float):
+        headers["retry-after"] = str(max(1, ceil(wait / 1000)))
+    if error.http_status == Unauthenticated.http_status:
+        headers["www-authenticate"] = "Bearer"
+    return _response(problem(error), headers)
+
+
+def error_path(location: tuple[Any, ...]) -> str:
+    """`("body", "calls", 0, "name")` → `body.calls[0].name`."""
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif not part.startswith(TAG):
+            path += f".{part}" if path else part
+    return path
+
+
+def _problem(
+    status: int,
+    code: str,
+    detail: str,
+    retryable: bool = False,  # noqa: FBT001 - the order of the fields
+    details: dict[str, Any] | None = None,
+    error_id: str | None = None,
+) -> Problem:
+    return Problem(
+        type=TYPE_PREFIX + code,
+        title=code.replace("_", " ").capitalize(),
+        status=status,
+        detail=detail,
+        code=code,
+        retryable=retryable,
+        details=details,
+        error_id=error_id,
+    )
+
+
+def _response(shown: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    body = orjson.dumps(scrub(shown.model_dump(exclude_none=True)), json_default)
+    return Response(body, shown.status, headers=headers, media_type=MEDIA_TYPE)
+
+
+async def _tollgate_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, TollgateError)
+    return problem_response(error)
+
+
+async def _validation_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    raw = error.errors()
+    for item in raw:
+        if item["type"] == "json_invalid":
+            reason = item.get("ctx", {}).get("error", item["msg"])
+            return problem_response(BadFrame(f"The body is not JSON in UTF-8: {reason}"))
+    errors = [
+        {
+            "path": error_path(tuple(item["loc"])),
+            "message": item["msg"].removeprefix("Value error, "),
+            "code": item["type"],
+        }
+        for item in raw[:MAX_ERRORS]
+    ]
+    told = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
+    return problem_response(InvalidInput(truncate(told, 2000), errors=errors))
+
+
+async def _http_exception(request: Request, error: Exception) -> Response:
+    """Errors of the framework itself: no such route, wrong method, unreadable body."""
+    assert isinstance(error, HTTPException)
+    path = truncate(request.url.path, 200)
+    told = {
+        404: f"Nothing is served at {path}",
+        405: f"{request.method} is not possible at {path}",
+    }
+    code = _HTTP_CODES.get(error.status_code, InvalidInput.code)
+    detail = told.get(error.status_code, error.detail)
+    return _response(_problem(error.status_code, code, detail), error.headers)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    error_id = new_id("err")
+    log.error(
+        "%s %s failed unexpectedly (%s)",
+        request.method,
+        request.url.path,
+        error_id,
+        exc_info=error,
+    )
+    internal = TollgateError(f"Internal error {error_id}; the log says more", error_id=error_id)
+    return problem_response(internal)
+
+
+# -- OpenAPI ----------------------------------------------------------------------------
+
+_SAID = {
+    "bad_frame": "The body is not JSON in UTF-8: unexpected character",
+    "validation_failed": "body.title: Input should be a valid string",
+    "too_large": "The body is larger than 8388608 bytes",
+    "unauthenticated": "Send a token: `Authorization: Bearer …`",
+    "forbidden": "This needs the scope 'admin'",
+    "not_found": "No session 'ses_1'",
+    "tool_not_found": "Tool not found: nope",
+    "conflict": "The run was cancelled before this call was taken up",
+    "busy": "A run is active in this session; wait or cancel it",
+    "already_finished": "The call is over; it was not run",
+    "confirmation_already_resolved": "Already approved by local",
+    "confirmation_expired": "The confirmation has expired; the call was not run",
+    "digest_mismatch": "The digest is not this call's; load the confirmation again",
+    "rate_limited": "Too many open tickets; try again",
+    "unrecoverable_position": "The log ends at 12; load the snapshot and go on from there",
+    "storage_unavailable": "Database cannot be written (database or disk is full)",
+    "internal": "Internal error err_0a1b2c; the log says more",
+    "unsupported_media_type": "Send the body as Content-Type: application/json",
+}
+_DETAILS: dict[str, dict[str, Any]] = {
+    "validation_failed": {
+        "errors": [
+            {
+                "path": "body.title",
+                "message": "Input should be a valid string",
+                "code": "string_type",
+            }
+        ]
+    },
+    "forbidden": {"scope": "admin"},
+    "rate_limited": {"retry_after_ms": 1000},
+}
+_EVERYWHERE = (Forbidden, TollgateError)
+
+
+def problems(
+    *kinds: type[TollgateError], public: bool = False, body: bool = False
+) -> dict[int | str, dict[str, Any]]:
+    """What a route's OpenAPI entry says about errors: these, and those of every route.
+
+    Args:
+        public: the route asks for no token and reads nothing that can be unavailable.
+        body: the route takes JSON.
+    """
+    listed = [*kinds, *_EVERYWHERE]
+    if not public:
+        listed += [Unauthenticated, InvalidInput, StorageUnavailable]
+    shown = [_example(kind.http_status, kind.code, kind.retryable) for kind in listed]
+    if body:
+        shown += [_example(kind.http_status, kind.code, False) for kind in (BadFrame, TooLarge)]
+        shown.append(_example(415, "unsupported_media_type", False))
+    by_status: dict[int | str, dict[str, Any]] = {}
+    for example in sorted(shown, key=lambda item: item.status):
+        entry = by_status.setdefault(example.status, _entry())
+        entry["description"] = (
+            f"{entry['description']}, `{example.code}`"
+            if entry["description"]
+            else f"`{example.code}`"
+        )
+        entry["content"][MEDIA_TYPE]["examples"][example.code] = {
+            "value": example.model_dump(exclude_none=True)
+        }
+    return by_status
+
+
+def _example(status: int, code: str, retryable: bool) -> Problem:  # noqa: FBT001 - as `_problem`
+    error_id = "err_0a1b2c" if code == "internal" else None
+    return _problem(status, code, _SAID[code], retryable, _DETAILS.get(code), error_id)
+
+
+def _entry() -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": "", "content": {MEDIA_TYPE: {"schema": schema, "examples": {}}}}
