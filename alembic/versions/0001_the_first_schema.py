@@ -93,7 +93,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("operation_id"),
     )
     with op.batch_alter_table("tool_calls", schema=None) as batch_op:
-        batch_op.create_index("ix_tool_calls_run", ["run_id", "tool_call_id"], unique=False)
         batch_op.create_index("ix_tool_calls_session", ["session_id", "started_at"], unique=False)
 
     op.create_table(
@@ -226,7 +225,6 @@ def downgrade() -> None:
     op.drop_table("tools")
     with op.batch_alter_table("tool_calls", schema=None) as batch_op:
         batch_op.drop_index("ix_tool_calls_session")
-        batch_op.drop_index("ix_tool_calls_run")
 
     op.drop_table("tool_calls")
     op.drop_table("tokens")

@@ -41,7 +41,9 @@ class Section(BaseModel):
 class CodeExecutionSettings(Section):
     """Python execution levels, keys as in the seeds' `config.yml`."""
 
-    default_strictness: Strictness = "standard"
+    default_strictness: Strictness = Field(
+        default="standard", description="Level of a call that names none."
+    )
     extra_allowed_modules: dict[Strictness, list[str]] = Field(
         default_factory=dict, description="Further modules each level may import."
     )
@@ -50,8 +52,10 @@ class CodeExecutionSettings(Section):
 class SubAgentSettings(Section):
     """Delegation limits, keys as in the seeds' `config.yml`."""
 
-    max_iterations: int = Field(default=3, ge=1, le=100)
-    max_concurrency: int = Field(default=3, ge=1, le=32)
+    max_iterations: int = Field(
+        default=3, ge=1, le=100, description="Model requests of one sub-agent."
+    )
+    max_concurrency: int = Field(default=3, ge=1, le=32, description="Sub-agents at the same time.")
     timeout: int = Field(default=60, ge=1, le=3600, description="Seconds per model request.")
 
 
@@ -81,8 +85,12 @@ class Settings(BaseSettings):
     plugin_dir: Path | None = Field(
         default=None, description="Folder of plugin tools; `<data_dir>/plugins` when unset."
     )
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least that is logged."
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="Lines for people, or one JSON object each."
+    )
 
     # Who may talk to it
     token: SecretStr | None = Field(
@@ -110,13 +118,19 @@ class Settings(BaseSettings):
     )
     model: str = Field(default="claude-sonnet-4-5", description="Model name of new sessions.")
     max_tokens: int = Field(default=8192, ge=1, description="Output tokens per model request.")
-    temperature: float | None = Field(default=None, ge=0, le=2)
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="Left to the model when unset."
+    )
     thinking_budget: int = Field(default=0, ge=0, description="Thinking tokens; 0 turns it off.")
     max_iterations: int = Field(
         default=15, ge=1, le=1000, description="Model requests per run before it stops."
     )
-    model_retries: int = Field(default=2, ge=0, le=10)
-    model_timeout_s: float = Field(default=600, gt=0)
+    model_retries: int = Field(
+        default=2, ge=0, le=10, description="Repetitions of a model request that failed early."
+    )
+    model_timeout_s: float = Field(
+        default=600, gt=0, description="Seconds without a byte before a model request has failed."
+    )
 
     # Tool calls
     tool_max_workers: int = Field(
@@ -133,7 +147,9 @@ class Settings(BaseSettings):
     loop_warn_after: int = Field(
         default=3, ge=1, description="Equal calls with equal results before the model is told."
     )
-    loop_refuse_after: int = Field(default=6, ge=2, description="… before the call is refused.")
+    loop_refuse_after: int = Field(
+        default=6, ge=2, description="Equal calls with equal results before the next is refused."
+    )
     confirm_dangerous: bool = Field(
         default=True, description="The built-in hook that asks before dangerous operations."
     )
@@ -145,18 +161,30 @@ class Settings(BaseSettings):
     )
 
     # WebSocket and events
-    heartbeat_s: float = Field(default=25, gt=0)
+    heartbeat_s: float = Field(
+        default=25, gt=0, description="Seconds between heartbeats on a connection."
+    )
     event_ring: int = Field(default=2000, ge=10, description="Recent events kept in memory.")
     replay_limit: int = Field(default=1000, ge=1, description="Events one resume may replay.")
-    outbox_frames: int = Field(default=1000, ge=10)
-    outbox_bytes: int = Field(default=4 << 20, ge=1 << 16)
-    max_frame_bytes: int = Field(default=1 << 20, ge=1 << 10)
+    outbox_frames: int = Field(
+        default=1000, ge=10, description="Messages that may wait for a slow client."
+    )
+    outbox_bytes: int = Field(default=4 << 20, ge=1 << 16, description="Their size in bytes.")
+    max_frame_bytes: int = Field(
+        default=1 << 20, ge=1 << 10, description="Largest message a client may send, in bytes."
+    )
     command_rate: float = Field(default=20, gt=0, description="Commands per second and connection.")
-    command_burst: int = Field(default=60, ge=1)
-    max_subscriptions: int = Field(default=64, ge=1)
+    command_burst: int = Field(default=60, ge=1, description="Commands at once, after a pause.")
+    max_subscriptions: int = Field(
+        default=64, ge=1, description="Sessions one connection may watch."
+    )
     max_connections: int = Field(default=20, ge=1, description="Connections per user.")
-    send_timeout_s: float = Field(default=10, gt=0)
-    hello_timeout_s: float = Field(default=10, gt=0)
+    send_timeout_s: float = Field(
+        default=10, gt=0, description="Seconds a client may take to accept a message."
+    )
+    hello_timeout_s: float = Field(
+        default=10, gt=0, description="Seconds for the first message of a connection."
+    )
 
     code_execution: CodeExecutionSettings = Field(default_factory=CodeExecutionSettings)
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)

@@ -10,6 +10,8 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Any
 
+import orjson
+
 _MAX_DEPTH = 64
 
 
@@ -39,10 +41,34 @@ def scrub(value: Any, depth: int = 0) -> Any:
     return scrub(json_default(value), depth + 1)
 
 
+def dump_json(value: Any) -> bytes:
+    """JSON bytes of anything: what JSON cannot hold is replaced, never an error."""
+    try:
+        return orjson.dumps(value, json_default, orjson.OPT_NON_STR_KEYS)
+    except (orjson.JSONEncodeError, UnicodeEncodeError):
+        # Lone surrogates, integers over 64 bits, too deep, or not JSON at all.
+        return orjson.dumps(_printable(scrub(value)), json_default, orjson.OPT_NON_STR_KEYS)
+
+
+def _printable(value: Any) -> Any:
+    """Integers beyond 64 bits as text: JSON readers would round them."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return value
+
+
 def json_default(value: Any) -> Any:
     """How a value that JSON lacks is written."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
+    if isinstance(value, orjson.Fragment):
+        return orjson.loads(value.contents)
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, Enum):

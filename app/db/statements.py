@@ -59,12 +59,17 @@ START_CALL = insert(
     "ON CONFLICT (operation_id) DO NOTHING",
     barrier=True,
 )
-FINISH_CALL = insert(
-    41,
-    "tool_calls",
+_CALL = (
     "operation_id, tool_call_id, session_id, run_id, agent_id, tool_name, arguments, status,"
     " started_at, result, text, success, skipped, cached, duplicate_of, artifact_id,"
-    " execution_time, decision",
+    " execution_time, decision"
+)
+# A call without side effects is written once, when it ends.
+ADD_CALL = insert(41, "tool_calls", _CALL)
+FINISH_CALL = insert(
+    42,
+    "tool_calls",
+    _CALL,
     "ON CONFLICT (operation_id) DO UPDATE SET status = excluded.status, result = excluded.result,"
     " text = excluded.text, success = excluded.success, skipped = excluded.skipped,"
     " cached = excluded.cached, duplicate_of = excluded.duplicate_of,"
@@ -96,6 +101,7 @@ ALL = (
     MOVE_LEAF,
     RENAME_SESSION,
     START_CALL,
+    ADD_CALL,
     FINISH_CALL,
     ADD_CONFIRMATION,
     CANCEL_CONFIRMATION,

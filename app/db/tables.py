@@ -75,10 +75,7 @@ class ToolCallRow(SQLModel, table=True):
     """The unified record of one tool call."""
 
     __tablename__ = "tool_calls"
-    __table_args__ = (
-        Index("ix_tool_calls_session", "session_id", "started_at"),
-        Index("ix_tool_calls_run", "run_id", "tool_call_id"),
-    )
+    __table_args__ = (Index("ix_tool_calls_session", "session_id", "started_at"),)
     operation_id: str = Field(primary_key=True)
     tool_call_id: str
     session_id: str

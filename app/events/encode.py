@@ -10,33 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
-from app.core.text import json_default, scrub
-
-_OPTIONS = orjson.OPT_NON_STR_KEYS
+from app.core.text import dump_json
 
 
 def encode(fields: dict[str, Any]) -> bytes:
     """JSON bytes of `fields`, without the opening brace, None left out by the caller."""
-    try:
-        return orjson.dumps(fields, json_default, _OPTIONS)[1:]
-    except (orjson.JSONEncodeError, UnicodeEncodeError):
-        # Lone surrogates, NaN-holding objects, integers over 64 bits.
-        return orjson.dumps(_printable(scrub(fields)), json_default, _OPTIONS)[1:]
-
-
-def _printable(value: Any) -> Any:
-    """Integers beyond 64 bits as text: JSON readers would round them."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _printable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_printable(item) for item in value]
-    return value
+    return dump_json(fields)[1:]
 
 
 def durable_head(kind: str, ts: str, session: str, seq: int) -> bytes:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import PydanticSerializationError
 
@@ -23,8 +22,7 @@ from app.events.encode import durable_head, encode, ephemeral_head, session_part
 from app.events.envelope import DurableEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One encoded message. `seq` is 0 for live output."""
 
     seq: int
@@ -60,6 +58,7 @@ class SessionLog:
         "committed",
         "epoch",
         "head",
+        "last_ts",
         "live",
         "ring",
         "session_id",
@@ -81,6 +80,7 @@ class SessionLog:
         self.epoch = epoch
         self.head = head
         self.committed = head
+        self.last_ts = ""
         self.ring: deque[Frame] = deque(maxlen=ring)
         self.subscribers: set[Subscriber] = set()
         self.live: dict[str, LiveSource] = {}
@@ -101,7 +101,12 @@ class SessionLog:
         """Append a durable event, validated by its model; its `seq`."""
         seq = self.head + 1
         ts = stamp(self._clock.time())
-        envelope: dict[str, Any] = {"ts": ts, "session_id": self.session_id, "epoch": self.epoch, "seq": seq}
+        envelope: dict[str, Any] = {
+            "ts": ts,
+            "session_id": self.session_id,
+            "epoch": self.epoch,
+            "seq": seq,
+        }
         event = kind(**envelope, **fields)
         return self._write(event.type, ts, seq, _dump(kind, event, envelope, fields))
 
@@ -145,6 +150,7 @@ class SessionLog:
     def _write(self, kind: str, ts: str, seq: int, body: bytes) -> int:
         mark = self._ledger.append(ADD_EVENT, (self.session_id, self.epoch, seq, kind, ts, body))
         self.head = seq
+        self.last_ts = ts
         self._pending.append((mark, Frame(seq, body)))
         self._awaiting.append((mark, self))
         return seq

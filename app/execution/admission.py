@@ -15,7 +15,7 @@ from app.execution.context import CallContext
 from app.execution.pipeline import Call, Refusal
 from app.policy.decision import Decision, decide
 from app.policy.risk.model import Verdict
-from app.resolver.resolver import Resolver
+from app.resolver.resolver import ResolvedToolset, Resolver
 
 
 class Admission:
@@ -57,16 +57,18 @@ class Admission:
         """
         assert call.entry is not None
         call.prepared = validate(call.entry, arguments)
-        call.decision = self._judge(call.entry, call.prepared, call.context)
+        resolved = self._resolver.resolve()
+        call.decision = self._judge(call.entry, call.prepared, call.context, resolved)
         return call.decision
 
     def _refusal(self, call: Call) -> Refusal | None:
         entry = call.entry
         if entry is None:
             return self._unknown(call.request.name)
-        disabled = self._disabled(entry)
-        if disabled is not None:
-            return disabled
+        resolved = self._resolver.resolve()
+        reason = resolved.disabled_reasons.get(entry.tool.name)
+        if reason is not None:
+            return Refusal("disabled", reason.code, reason.message)
         if entry.tool.needs_project and call.context.project is None:
             missing = ProjectRequired()
             return Refusal("error", missing.code, missing.message)
@@ -74,14 +76,20 @@ class Admission:
             call.prepared = prepare(entry, call.request.arguments)
         except InvalidArguments as error:
             return Refusal("invalid_arguments", error.code, error.message, error.details)
-        call.decision = self._judge(entry, call.prepared, call.context)
+        call.decision = self._judge(entry, call.prepared, call.context, resolved)
         return denial(call.decision)
 
-    def _judge(self, entry: CatalogEntry, prepared: Prepared, context: CallContext) -> Decision:
+    def _judge(
+        self,
+        entry: CatalogEntry,
+        prepared: Prepared,
+        context: CallContext,
+        resolved: ResolvedToolset,
+    ) -> Decision:
         return decide(
             entry.tool,
             prepared.validated,
-            requires_confirmation=entry.tool.name in self._resolver.resolve().confirmation,
+            requires_confirmation=entry.tool.name in resolved.confirmation,
             cwd=context.project.root if context.project else "/",
         )
 

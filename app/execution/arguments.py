@@ -16,7 +16,7 @@ MAX_ARGUMENT_BYTES = 8 << 20
 MAX_DEPTH = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prepared:
     """Arguments on their way to a tool: as an object, as sorted JSON bytes, and validated."""
 

@@ -59,7 +59,7 @@ class Executor:
         self._ledger = ledger
         self._redactor = redactor
         self._max_workers = max_workers
-        self._running: dict[tuple[str, str], Call] = {}
+        self._running: dict[str, Call] = {}
 
     async def run(
         self,
@@ -95,7 +95,15 @@ class Executor:
 
     def cancel(self, session_id: str, target: str) -> bool:
         """Stop one running call, named by call or operation id; False when it is not running."""
-        call = self._running.get((session_id, target))
+        call = next(
+            (
+                call
+                for call in self._running.values()
+                if call.context.session_id == session_id
+                and target in (call.request.id, call.operation_id)
+            ),
+            None,
+        )
         if call is None or call.task is None:
             return False
         call.cancel_requested = True
@@ -106,19 +114,16 @@ class Executor:
         """Ids of the calls that are under way in a session."""
         return [
             call.request.id
-            for (owner, name), call in self._running.items()
-            if owner == session_id and name == call.operation_id
+            for call in self._running.values()
+            if call.context.session_id == session_id
         ]
 
     async def _settle(
         self, call: Call, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
     ) -> CallOutcome:
         """Take one call to its outcome, whatever happens."""
-        context = call.context
         call.task = asyncio.current_task()
-        names = ((context.session_id, call.request.id), (context.session_id, call.operation_id))
-        for name in names:
-            self._running[name] = call
+        self._running[call.operation_id] = call
         try:
             outcome = await self._govern(call, slots)
             _resolve(call, outcome, finished)
@@ -128,8 +133,7 @@ class Executor:
             if not (call.cancel_requested and call.task and call.task.uncancel() == 0):
                 raise
         finally:
-            for name in names:
-                self._running.pop(name, None)
+            del self._running[call.operation_id]
             if call.done is not None and not call.done.done():
                 call.done.cancel()
         return outcome
@@ -166,10 +170,8 @@ class Executor:
         assert call.prepared is not None
         assert call.decision is not None
         reasons: list[str] = []
-        gates = self._hooks.of(
-            HookType.PRE_TOOL_USE, call.tool_name, findings=bool(call.decision.findings)
-        )
-        if gates:
+        plan = self._hooks.plan(call.tool_name)
+        if plan.pre_with_findings if call.decision.findings else plan.pre:
             seen = HookContext(
                 call.tool_name,
                 dict(call.prepared.raw),
@@ -241,9 +243,8 @@ class Executor:
     async def _after(self, call: Call, ran: Ran) -> None:
         """Post hooks, or error hooks when the call failed."""
         failed = not ran.result.success
-        kind = HookType.TOOL_ERROR if failed else HookType.POST_TOOL_USE
-        posts = self._hooks.of(HookType.POST_TOOL_USE, call.tool_name)
-        if not posts and not (failed and self._hooks.of(kind, call.tool_name)):
+        plan = self._hooks.plan(call.tool_name)
+        if not plan.post and not (failed and plan.error):
             return
         seen = self._finisher.hook_context(call, ran.result)
         if failed:

@@ -43,8 +43,10 @@ class Finisher:
         """A call that ran, well or not."""
         result = self._redacted(ran.result)
         text = result.for_model()
-        shown, artifact_id, truncated = await self._capped(call, text, ran)
         assert call.tool is not None
+        shown, artifact_id, truncated = text, None, False
+        if ran.live is not None or len(text) > (call.tool.max_output_chars or self._output_chars):
+            shown, artifact_id, truncated = await self._capped(call, text, ran)
         warning = self._loops.note(
             call.context.session_id, call.key, text, wrote=call.tool.has_side_effects
         )

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from app.policy.decision import Decision
 from app.toolkit.result import ToolResult
@@ -113,6 +113,16 @@ class PreOutcome:
     ask_reasons: list[str] = field(default_factory=list)
 
 
+class HookPlan(NamedTuple):
+    """The hooks of one tool by the moment they are called at."""
+
+    pre: tuple[HookConfig, ...]
+    pre_with_findings: tuple[HookConfig, ...]
+    post: tuple[HookConfig, ...]
+    error: tuple[HookConfig, ...]
+    skip: tuple[HookConfig, ...]
+
+
 Redecide = Callable[[dict[str, Any]], Decision]
 
 
@@ -122,6 +132,7 @@ class Hooks:
     def __init__(self) -> None:
         self._hooks: list[HookConfig] = []
         self._of_tools: list[HookConfig] = []
+        self._plans: dict[str, HookPlan] = {}
         self._cache: dict[tuple[HookType, str, bool], tuple[HookConfig, ...]] = {}
 
     def register(self, hook: HookConfig, *, tool_name: str | None = None) -> None:
@@ -129,12 +140,16 @@ class Hooks:
         if tool_name is not None:
             hook = replace(hook, filter_names=frozenset({tool_name}))
         self._hooks.append(hook)
+        self._forget()
+
+    def _forget(self) -> None:
         self._cache.clear()
+        self._plans.clear()
 
     def unregister(self, name: str) -> None:
         """Remove every hook of that name."""
         self._hooks = [hook for hook in self._hooks if hook.name != name]
-        self._cache.clear()
+        self._forget()
 
     def replace_tool_hooks(self, hooks: Mapping[str, Sequence[HookConfig]]) -> None:
         """Take the hooks that tools were registered with, in place of the former ones."""
@@ -143,7 +158,7 @@ class Hooks:
             for tool_name, brought in hooks.items()
             for hook in brought
         ]
-        self._cache.clear()
+        self._forget()
 
     def list_all(self) -> list[HookConfig]:
         return [*self._hooks, *self._of_tools]
@@ -166,6 +181,19 @@ class Hooks:
             chosen.sort(key=_rank)
             found = self._cache[key] = tuple(chosen)
         return found
+
+    def plan(self, tool_name: str) -> HookPlan:
+        """Everything that concerns one tool: what the executor asks for on every call."""
+        plan = self._plans.get(tool_name)
+        if plan is None:
+            plan = self._plans[tool_name] = HookPlan(
+                self.of(HookType.PRE_TOOL_USE, tool_name, findings=False),
+                self.of(HookType.PRE_TOOL_USE, tool_name),
+                self.of(HookType.POST_TOOL_USE, tool_name),
+                self.of(HookType.TOOL_ERROR, tool_name),
+                self.of(HookType.TOOL_SKIP, tool_name),
+            )
+        return plan
 
     async def before(self, context: HookContext, redecide: Redecide) -> PreOutcome:
         """Run the pre hooks; an argument change is judged anew before the next one sees it.

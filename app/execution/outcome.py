@@ -12,7 +12,7 @@ from app.execution.calls import CallRequest
 from app.toolkit.result import ToolResult
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class CallOutcome:
     """The end of one call.
 

@@ -40,6 +40,8 @@ class Call:
         twin: the equal, earlier call of the same batch.
         done: resolved with the outcome; exists only where a twin waits for it.
         task: what runs it, for cancelling this call alone.
+        arguments_json: redacted arguments, as they are shown and stored.
+        is_claimed: its row is in the database already, because it has side effects.
         partial_output: what a cancelled call had printed.
     """
 
@@ -61,11 +63,12 @@ class Call:
     ask_reasons: list[str] = field(default_factory=list)
     partial_output: str = ""
     started_at: str = ""
-    redacted_arguments: Any = field(default_factory=dict)
+    arguments_json: str = "{}"
+    is_claimed: bool = False
+    tool: Tool | None = None
 
-    @property
-    def tool(self) -> Tool | None:
-        return self.entry.tool if self.entry else None
+    def __post_init__(self) -> None:
+        self.tool = self.entry.tool if self.entry else None
 
     @property
     def is_disabled(self) -> bool:

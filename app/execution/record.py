@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from app.core.clock import Clock, stamp
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
-from app.core.text import json_default, scrub, truncate
+from app.core.text import dump_json, truncate
 from app.db.ledger import Ledger
-from app.db.statements import FINISH_CALL, START_CALL
+from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
 from app.execution.outcome import CallOutcome
 
 if TYPE_CHECKING:
@@ -27,23 +26,21 @@ _TITLE_KEYS = ("command", "path", "pattern", "query", "expression", "url", "name
 class Recorder:
     """Emits `tool_call_started` and `tool_call_completed`, and keeps the unified record."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, redactor: Redactor, metrics: Metrics) -> None:
+    def __init__(self, ledger: Ledger, redactor: Redactor, metrics: Metrics) -> None:
         self._ledger = ledger
-        self._clock = clock
         self._redactor = redactor
         self._metrics = metrics
 
     def started(self, call: Call, *, awaits_confirmation: bool = False) -> None:
         """The gate took the call up. Once per call."""
-        shown, redacted = self._redactor.arguments(call.shown_arguments)
-        call.redacted_arguments = shown
+        shown, redacted, args = self._shown(call)
         tool = call.tool
         fields: dict[str, Any] = {
             **call.head,
             "tool_name": call.tool_name,
             "title": title(call.tool_name, shown),
             "kind": tool.kind if tool else "other",
-            "args": bounded(shown),
+            "args": args,
             "redacted": redacted,
             "route": "disabled" if call.is_disabled else call.context.route,
             "awaits_confirmation": awaits_confirmation,
@@ -51,12 +48,14 @@ class Recorder:
         }
         if call.context.message_id:
             fields["message_id"] = call.context.message_id
-        call.started_at = stamp(self._clock.time())
-        call.context.log.append("tool_call_started", fields)
+        log = call.context.log
+        log.append("tool_call_started", fields)
+        call.started_at = log.last_ts
 
     def claimed(self, call: Call) -> None:
         """The call is about to have side effects: its row must be on disk before it does."""
         self._ledger.append(START_CALL, self._row_head(call, "started"))
+        call.is_claimed = True
 
     def completed(
         self, call: Call, outcome: CallOutcome, *, chunks: int = 0, size: int = 0
@@ -92,7 +91,7 @@ class Recorder:
         self._metrics.call(outcome.tool_name, outcome.status, outcome.execution_time)
 
     def _keep(self, call: Call, outcome: CallOutcome) -> None:
-        result = orjson.dumps(scrub(outcome.result.to_dict()), json_default)
+        result = dump_json(outcome.result.to_dict())
         if len(result) > MAX_RESULT_BYTES:
             kept = {
                 "success": outcome.success,
@@ -102,7 +101,7 @@ class Recorder:
             result = orjson.dumps(kept)
         decision = call.decision
         self._ledger.append(
-            FINISH_CALL,
+            FINISH_CALL if call.is_claimed else ADD_CALL,
             (
                 *self._row_head(call, outcome.status),
                 result.decode(),
@@ -117,6 +116,19 @@ class Recorder:
             ),
         )
 
+    def _shown(self, call: Call) -> tuple[Any, list[str], Any]:
+        """Arguments fit to be seen, the paths that were masked, and their form in the event."""
+        raw = call.shown_arguments
+        encoded = call.prepared.canonical if call.prepared else dump_json(raw)
+        redacted: list[str] = []
+        if not self._redactor.is_clean(encoded):
+            raw, redacted = self._redactor.arguments(raw)
+            encoded = dump_json(raw)
+        call.arguments_json = encoded.decode()
+        if len(encoded) > MAX_ARGS_CHARS:
+            return raw, redacted, bounded(raw)
+        return raw, redacted, orjson.Fragment(encoded)
+
     def _row_head(self, call: Call, status: str) -> tuple[Any, ...]:
         context = call.context
         return (
@@ -126,20 +138,19 @@ class Recorder:
             context.run_id,
             context.agent_id,
             call.tool_name,
-            orjson.dumps(scrub(call.redacted_arguments)).decode(),
+            call.arguments_json,
             status,
             call.started_at,
         )
 
-    def _raw_result(self, outcome: CallOutcome) -> dict[str, Any] | None:
+    def _raw_result(self, outcome: CallOutcome) -> Any:
         raw = outcome.result.raw_result
         if raw is None:
             return None
-        encoded = orjson.dumps(scrub(raw.to_dict()), json_default)
+        encoded = dump_json(raw.to_dict())
         if len(encoded) > MAX_RAW_BYTES:
             return {"type": "text", "data": truncate(outcome.text, MAX_CONTENT_CHARS)}
-        value: dict[str, Any] = orjson.loads(encoded)
-        return value
+        return orjson.Fragment(encoded)
 
 
 def title(tool_name: str, arguments: Any) -> str:

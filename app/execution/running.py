@@ -28,6 +28,7 @@ from app.toolkit.tool import Tool
 log = logging.getLogger(__name__)
 
 TIMEOUT_CODE = "timeout"
+_UNFINISHED = ToolResult.fail("the tool did not finish")
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class Runner:
         assert call.prepared is not None
         progress = _LazyProgress(self, call)
         context = self._context(call, progress)
-        ran = Ran("error", ToolResult.fail("the tool did not finish"), 0.0)
+        ran = Ran("error", _UNFINISHED, 0.0)
         if tool.is_streaming:
             ran.spool = Spool(self._spool_dir)
             ran.live = LiveOutput(call.context.log, call.head, ran.spool, self._redactor)

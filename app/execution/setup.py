@@ -94,7 +94,7 @@ def assemble(
     services.register("artifacts", artifacts)
     cache = ResultCache(clock, ttl_s=settings.cache_ttl, enabled=settings.enable_cache)
     confirmations = Confirmations(ledger, clock, ttl_s=settings.confirmation_ttl_s)
-    recorder = Recorder(ledger, clock, redactor, metrics)
+    recorder = Recorder(ledger, redactor, metrics)
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
     executor = Executor(
         admission=Admission(registry.snapshot, resolver),

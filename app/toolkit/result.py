@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import orjson
-
-from app.core.text import json_default, scrub
+from app.core.text import dump_json
 
 RawKind = Literal["text", "json", "table", "diff", "image", "terminal"]
 
@@ -70,7 +68,7 @@ class ToolResult:
 
     def to_json(self) -> str:
         """`to_dict` as JSON text, characters outside ASCII kept as they are."""
-        return orjson.dumps(scrub(self.to_dict()), default=json_default).decode()
+        return dump_json(self.to_dict()).decode()
 
     def for_model(self) -> str:
         """The text the model reads."""
@@ -80,7 +78,7 @@ class ToolResult:
             return self.error or "failed"
         if isinstance(self.data, str):
             return self.data
-        return orjson.dumps(scrub(self.data), default=json_default).decode()
+        return dump_json(self.data).decode()
 
 
 def as_result(value: Any) -> ToolResult:

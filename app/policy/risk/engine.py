@@ -283,7 +283,7 @@ class Assessor:
 
     def _answers(self, call: Call, scope: Scope) -> list[Answer]:
         files = scope.files
-        if files and any(call.at(arg) in files for arg in call.args):
+        if files and call.name in _READERS and any(call.at(arg) in files for arg in call.args):
             call.stdin = _file_operand(call, files)
         rules = RULES.get(call.name) or RULES.get(_plain_name(call.name), ())
         return [answer for rule in rules for answer in rule(call)]
@@ -384,10 +384,8 @@ class Assessor:
         return output
 
 
-def _file_operand(call: Call, files: dict[str, str | None]) -> Stream | None:
+def _file_operand(call: Call, files: dict[str, str | None]) -> Stream:
     """For readers (`cat f`) and interpreters (`bash f`) of a file that this script wrote."""
-    if call.name not in _READERS:
-        return call.stdin
     written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)
     rest = [arg for arg in call.args if call.at(arg) not in files]
     call.args = [arg for arg in [_READERS[call.name], *rest] if arg]
