@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.catalog.builtin import register_all_tools
@@ -17,9 +18,13 @@ from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate, make_folder, open_gate
-from app.operations.local.workspace import open_workspace
+from app.operations.local.queue import WriteQueue
+from app.operations.local.workspace import LocalWorkspace
+from app.operations.protocols import Operations
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from app.agents.models.protocol import ModelClient
     from app.api.service import Service
 
@@ -35,6 +40,12 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
     await asyncio.to_thread(ensure_schema, settings.database_path)
     workspace = make_folder(settings.workspace_dir)
     registry = register_all_tools(plugin_dir=settings.plugins_dir)
+    # One queue for the process: two projects over the same files must not lose edits.
+    queue = WriteQueue()
+
+    def open_workspace(root: Path) -> Operations:
+        return LocalWorkspace(root, queue=queue).operations
+
     async with open_gate(settings, registry, open_workspace, clock=clock) as gate:
         gate.projects.mount(DEFAULT_PROJECT, workspace)
         yield gate
@@ -103,3 +114,10 @@ def model_client(settings: Settings) -> ModelClient:
             timeout=settings.model_timeout_s,
         )
     )
+
+
+def application(settings: Settings, *, model: ModelClient | None = None) -> FastAPI:
+    """The ASGI application of this installation."""
+    from app.api.app import create_app
+
+    return create_app(settings, lambda: open_service(settings, model=model))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from sqlalchemy import func
+from sqlalchemy import func, literal
 from sqlmodel import col, select
 
 from app.db.engine import Database
@@ -86,15 +86,23 @@ class Archive:
 
     async def path(self, session_id: str, leaf: str | None) -> list[EntryRow]:
         """The branch that ends in `leaf`, root first."""
-        by_id = {entry.id: entry for entry in await self.entries(session_id)}
-        path: list[EntryRow] = []
-        while leaf is not None and len(path) < MAX_DEPTH:
-            entry = by_id.get(leaf)
-            if entry is None:
-                break
-            path.append(entry)
-            leaf = entry.parent_id
-        return path[::-1]
+        if leaf is None:
+            return []
+        up = (
+            select(EntryRow.id, EntryRow.parent_id, literal(1).label("depth"))
+            .where(EntryRow.id == leaf, EntryRow.session_id == session_id)
+            .cte("up", recursive=True)
+        )
+        up = up.union_all(
+            select(EntryRow.id, EntryRow.parent_id, (up.c.depth + 1).label("depth")).where(
+                EntryRow.id == up.c.parent_id,
+                EntryRow.session_id == session_id,
+                up.c.depth < MAX_DEPTH,
+            )
+        )
+        query = select(EntryRow).join(up, col(EntryRow.id) == up.c.id).order_by(up.c.depth.desc())
+        async with self._database.session() as session:
+            return list((await session.exec(query)).all())
 
     async def runs(self, session_id: str, *, limit: int = 100) -> list[RunRow]:
         """Newest first."""

@@ -44,8 +44,8 @@ def repair(messages: Sequence[Message]) -> list[Message]:
     """Answer what nobody answered, drop answers to nothing, merge neighbours of one role."""
     repaired: list[Message] = []
     open_calls: list[str] = []
-    for message in messages:
-        content = list(message["content"])
+    for message in _merged(messages):
+        content = message["content"]
         if message["role"] == "user":
             content = _answered(content, open_calls)
             open_calls = []
@@ -58,6 +58,17 @@ def repair(messages: Sequence[Message]) -> list[Message]:
     if open_calls:
         _add(repaired, "user", _answered([], open_calls))
     return repaired
+
+
+def _merged(messages: Sequence[Message]) -> list[Message]:
+    """What a user said while calls ran stands between the calls and their results: join them."""
+    merged: list[Message] = []
+    for message in messages:
+        if message["role"] == "user":
+            _add(merged, "user", message["content"])
+        else:
+            merged.append({"role": message["role"], "content": list(message["content"])})
+    return merged
 
 
 def _add(messages: list[Message], role: str, content: list[Block]) -> None:

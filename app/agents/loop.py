@@ -23,6 +23,7 @@ from app.catalog.formats import render
 from app.core.errors import InvalidInput, ModelFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
+from app.core.text import clean
 from app.events.durable import RunStatus
 from app.execution.calls import CallRequest, parse_call
 from app.execution.context import CallContext
@@ -202,7 +203,7 @@ def _request_of(block: Block) -> CallRequest:
         return parse_call(block)
     except InvalidInput:
         # A provider may use ids or names that we refuse from clients; it still gets an answer.
-        return CallRequest(str(block.get("id", "")), str(block.get("name", "")), "{")
+        return CallRequest(clean(str(block.get("id", ""))), str(block.get("name", "")), "{")
 
 
 def usage_fields(usage: Usage) -> dict[str, int]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import orjson
@@ -21,10 +23,12 @@ from app.agents.models.protocol import Usage
 from app.agents.sessions import Block, Session, Sessions
 from app.core import process
 from app.core.clock import isoformat
-from app.core.errors import Busy, NotFound, TollgateError
+from app.core.contain import Contained
+from app.core.errors import Busy, InvalidArguments, NotFound, StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.db.statements import ADD_RUN, FINISH_RUN
 from app.events.durable import RunFinished, RunStarted, RunStatus, Trigger
+from app.execution.arguments import parse_object
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
@@ -33,6 +37,7 @@ from app.execution.setup import Gate
 log = logging.getLogger(__name__)
 
 WhenBusy = Literal["reject", "queue", "steer"]
+Work = Callable[[], Awaitable[RunStatus]]
 MAX_QUEUED = 100
 
 
@@ -49,6 +54,8 @@ class Run:
     outcomes: list[CallOutcome] = field(default_factory=list)
     finished: dict[str, CallOutcome] = field(default_factory=dict)
     interrupted: bool = False
+    is_cancelled: bool = False
+    is_begun: bool = False
     started_at: str = ""
 
 
@@ -109,9 +116,10 @@ class RunEngine:
             return run.id, message_id
         # Claimed before the first await: two messages must not both find the session free.
         self._active[session.id] = run
-        self._announce(run)
-        message_id = self._user_entry(session, content, run.id, client_message_id)
-        self._begin(run, self._converse(run))
+        with self._starting(run):
+            self._announce(run)
+            message_id = self._user_entry(session, content, run.id, client_message_id)
+        self._begin(run, partial(self._converse, run))
         return run.id, message_id
 
     async def call_tools(
@@ -134,7 +142,6 @@ class RunEngine:
         if active is not None:
             raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
         run = self._new_run(session, trigger)
-        self._active[session.id] = run
         project = self._gate.projects.get(session.project_id) if session.project_id else None
         context = CallContext(
             log=session.log,
@@ -146,8 +153,10 @@ class RunEngine:
             attended=attended or self._gate.settings.unattended == "park",
             cacheable=cacheable,
         )
-        self._announce(run)
-        self._begin(run, self._call(run, list(requests), context, max_workers))
+        self._active[session.id] = run
+        with self._starting(run):
+            self._announce(run)
+        self._begin(run, partial(self._call, run, list(requests), context, max_workers))
         return run
 
     async def cancel(self, session_id: str, run_id: str) -> bool:
@@ -158,8 +167,7 @@ class RunEngine:
         """
         active = self._active.get(session_id)
         if active is not None and active.id == run_id:
-            if active.task is not None:
-                active.task.cancel()
+            self._stop(active)
             return True
         queue = self._queues.get(session_id, deque())
         for item in queue:
@@ -176,12 +184,16 @@ class RunEngine:
     async def close(self) -> None:
         """Stop everything: runs are recorded as interrupted."""
         runs = list(self._active.values())
+        waiting = [item for queue in self._queues.values() for item in queue]
         self._queues.clear()
         for run in runs:
             run.interrupted = True
-            if run.task is not None:
-                run.task.cancel()
+            self._stop(run)
         await asyncio.gather(*(run.done for run in runs), return_exceptions=True)
+        for item in waiting:
+            # Accepted, and so kept: the message stands in the session, unanswered.
+            self._open_queued(item)
+            self._finish(item.run, "interrupted", None)
 
     def _new_run(self, session: Session, trigger: Trigger) -> Run:
         return Run(new_id("run"), session, trigger, asyncio.get_running_loop().create_future())
@@ -193,7 +205,22 @@ class RunEngine:
             session, "user", content, run_id=run_id, client_message_id=client_message_id
         )
 
-    def _begin(self, run: Run, work: Any) -> None:
+    @contextmanager
+    def _starting(self, run: Run) -> Iterator[None]:
+        """Give the session free again when the run cannot be recorded."""
+        try:
+            yield
+        except StorageUnavailable:
+            del self._active[run.session.id]
+            raise
+
+    def _stop(self, run: Run) -> None:
+        run.is_cancelled = True
+        # A task that is cancelled before its first step never takes it, and so never ends well.
+        if run.task is not None and run.is_begun:
+            run.task.cancel()
+
+    def _begin(self, run: Run, work: Work) -> None:
         run.task = asyncio.create_task(self._guard(run, work), name=run.id)
 
     def _announce(self, run: Run) -> None:
@@ -222,24 +249,37 @@ class RunEngine:
         )
         self._gate.metrics.gauge("runs_active", 1)
 
-    async def _guard(self, run: Run, work: Any) -> None:
+    async def _guard(self, run: Run, work: Work) -> None:
         """Run `work`; whatever happens, the run ends properly."""
-        error: TollgateError | None = None
+        run.is_begun = True
         status: RunStatus = "error"
+        held = Contained()
         try:
-            status = await work
+            with held:
+                if run.is_cancelled:
+                    status = _stopped(run)
+                else:
+                    status = await work()
         except asyncio.CancelledError:
-            status = "interrupted" if run.interrupted else "cancelled"
-        except TollgateError as failure:
-            error = failure
-        except Exception:
-            error_id = new_id("err")
-            log.exception("run %s failed unexpectedly (%s)", run.id, error_id)
-            error = TollgateError(f"Internal error {error_id}", error_id=error_id)
-        finally:
-            self._finish(run, status, error)
+            status = _stopped(run)
+        self._finish(run, status, _error_of(run, held.error))
 
     def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
+        """Record the end, and let the session go on, also when it cannot be recorded."""
+        session = run.session
+        with Contained() as held:
+            self._record_end(run, status, error)
+        if held.error is not None:
+            log.error("the end of run %s is not recorded", run.id, exc_info=held.error)
+        self._gate.metrics.gauge("runs_active", -1)
+        self._gate.metrics.count("runs", status)
+        if not run.done.done():
+            run.done.set_result(status)
+        if self._active.get(session.id) is run:
+            del self._active[session.id]
+            self._next(session)
+
+    def _record_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         session = run.session
         usage = usage_fields(run.turns.usage if run.turns else Usage())
         stop_reason = run.turns.stop_reason if run.turns else None
@@ -262,13 +302,6 @@ class RunEngine:
             error=body,
             usage=usage,
         )
-        self._gate.metrics.gauge("runs_active", -1)
-        self._gate.metrics.count("runs", status)
-        if not run.done.done():
-            run.done.set_result(status)
-        if self._active.get(session.id) is run:
-            del self._active[session.id]
-            self._next(session)
 
     def _next(self, session: Session) -> None:
         """Start the next queued message."""
@@ -277,20 +310,25 @@ class RunEngine:
             self._queues.pop(session.id, None)
             return
         item = queue.popleft()
+        self._active[session.id] = item.run
+        with self._starting(item.run):
+            self._open_queued(item)
+        self._begin(item.run, partial(self._converse, item.run))
+
+    def _open_queued(self, item: _Queued) -> None:
+        """Announce the run of a message that waited, and add the message."""
         run = item.run
-        self._active[session.id] = run
         assert run.turns is not None
         waiting = run.turns.messages[0]
         self._announce(run)
         self._sessions.append(
-            session,
+            run.session,
             "user",
             waiting["content"],
             run_id=run.id,
             client_message_id=waiting["id"],
             entry_id=item.message_id,
         )
-        self._begin(run, self._converse(run))
 
     async def _converse(self, run: Run) -> RunStatus:
         assert self._loop is not None
@@ -307,7 +345,7 @@ class RunEngine:
         max_workers: int | None,
     ) -> RunStatus:
         session = run.session
-        calls = [_told(request) for request in requests]
+        calls = [self._told(request) for request in requests]
         self._sessions.append(session, "user", calls, run_id=run.id)
         try:
             run.outcomes = await self._gate.executor.run(
@@ -323,13 +361,28 @@ class RunEngine:
                 self._sessions.append(session, "tool", results, run_id=run.id)
         return "success"
 
+    def _told(self, request: CallRequest) -> Block:
+        """A person's call as a model is told of it later: never run again, so never in full."""
+        redactor = self._gate.redactor
+        block: Block = {"type": "tool_use", "id": request.id, "name": request.name, "direct": True}
+        try:
+            arguments = parse_object(request.arguments)
+        except InvalidArguments:
+            return {**block, "input": {}, "raw_input": redactor.raw_json(str(request.arguments))}
+        return {**block, "input": redactor.arguments(arguments)[0]}
 
-def _told(request: CallRequest) -> Block:
-    arguments = request.arguments
-    block: Block = {"type": "tool_use", "id": request.id, "name": request.name, "direct": True}
-    if isinstance(arguments, str):
-        return {**block, "input": {}, "raw_input": arguments}
-    return {**block, "input": arguments}
+
+def _stopped(run: Run) -> RunStatus:
+    return "interrupted" if run.interrupted else "cancelled"
+
+
+def _error_of(run: Run, error: BaseException | None) -> TollgateError | None:
+    """What a client may see of what ended a run."""
+    if error is None or isinstance(error, TollgateError):
+        return error
+    error_id = new_id("err")
+    log.error("run %s failed unexpectedly (%s)", run.id, error_id, exc_info=error)
+    return TollgateError(f"Internal error {error_id}", error_id=error_id)
 
 
 def _error_body(error: TollgateError) -> dict[str, Any]:

@@ -6,6 +6,7 @@ append without a query.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -26,6 +27,7 @@ Block = dict[str, Any]
 
 UNTITLED = "New session"
 SHOWN_CHARS = 60_000
+MESSAGE_CHARS = 120_000
 
 
 @dataclass(slots=True)
@@ -64,6 +66,7 @@ class Sessions:
         self._clock = clock
         self._load = load
         self._open: dict[str, Session] = {}
+        self._reading: dict[str, asyncio.Task[Session | None]] = {}
 
     def create(
         self,
@@ -109,10 +112,18 @@ class Sessions:
         session = self._open.get(session_id)
         if session is not None:
             return session
+        # One reading for all who wait: a second one could end after the session was opened,
+        # written to and released, and would open it with a `seq` that is taken by then.
+        reading = self._reading.get(session_id)
+        if reading is None:
+            reading = self._reading[session_id] = asyncio.create_task(self._read(session_id))
+            reading.add_done_callback(lambda _: self._reading.pop(session_id, None))
+        return await asyncio.shield(reading)
+
+    async def _read(self, session_id: str) -> Session | None:
         stored = await self._load(session_id)
         if stored is None:
             return None
-        # Somebody else may have opened it while we read.
         session = self._open.get(session_id)
         if session is None:
             row, head = stored
@@ -179,11 +190,14 @@ def _title_of(content: list[Block]) -> str:
 
 def _shown(content: list[Block]) -> list[Block]:
     """Content as an event carries it: long texts are cut, the entry keeps them whole."""
-    return [_cut(block) for block in content]
+    room = SHOWN_CHARS if len(content) == 1 else max(1000, MESSAGE_CHARS // len(content))
+    return [_cut(block, min(room, SHOWN_CHARS)) for block in content]
 
 
-def _cut(block: Block) -> Block:
-    text = block.get("text")
-    if isinstance(text, str) and len(text) > SHOWN_CHARS:
-        return {**block, "text": text[:SHOWN_CHARS], "truncated": True}
+def _cut(block: Block, room: int) -> Block:
+    text, inner = block.get("text"), block.get("content")
+    if isinstance(text, str) and len(text) > room:
+        return {**block, "text": text[:room], "truncated": True}
+    if block.get("type") == "tool_result" and isinstance(inner, list):
+        return {**block, "content": [_cut(part, room) for part in inner]}
     return block

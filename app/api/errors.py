@@ -77,7 +77,14 @@ def problem(error: TollgateError) -> Problem:
     retryable = bool(details.pop("retryable", error.retryable))
     error_id = details.pop("error_id", None)
     shown = scrub(details) or None
-    return _problem(error.http_status, error.code, error.message, retryable, shown, error_id)
+    return _problem(
+        error.http_status,
+        error.code,
+        error.message,
+        retryable=retryable,
+        details=shown,
+        error_id=error_id,
+    )
 
 
 def problem_response(error: TollgateError) -> Response:
@@ -106,7 +113,8 @@ def _problem(
     status: int,
     code: str,
     detail: str,
-    retryable: bool = False,  # noqa: FBT001 - the order of the fields
+    *,
+    retryable: bool = False,
     details: dict[str, Any] | None = None,
     error_id: str | None = None,
 ) -> Problem:
@@ -212,7 +220,6 @@ _DETAILS: dict[str, dict[str, Any]] = {
     "forbidden": {"scope": "admin"},
     "rate_limited": {"retry_after_ms": 1000},
 }
-_EVERYWHERE = (Forbidden, TollgateError)
 
 
 def problems(
@@ -224,13 +231,14 @@ def problems(
         public: the route asks for no token and reads nothing that can be unavailable.
         body: the route takes JSON.
     """
-    listed = [*kinds, *_EVERYWHERE]
+    listed: list[type[TollgateError]] = [*kinds, Forbidden, TollgateError]
     if not public:
         listed += [Unauthenticated, InvalidInput, StorageUnavailable]
-    shown = [_example(kind.http_status, kind.code, kind.retryable) for kind in listed]
     if body:
-        shown += [_example(kind.http_status, kind.code, False) for kind in (BadFrame, TooLarge)]
-        shown.append(_example(415, "unsupported_media_type", False))
+        listed += [BadFrame, TooLarge]
+    shown = [_example(kind.http_status, kind.code, retryable=kind.retryable) for kind in listed]
+    if body:
+        shown.append(_example(415, "unsupported_media_type"))
     by_status: dict[int | str, dict[str, Any]] = {}
     for example in sorted(shown, key=lambda item: item.status):
         entry = by_status.setdefault(example.status, _entry())
@@ -245,9 +253,15 @@ def problems(
     return by_status
 
 
-def _example(status: int, code: str, retryable: bool) -> Problem:  # noqa: FBT001 - as `_problem`
-    error_id = "err_0a1b2c" if code == "internal" else None
-    return _problem(status, code, _SAID[code], retryable, _DETAILS.get(code), error_id)
+def _example(status: int, code: str, *, retryable: bool = False) -> Problem:
+    return _problem(
+        status,
+        code,
+        _SAID[code],
+        retryable=retryable,
+        details=_DETAILS.get(code),
+        error_id="err_0a1b2c" if code == "internal" else None,
+    )
 
 
 def _entry() -> dict[str, Any]:

@@ -14,11 +14,15 @@ import orjson
 
 MASK = "«redacted»"
 _WORDS = (
-    r"(?:password|passwd|pwd|secret|token|api[_\-]?key|apikey|authorization"
-    r"|credentials?|private[_\-]?key|access[_\-]?key|cookie)"
+    r"(?:passwords?|passwd|pwd|passphrase|secrets?|token|api[_\-]?key|authorization"
+    r"|credentials?|private[_\-]?key|access[_\-]?key|cookies?)"
 )
 _KEY = re.compile(rf"(?:^|[_\-.]){_WORDS}$", re.IGNORECASE)
 _KEY_IN_JSON = re.compile(rf'{_WORDS}"\s*:'.encode(), re.IGNORECASE)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# In text that is no JSON; of the last value the closing quote may be missing.
+_PAIR = re.compile(r'("([^"\\]{1,64})"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^\s",}\]]+)')
+_DEEP = "…"
 _MIN_SECRET = 6
 _MAX_DEPTH = 64
 
@@ -44,6 +48,24 @@ class Redactor:
             return False
         return not any(secret in encoded for secret in self._in_json)
 
+    def partial(self, text: str) -> int:
+        """How many characters at the end of `text` may be the beginning of a secret."""
+        longest = 0
+        for secret in self._secrets:
+            for length in range(min(len(secret) - 1, len(text)), longest, -1):
+                if text.endswith(secret[:length]):
+                    longest = length
+                    break
+        return longest
+
+    def raw_json(self, text: str) -> str:
+        """JSON text that does not parse, with what telling keys hold masked."""
+
+        def mask(match: re.Match[str]) -> str:
+            return f'{match[1]}"{MASK}"' if self._is_telling(match[2]) else match[0]
+
+        return self.text(_PAIR.sub(mask, text))
+
     def arguments(self, arguments: Any) -> tuple[Any, list[str]]:
         """Arguments safe to show, and the paths that were masked."""
         masked: list[str] = []
@@ -53,15 +75,20 @@ class Redactor:
     def knows_secrets(self) -> bool:
         return bool(self._secrets)
 
-    def secrets_in(self, value: Any) -> Any:
-        """Any JSON value with known secret values masked, keys not looked at."""
+    def secrets_in(self, value: Any, depth: int = 0) -> Any:
+        """Any JSON value with known secret values masked; telling keys mean nothing here."""
         if isinstance(value, str):
             return self.text(value)
+        if not isinstance(value, dict | list | tuple):
+            return value
+        if depth > _MAX_DEPTH:
+            return _DEEP
         if isinstance(value, dict):
-            return {key: self.secrets_in(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.secrets_in(item) for item in value]
-        return value
+            return {
+                self.secrets_in(key, depth + 1): self.secrets_in(item, depth + 1)
+                for key, item in value.items()
+            }
+        return [self.secrets_in(item, depth + 1) for item in value]
 
     def _walk(self, value: Any, path: str, masked: list[str], depth: int) -> Any:
         if isinstance(value, str):
@@ -69,9 +96,16 @@ class Redactor:
             if shown is not value and shown != value:
                 masked.append(path)
             return shown
-        if isinstance(value, dict) and depth < _MAX_DEPTH:
-            return {key: self._field(key, item, path, masked, depth) for key, item in value.items()}
-        if isinstance(value, list) and depth < _MAX_DEPTH:
+        if isinstance(value, dict | list) and depth >= _MAX_DEPTH:
+            return _DEEP
+        if isinstance(value, dict):
+            return {
+                self.text(key) if isinstance(key, str) else key: self._field(
+                    key, item, path, masked, depth
+                )
+                for key, item in value.items()
+            }
+        if isinstance(value, list):
             return [
                 self._walk(item, f"{path}[{index}]", masked, depth + 1)
                 for index, item in enumerate(value)
@@ -79,8 +113,11 @@ class Redactor:
         return value
 
     def _field(self, key: Any, item: Any, path: str, masked: list[str], depth: int) -> Any:
-        where = f"{path}.{key}" if path else str(key)
-        if isinstance(key, str) and isinstance(item, str) and item and self._is_telling(key):
+        shown = self.text(key) if isinstance(key, str) else str(key)
+        where = f"{path}.{shown}" if path else shown
+        # None, true and "" under a telling key only say whether there is a secret.
+        says_nothing = item is None or isinstance(item, bool) or item == ""
+        if isinstance(key, str) and not says_nothing and self._is_telling(key):
             masked.append(where)
             return MASK
         return self._walk(item, where, masked, depth + 1)
@@ -88,7 +125,7 @@ class Redactor:
     def _is_telling(self, key: str) -> bool:
         known = self._telling.get(key)
         if known is None:
-            known = _KEY.search(key) is not None
+            known = _KEY.search(_HUMP.sub("_", key)) is not None
             if len(self._telling) < 10_000:
                 self._telling[key] = known
         return known

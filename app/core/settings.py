@@ -116,7 +116,7 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("anthropic_base_url", "ANTHROPIC_BASE_URL"),
         description="Any server that speaks the Messages protocol.",
     )
-    model: str = Field(default="claude-sonnet-4-5", description="Model name of new sessions.")
+    model: str = Field(default="claude-sonnet-5-5", description="Model name of new sessions.")
     max_tokens: int = Field(default=8192, ge=1, description="Output tokens per model request.")
     temperature: float | None = Field(
         default=None, ge=0, le=2, description="Left to the model when unset."

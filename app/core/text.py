@@ -28,8 +28,11 @@ def scrub(value: Any, depth: int = 0) -> Any:
     """Copy `value` into what JSON can hold; the same object when nothing is wrong with it."""
     if isinstance(value, str):
         return clean(value)
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        # Beyond 64 bits as text: JSON readers would round it.
+        return int(value) if -(2**63) <= value < 2**64 else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if depth > _MAX_DEPTH:
@@ -47,20 +50,7 @@ def dump_json(value: Any) -> bytes:
         return orjson.dumps(value, json_default, orjson.OPT_NON_STR_KEYS)
     except (orjson.JSONEncodeError, UnicodeEncodeError):
         # Lone surrogates, integers over 64 bits, too deep, or not JSON at all.
-        return orjson.dumps(_printable(scrub(value)), json_default, orjson.OPT_NON_STR_KEYS)
-
-
-def _printable(value: Any) -> Any:
-    """Integers beyond 64 bits as text: JSON readers would round them."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _printable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_printable(item) for item in value]
-    return value
+        return orjson.dumps(scrub(value), json_default, orjson.OPT_NON_STR_KEYS)
 
 
 def json_default(value: Any) -> Any:

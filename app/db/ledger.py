@@ -15,11 +15,13 @@ import queue
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from app.core.contain import Contained
 from app.core.errors import StorageUnavailable
 from app.db.statements import Statement
 
@@ -30,6 +32,17 @@ log = logging.getLogger(__name__)
 MAX_PENDING_ROWS = 200_000
 RETRY_S = 0.5
 CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is rare
+
+# What is wrong with one row and will be at every attempt: a broken constraint, a value that
+# SQLite cannot hold (wrong type, too large, lone surrogates, integers beyond 64 bits).
+REFUSED = (
+    sqlite3.IntegrityError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    sqlite3.DataError,
+    UnicodeEncodeError,
+    OverflowError,
+)
 
 
 class Transaction(Protocol):
@@ -75,11 +88,13 @@ class _Batch:
     rows: dict[Statement, list[Row]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Work:
+    """A unit of work. Whoever takes the lock decides: the writer to run it, the loop to give up."""
+
     function: Callable[[Transaction], Any]
     future: asyncio.Future[Any]
-    mark: int = 0
+    taken: threading.Lock = field(default_factory=threading.Lock)
 
 
 @dataclass(slots=True)
@@ -114,6 +129,7 @@ class SqliteLedger:
         self._in_flight = 0
         self._scheduled = False
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._works: deque[_Work] = deque()
         self._listeners: list[Callable[[int], None]] = []
         self._error: StorageUnavailable | None = None
         self._queue: queue.SimpleQueue[_Batch | _Work | None] = queue.SimpleQueue()
@@ -133,6 +149,8 @@ class SqliteLedger:
             StorageUnavailable: the file cannot be opened.
         """
         self._loop = asyncio.get_running_loop()
+        self._error = None
+        self._stop.clear()
         opened: asyncio.Future[None] = self._loop.create_future()
         self._thread = threading.Thread(
             target=self._run, args=(opened,), name="ledger", daemon=True
@@ -151,6 +169,7 @@ class SqliteLedger:
         self._thread = None
         # Let the writer's last call_soon_threadsafe callbacks run.
         await asyncio.sleep(0)
+        self._failing(StorageUnavailable("The database is closed", database=self._path.name))
 
     def subscribe(self, on_commit: Callable[[int], None]) -> None:
         self._listeners.append(on_commit)
@@ -185,7 +204,9 @@ class SqliteLedger:
         assert self._loop is not None
         self._flush()
         future: asyncio.Future[T] = self._loop.create_future()
-        self._put(_Work(work, future))
+        queued = _Work(work, future)
+        self._works.append(queued)
+        self._put(queued)
         return await future
 
     # -- on the loop ------------------------------------------------------------------
@@ -218,15 +239,18 @@ class SqliteLedger:
                     future.set_result(None)
             for listener in self._listeners:
                 listener(item.mark)
+        else:
+            self._works.remove(item)
         if not self._in_flight:
             self._flush()
 
     def _failing(self, error: StorageUnavailable) -> None:
         self._error = error
         while self._waiters:
-            future = self._waiters.popleft()[1]
-            if not future.done():
-                future.set_exception(error)
+            _fail(self._waiters.popleft()[1], error)
+        for work in self._works:
+            if work.taken.acquire(blocking=False):
+                _fail(work.future, error)
 
     # -- on the writer's thread -------------------------------------------------------
 
@@ -257,35 +281,35 @@ class SqliteLedger:
 
     def _write(self, connection: _Connection, batch: _Batch) -> None:
         while True:
-            try:
-                commit_rows(connection, batch.rows)
-            except sqlite3.IntegrityError:
-                commit_one_by_one(connection, batch.rows)
-            except sqlite3.Error as error:
-                log.exception("commit failed; trying again")
-                self._call(self._failing, unavailable(error, self._path))
-                if self._stop.wait(RETRY_S):
-                    return
-                continue
-            self._call(self._done, batch)
-            return
+            with Contained() as held:
+                self._commit(connection, batch)
+            if held.error is None:
+                self._call(self._done, batch)
+                return
+            log.error("commit failed; trying again", exc_info=held.error)
+            self._call(self._failing, unavailable(held.error, self._path))
+            if self._stop.wait(RETRY_S):
+                return
+
+    def _commit(self, connection: _Connection, batch: _Batch) -> None:
+        try:
+            commit_rows(connection, batch.rows, _put_all)
+        except REFUSED:
+            commit_rows(connection, batch.rows, _put_each)
 
     def _work(self, connection: _Connection, work: _Work) -> None:
-        try:
-            connection.synchronous(full=True)
-            connection.raw.execute("BEGIN IMMEDIATE")
-            try:
-                result = work.function(connection)
-            except BaseException:
-                connection.raw.execute("ROLLBACK")
-                raise
-            connection.raw.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._call(_fail, work.future, unavailable(error, self._path))
-        except Exception as error:  # noqa: BLE001 - handed to the caller, whatever it is
-            self._call(_fail, work.future, error)
-        else:
+        if not work.taken.acquire(blocking=False):
+            self._call(self._done, work)
+            return
+        result = None
+        with Contained() as held, transaction(connection, full=True):
+            result = work.function(connection)
+        if held.error is None:
             self._call(_resolve, work.future, result)
+        elif isinstance(held.error, sqlite3.Error):
+            self._call(_fail, work.future, unavailable(held.error, self._path))
+        else:
+            self._call(_fail, work.future, held.error)
         self._call(self._done, work)
 
     def _call(self, function: Callable[..., None], *args: Any) -> None:
@@ -294,32 +318,47 @@ class SqliteLedger:
             self._loop.call_soon_threadsafe(function, *args)
 
 
-def commit_rows(connection: _Connection, rows: dict[Statement, list[Row]]) -> None:
-    """Write all `rows` in one transaction, statement by statement in their fixed order."""
-    connection.synchronous(full=any(statement.barrier for statement in rows))
+@contextmanager
+def transaction(connection: _Connection, *, full: bool) -> Iterator[None]:
+    """One transaction; whatever goes wrong, none is left open behind it."""
     raw = connection.raw
+    connection.synchronous(full=full)
     raw.execute("BEGIN IMMEDIATE")
     try:
-        for statement in sorted(rows, key=lambda item: item.order):
-            raw.executemany(statement.sql, rows[statement])
+        yield
         raw.execute("COMMIT")
     except BaseException:
+        # SQLite has rolled back by itself after some errors, a full disk among them.
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
 
 
-def commit_one_by_one(connection: _Connection, rows: dict[Statement, list[Row]]) -> None:
-    """Keep every row that fits: one row that breaks a constraint must not hold up the rest."""
-    for statement in sorted(rows, key=lambda item: item.order):
-        for row in rows[statement]:
-            try:
-                connection.raw.execute(statement.sql, row)
-            except sqlite3.IntegrityError:
-                log.exception("row refused by the database", extra={"sql": statement.sql})
+def commit_rows(
+    connection: _Connection,
+    rows: dict[Statement, list[Row]],
+    put: Callable[[sqlite3.Connection, Statement, list[Row]], None],
+) -> None:
+    """Write all `rows` in one transaction, statement by statement in their fixed order."""
+    with transaction(connection, full=any(statement.barrier for statement in rows)):
+        for statement in sorted(rows, key=lambda item: item.order):
+            put(connection.raw, statement, rows[statement])
 
 
-def unavailable(error: sqlite3.Error, path: Path) -> StorageUnavailable:
+def _put_all(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:
+    raw.executemany(statement.sql, rows)
+
+
+def _put_each(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:
+    """Keep every row that fits: one that the database refuses must not hold up the rest."""
+    for row in rows:
+        try:
+            raw.execute(statement.sql, row)
+        except REFUSED:
+            log.exception("row refused by the database", extra={"sql": statement.sql})
+
+
+def unavailable(error: BaseException, path: Path) -> StorageUnavailable:
     """The database's error as ours: what happened and what to do."""
     text = str(error)
     if "full" in text:
@@ -331,7 +370,7 @@ def unavailable(error: sqlite3.Error, path: Path) -> StorageUnavailable:
     return StorageUnavailable(f"Database cannot be written ({text}): {fix}", database=path.name)
 
 
-def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from app.catalog.catalog import Catalog, CatalogEntry
+from app.core.contain import Contained
 from app.core.errors import InvalidArguments, ProjectRequired
-from app.core.ids import call_id
-from app.core.text import truncate
+from app.core.ids import call_id, new_id
+from app.core.text import clean, truncate
 from app.execution.arguments import Prepared, prepare, validate
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
@@ -16,6 +18,8 @@ from app.execution.pipeline import Call, Refusal
 from app.policy.decision import Decision, decide
 from app.policy.risk.model import Verdict
 from app.resolver.resolver import ResolvedToolset, Resolver
+
+log = logging.getLogger(__name__)
 
 
 class Admission:
@@ -36,9 +40,14 @@ class Admission:
             head["agent_id"] = context.agent_id
         head["tool_call_id"] = request.id
         head["operation_id"] = operation_id
-        name = entry.tool.name if entry else truncate(request.name, 128)
+        name = entry.tool.name if entry else clean(truncate(request.name, 128))
         call = Call(request, index, operation_id, context, name, head, entry)
-        call.refusal = self._refusal(call)
+        with Contained() as held:
+            call.refusal = self._refusal(call)
+        if held.error is not None:
+            error_id = new_id("err")
+            log.error("%s could not be judged (%s)", name, error_id, exc_info=held.error)
+            call.refusal = Refusal("error", "internal", f"Not run: internal error {error_id}")
         return call
 
     def readmit(self, call: Call) -> Refusal | None:

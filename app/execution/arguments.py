@@ -13,7 +13,6 @@ from app.core.errors import InvalidArguments
 from app.toolkit.schema import invalid_arguments
 
 MAX_ARGUMENT_BYTES = 8 << 20
-MAX_DEPTH = 64
 
 
 @dataclass(slots=True)

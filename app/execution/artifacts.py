@@ -8,13 +8,15 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from app.core.clock import Clock, isoformat
-from app.core.errors import NotFound, StorageUnavailable
+from app.core.errors import NotFound, StorageUnavailable, ToolFailed
 from app.core.ids import new_id
-from app.db.ledger import Ledger
+from app.db.ledger import Ledger, Transaction
 from app.db.statements import ADD_ARTIFACT
+
+_FIND = "SELECT size FROM artifacts WHERE id = ? AND session_id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,27 @@ class ArtifactStore:
             ),
         )
         return artifact
+
+    async def load(self, artifact_id: str, *, session_id: str, max_bytes: int) -> bytes:
+        """A whole artifact of one session.
+
+        Raises:
+            ToolFailed: that session has no such artifact, or it is larger than `max_bytes`.
+            StorageUnavailable: the database cannot be asked at the moment.
+        """
+
+        def find(transaction: Transaction) -> list[tuple[Any, ...]]:
+            return transaction.fetch(_FIND, (artifact_id, session_id))
+
+        found = await self._ledger.transact(find)
+        if not found:
+            raise ToolFailed(f"Artifact not found: {artifact_id}", code="artifact_not_found")
+        if found[0][0] > max_bytes:
+            raise ToolFailed(
+                f"Artifact {artifact_id} has {found[0][0]} bytes; at most {max_bytes} can be read",
+                code="file_too_large",
+            )
+        return await self.read(artifact_id)
 
     async def read(self, artifact_id: str, *, offset: int = 0, limit: int | None = None) -> bytes:
         """Bytes of an artifact.

@@ -23,7 +23,7 @@ class _Kept:
 
 
 class ResultCache:
-    """Results by session, tool and canonical arguments.
+    """Results by session, scope, tool and canonical arguments.
 
     Every call with side effects bumps the epoch of its scope (project or session), before
     it starts and after it ends: whatever was read before or meanwhile is not served again.
@@ -35,7 +35,7 @@ class ResultCache:
         self._ttl_s = ttl_s
         self.enabled = enabled and ttl_s > 0
         self._epochs: dict[str, int] = {}
-        self._sessions: OrderedDict[str, OrderedDict[Key, _Kept]] = OrderedDict()
+        self._sessions: OrderedDict[str, OrderedDict[tuple[str, Key], _Kept]] = OrderedDict()
 
     def epoch(self, scope: str) -> int:
         return self._epochs.get(scope, 0)
@@ -46,11 +46,11 @@ class ResultCache:
 
     def get(self, session_id: str, scope: str, key: Key) -> CallOutcome | None:
         kept_of_session = self._sessions.get(session_id)
-        kept = kept_of_session.get(key) if kept_of_session else None
+        kept = kept_of_session.get((scope, key)) if kept_of_session else None
         if kept is None or kept_of_session is None:
             return None
         if kept.epoch != self.epoch(scope) or kept.expires <= self._clock.monotonic():
-            del kept_of_session[key]
+            del kept_of_session[scope, key]
             return None
         return kept.outcome
 
@@ -60,7 +60,7 @@ class ResultCache:
             return
         kept = self._sessions.setdefault(session_id, OrderedDict())
         self._sessions.move_to_end(session_id)
-        kept[key] = _Kept(outcome, epoch, self._clock.monotonic() + self._ttl_s)
+        kept[scope, key] = _Kept(outcome, epoch, self._clock.monotonic() + self._ttl_s)
         if len(kept) > MAX_PER_SESSION:
             kept.popitem(last=False)
         if len(self._sessions) > MAX_SESSIONS:

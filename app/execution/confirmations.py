@@ -8,7 +8,7 @@ decision depends on one. No answer means "not run".
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
@@ -152,10 +152,20 @@ class Confirmations:
         outcome: Literal["approved", "declined"] = (
             "approved" if kinds[option_id] == "allow" else "declined"
         )
+        # Once it is committed it counts, also when whoever sent it has gone away meanwhile.
+        answer = Answer(outcome, option_id, by, message)
+        taking = self._keep(self._take(confirmation_id, answer, digest, session_id))
+        await asyncio.shield(taking)
+        return outcome
+
+    async def _take(
+        self, confirmation_id: str, answer: Answer, digest: str, session_id: str | None
+    ) -> None:
+        """Write the answer by compare-and-set, and wake the call."""
         now = self._clock.now()
 
         def claim(transaction: Transaction) -> tuple[Any, ...] | None:
-            row = (outcome, option_id, by, message, isoformat(now))
+            row = (answer.outcome, answer.option_id, answer.by, answer.message, isoformat(now))
             where = (confirmation_id, digest, now.timestamp())
             known = transaction.fetch(_READ, (confirmation_id,))
             if not known or (session_id is not None and known[0][4] != session_id):
@@ -174,8 +184,7 @@ class Confirmations:
             raise AlreadyFinished(
                 "The call is over; it was not run", confirmation_id=confirmation_id
             )
-        self._resolve(confirmation_id, Answer(outcome, option_id, by, message))
-        return outcome
+        self._resolve(confirmation_id, answer)
 
     def pending(self, session_id: str) -> list[dict[str, Any]]:
         """The open questions of a session, as their events' fields."""
@@ -229,9 +238,19 @@ class Confirmations:
         return confirmation_id, pending
 
     def _expire(self, confirmation_id: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._settle_expired(confirmation_id))
+        self._keep(self._settle_expired(confirmation_id))
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run `work` to its end, whoever stops waiting for it."""
+        task = asyncio.get_running_loop().create_task(work)
         self._settling.add(task)
-        task.add_done_callback(self._settling.discard)
+        task.add_done_callback(self._settled)
+        return task
+
+    def _settled(self, task: asyncio.Task[None]) -> None:
+        self._settling.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waits for it gets it; nobody may be waiting any more
 
     async def _settle_expired(self, confirmation_id: str) -> None:
         """An answer that is already in the database wins over the clock."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.events.durable import Route
 from app.events.log import SessionLog
 from app.operations.protocols import Operations
-from app.toolkit.context import NOTHING
+from app.toolkit.context import NOTHING, OutputStream
 
+OnOutput = Callable[[OutputStream, str], None]
 Caller = Literal["agent", "websocket", "rest", "cli", "schedule", "subagent", "mcp"]
 
 
@@ -31,6 +32,7 @@ class CallContext:
         log: where the events of these calls go.
         attended: somebody is, or may come to be, there to answer a confirmation.
         cacheable: False when the caller wants every call to run.
+        on_output: sees every piece of live output, redacted, as it comes. Must not raise.
     """
 
     log: SessionLog
@@ -45,6 +47,12 @@ class CallContext:
     route: Route = "main"
     model: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     business: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    on_output: OnOutput | None = None
+
+    @property
+    def is_agents(self) -> bool:
+        """A model decides what is called next, so that it may turn in circles."""
+        return self.caller in ("agent", "subagent", "mcp")
 
     @property
     def session_id(self) -> str:

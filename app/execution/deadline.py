@@ -13,10 +13,11 @@ import asyncio
 class Deadline:
     """Cancels `task` after `seconds` unless it is stopped first."""
 
-    __slots__ = ("_handle", "_task", "expired")
+    __slots__ = ("_cancelling", "_handle", "_task", "expired")
 
     def __init__(self, task: asyncio.Task[object], seconds: float) -> None:
         self._task = task
+        self._cancelling = task.cancelling()
         self.expired = False
         self._handle = asyncio.get_running_loop().call_later(seconds, self._expire)
 
@@ -26,7 +27,19 @@ class Deadline:
 
     def absorb(self) -> bool:
         """Whether a caught `CancelledError` was this deadline's doing, and only its doing."""
-        return self.expired and self._task.uncancel() == 0
+        return self.expired and self._task.uncancel() <= self._cancelling
+
+    def ended(self) -> None:
+        """The work ended by itself: take the own cancellation back, raise one that it swallowed.
+
+        Raises:
+            CancelledError: somebody else has cancelled the task meanwhile.
+        """
+        if self.expired:
+            self.expired = False
+            self._task.uncancel()
+        if self._task.cancelling() > self._cancelling:
+            raise asyncio.CancelledError
 
     def _expire(self) -> None:
         self.expired = True

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any, cast
 
+import orjson
+
+from app.core.contain import Contained
 from app.core.errors import InvalidArguments, StorageUnavailable, TollgateError
 from app.core.redaction import Redactor
 from app.db.ledger import Ledger
@@ -83,14 +87,30 @@ class Executor:
         if len(calls) == 1:
             return [await self._settle(calls[0], None, sink)]
         workers = max(1, min(max_workers or self._max_workers, 6))
+        if workers == 1:
+            return await self._one_by_one(calls, sink)
         slots = asyncio.Semaphore(workers)
         tasks = [asyncio.create_task(self._settle(call, slots, sink)) for call in calls]
         try:
             return await asyncio.gather(*tasks)
         except BaseException:
             for task in tasks:
-                task.cancel()
+                # One that was cancelled already may be tidying up: not a second time.
+                if not task.cancelling():
+                    task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+    async def _one_by_one(
+        self, calls: list[Call], finished: dict[str, CallOutcome]
+    ) -> list[CallOutcome]:
+        """In order: each call is over before the next one begins."""
+        try:
+            return [await self._settle(call, None, finished) for call in calls]
+        except BaseException:
+            for call in calls:
+                if call.outcome is None:
+                    _resolve(call, self._finisher.cancelled(call), finished)
             raise
 
     def cancel(self, session_id: str, target: str) -> bool:
@@ -122,15 +142,19 @@ class Executor:
         self, call: Call, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
     ) -> CallOutcome:
         """Take one call to its outcome, whatever happens."""
-        call.task = asyncio.current_task()
+        task = call.task = cast("asyncio.Task[Any]", asyncio.current_task())
+        cancelling = task.cancelling()
         self._running[call.operation_id] = call
         try:
-            outcome = await self._govern(call, slots)
+            with Contained() as held:
+                await self._govern(call, slots)
+            outcome = call.outcome or self._finisher.broken(call, held.error)
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
-            outcome = self._finisher.cancelled(call)
+            # Its end may be recorded already, while hooks are being told of it.
+            outcome = call.outcome or self._finisher.cancelled(call)
             _resolve(call, outcome, finished)
-            if not (call.cancel_requested and call.task and call.task.uncancel() == 0):
+            if not (call.cancel_requested and task.uncancel() <= cancelling):
                 raise
         finally:
             del self._running[call.operation_id]
@@ -152,7 +176,6 @@ class Executor:
             message = "Nobody is there to confirm it, so it was not run"
             call.refusal = Refusal("denied", "unattended", message)
         self._recorder.started(call, awaits_confirmation=asks and call.refusal is None)
-        call.is_started = True
         if call.refusal is None and asks:
             call.refusal = await self._confirm(call)
         if call.refusal is None:
@@ -174,7 +197,7 @@ class Executor:
         if plan.pre_with_findings if call.decision.findings else plan.pre:
             seen = HookContext(
                 call.tool_name,
-                dict(call.prepared.raw),
+                orjson.loads(call.prepared.canonical),
                 "PRE",
                 None,
                 call.decision,
@@ -196,12 +219,20 @@ class Executor:
             reasons = pre.ask_reasons
         call.ask_reasons = reasons
         call.refusal = denial(call.decision)
-        if call.refusal is None and (
-            times := self._loops.refuses(call.context.session_id, call.key)
-        ):
+        if call.refusal is None and (times := self._repeats(call)):
             message = f"This exact call gave the same result {times} times; it was not run again"
             call.refusal = Refusal("denied", "loop_detected", message)
-        return bool(reasons) or (call.decision.verdict is Verdict.ASK and call.decision.asks)
+        decision = call.decision
+        # What was found asks through the built-in hook, which an operator may switch off.
+        return bool(reasons) or (
+            decision.verdict is Verdict.ASK and (decision.asks or not decision.findings)
+        )
+
+    def _repeats(self, call: Call) -> int:
+        """How often an agent has made this call already when it must not make it again."""
+        if not call.context.is_agents:
+            return 0
+        return self._loops.refuses(call.context.session_id, call.key)
 
     async def _confirm(self, call: Call) -> Refusal | None:
         """Ask, and check afterwards that what was approved is still what would run."""
@@ -232,10 +263,13 @@ class Executor:
         assert call.tool is not None
         epoch = self._cache.epoch(call.context.scope)
         ran = await self._runner.run(call)
-        if call.tool.has_side_effects:
-            self._cache.written(call.context.scope)
-        await self._after(call, ran)
-        outcome = await self._finisher.ran(call, ran)
+        try:
+            if call.tool.has_side_effects:
+                self._cache.written(call.context.scope)
+            await self._after(call, ran)
+            outcome = await self._finisher.ran(call, ran)
+        finally:
+            ran.let_go()
         if self._may_share(call):
             self._cache.put(call.context.session_id, call.context.scope, call.key, outcome, epoch)
         return outcome
@@ -251,9 +285,7 @@ class Executor:
             await self._hooks.notify(HookType.TOOL_ERROR, seen)
         replaced = await self._hooks.after(seen)
         if replaced is not None:
-            ran.result = replaced
-            if ran.status in ("success", "error"):
-                ran.status = "success" if replaced.success else "error"
+            ran.replace(replaced)
 
     async def _share(self, call: Call, twin: Call) -> CallOutcome:
         """An equal call of this batch is on its way: wait for it and take its result."""
@@ -272,18 +304,22 @@ class Executor:
 
 
 def _pair_twins(calls: list[Call]) -> None:
-    """Point each call at the first equal one before it."""
+    """Point each call at the first equal one before it, with no other write between them."""
     if len(calls) < 2:
         return
     first: dict[tuple[str, bytes], Call] = {}
     for call in calls:
         if call.refusal is not None:
             continue
-        twin = first.setdefault(call.key, call)
-        if twin is not call:
-            call.twin = twin
-            if twin.done is None:
-                twin.done = asyncio.get_running_loop().create_future()
+        twin = first.get(call.key)
+        if twin is None:
+            if call.tool is not None and call.tool.has_side_effects:
+                first.clear()
+            first[call.key] = call
+            continue
+        call.twin = twin
+        if twin.done is None:
+            twin.done = asyncio.get_running_loop().create_future()
 
 
 def _resolve(call: Call, outcome: CallOutcome, finished: dict[str, CallOutcome]) -> None:

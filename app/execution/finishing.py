@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from app.core.errors import StorageUnavailable
+from app.core.ids import new_id
 from app.core.redaction import Redactor
+from app.core.text import clean
 from app.execution.artifacts import ArtifactStore, Spool
 from app.execution.hooks import HookContext, Hooks, HookType
 from app.execution.live import LiveOutput
@@ -15,6 +18,8 @@ from app.execution.pipeline import Call, Refusal
 from app.execution.record import Recorder
 from app.execution.running import Ran
 from app.toolkit.result import ToolResult
+
+log = logging.getLogger(__name__)
 
 _ENDED_IN_ERROR = ("invalid_arguments", "error")
 
@@ -42,14 +47,12 @@ class Finisher:
     async def ran(self, call: Call, ran: Ran) -> CallOutcome:
         """A call that ran, well or not."""
         result = self._redacted(ran.result)
-        text = result.for_model()
+        text = clean(result.for_model())
         assert call.tool is not None
         shown, artifact_id, truncated = text, None, False
         if ran.live is not None or len(text) > (call.tool.max_output_chars or self._output_chars):
             shown, artifact_id, truncated = await self._capped(call, text, ran)
-        warning = self._loops.note(
-            call.context.session_id, call.key, text, wrote=call.tool.has_side_effects
-        )
+        warning = self._note(call, text)
         if warning:
             shown = f"{shown}\n\n{warning}"
         outcome = CallOutcome(
@@ -88,8 +91,7 @@ class Finisher:
     async def repeated(self, call: Call, kept: CallOutcome) -> CallOutcome:
         """A read that was answered from the session's cache."""
         self._recorder.started(call)
-        call.is_started = True
-        warning = self._loops.note(call.context.session_id, call.key, kept.text, wrote=False)
+        warning = self._note(call, kept.text)
         text = f"{kept.text}\n\n{warning}" if warning else kept.text
         outcome = replace(
             kept,
@@ -105,7 +107,6 @@ class Finisher:
     async def skipped(self, call: Call, twin: Call, first: CallOutcome) -> CallOutcome:
         """A call that equals an earlier one of its batch: the same result, run once."""
         self._recorder.started(call)
-        call.is_started = True
         outcome = replace(
             first,
             request=call.request,
@@ -122,7 +123,6 @@ class Finisher:
         """A call that was stopped. Does not await: the caller is being cancelled."""
         if not call.is_started:
             self._recorder.started(call)
-            call.is_started = True
         partial = call.partial_output
         message = "The call was cancelled"
         text = f"{message}. Output so far:\n{partial}" if partial else message
@@ -136,6 +136,24 @@ class Finisher:
             status="cancelled",
             result=result,
             text=text[: self._output_chars],
+        )
+        self._recorder.completed(call, outcome)
+        return outcome
+
+    def broken(self, call: Call, error: BaseException | None) -> CallOutcome:
+        """A call on whose way something of ours, or a plugin's adapter, failed."""
+        error_id = new_id("err")
+        log.error("call of %s broke (%s)", call.tool_name, error_id, exc_info=error)
+        if not call.is_started:
+            self._recorder.started(call)
+        message = f"Internal error {error_id}; see the service's log"
+        outcome = CallOutcome(
+            request=call.request,
+            operation_id=call.operation_id,
+            tool_name=call.tool_name,
+            status="error",
+            result=ToolResult.fail(message, code="internal"),
+            text=message,
         )
         self._recorder.completed(call, outcome)
         return outcome
@@ -154,6 +172,15 @@ class Finisher:
             call.context.session_id,
             call.context.agent_id,
             reason,
+        )
+
+    def _note(self, call: Call, text: str) -> str | None:
+        """Count the call; a warning when an agent repeats itself."""
+        assert call.tool is not None
+        if not call.context.is_agents:
+            return None
+        return self._loops.note(
+            call.context.session_id, call.key, text, wrote=call.tool.has_side_effects
         )
 
     async def _notify(self, kind: HookType, call: Call, result: ToolResult, reason: str) -> None:
@@ -181,7 +208,7 @@ class Finisher:
         if call.tool is not None and call.tool.max_output_chars:
             limit = call.tool.max_output_chars
         live, spool = ran.live, ran.spool
-        printed_more = live is not None and live.size > len(text) + limit // 4
+        printed_more = live is not None and spool is not None and live.size > len(text) + limit // 4
         if len(text) <= limit and not printed_more:
             if spool is not None:
                 spool.discard()

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
+from app.core.contain import Contained
 from app.policy.decision import Decision
 from app.toolkit.result import ToolResult
 
 log = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT_S = 10.0
+MAX_CACHED = 10_000
 
 
 class HookType(StrEnum):
@@ -167,6 +169,8 @@ class Hooks:
         self, kind: HookType, tool_name: str, *, findings: bool = True
     ) -> tuple[HookConfig, ...]:
         """The hooks of one type for one tool, in order; a dict lookup once it was asked for."""
+        if len(self._cache) > MAX_CACHED:
+            self._forget()  # callers may make up as many names as they like
         key = (kind, tool_name, findings)
         found = self._cache.get(key)
         if found is None:
@@ -223,9 +227,8 @@ class Hooks:
     async def after(self, context: HookContext) -> ToolResult | None:
         """Run the post hooks; the replaced result, or None when it stays.
 
-        A post hook that breaks leaves the result as it is only if nothing was replaced
-        yet; it is logged, and the result is withheld: a redaction that failed must not
-        let the original through.
+        A post hook that denies or breaks withholds the result: a redaction that failed
+        must not let the original through.
         """
         replaced: ToolResult | None = None
         for hook in self.of(HookType.POST_TOOL_USE, context.tool_name):
@@ -236,6 +239,9 @@ class Hooks:
                     f"Result withheld: hook {hook.name!r} failed ({denied.message})",
                     code="hook_failed",
                 )
+            if answer.action is HookAction.DENY:
+                message = answer.message or f"Result withheld by hook {hook.name!r}"
+                return ToolResult.fail(message, code="hook_denied")
             if answer.action is HookAction.MODIFY_RESULT:
                 context.result = replaced = _result(answer.modified_result)
         return replaced
@@ -261,16 +267,17 @@ def _result(value: Any) -> ToolResult:
 
 async def _ask_gate(hook: HookConfig, context: HookContext) -> HookResult:
     """One hook's answer; whatever goes wrong becomes `HookDenied`."""
-    try:
+    answer: object = None
+    with Contained() as held:
         async with asyncio.timeout(hook.timeout_s):
-            answer: object = await hook.handler(context)
-    except TimeoutError:
+            answer = await hook.handler(context)
+    if isinstance(held.error, TimeoutError):
         message = f"Hook {hook.name!r} gave no answer within {hook.timeout_s:g} s"
-        raise HookDenied(hook.name, message, broken=True) from None
-    except Exception as error:
-        log.exception("hook %s raised", hook.name)
-        message = f"Hook {hook.name!r} failed ({type(error).__name__}); the call was not run"
-        raise HookDenied(hook.name, message, broken=True) from error
+        raise HookDenied(hook.name, message, broken=True)
+    if held.error is not None:
+        log.error("hook %s raised", hook.name, exc_info=held.error)
+        message = f"Hook {hook.name!r} failed ({type(held.error).__name__}); the call was not run"
+        raise HookDenied(hook.name, message, broken=True)
     if answer is None:
         return HookResult(HookAction.CONTINUE)
     if not isinstance(answer, HookResult) or not isinstance(answer.action, HookAction):

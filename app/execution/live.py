@@ -14,6 +14,7 @@ from app.core.redaction import Redactor
 from app.core.text import clean
 from app.events.log import SessionLog
 from app.execution.artifacts import Spool
+from app.execution.context import OnOutput
 from app.toolkit.context import Output, OutputStream
 
 WINDOW_S = 0.025
@@ -31,12 +32,18 @@ class LiveOutput:
     """
 
     def __init__(
-        self, log: SessionLog, head: dict[str, Any], spool: Spool, redactor: Redactor
+        self,
+        log: SessionLog,
+        head: dict[str, Any],
+        spool: Spool,
+        redactor: Redactor,
+        on_output: OnOutput | None = None,
     ) -> None:
         self._log = log
         self._head = head
         self._spool = spool
         self._redactor = redactor
+        self._on_output = on_output
         self._waiting: list[tuple[OutputStream, str]] = []
         self._waiting_chars = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -44,20 +51,47 @@ class LiveOutput:
         self._unspilled_size = 0
         self._tail: list[str] = []
         self._tail_chars = 0
+        self._held: dict[OutputStream, str] = {}
         self.chunks = 0
         self._sent_chunks = 0
         self.size = 0
-        self.spilled_all = True
 
     async def write(self, item: Output | str) -> None:
         """Take one piece of output."""
         output = Output(item) if isinstance(item, str) else item
         if not output.text:
             return
-        text = self._redactor.text(clean(output.text))
+        text = self._redacted(output)
+        if text:
+            self._keep(output.stream, text)
+        if self._unspilled_size >= SPILL_CHUNK:
+            await self.spill()
+
+    def finish(self) -> None:
+        """No more will come: send what waits, and what was held back."""
+        for stream, text in self._held.items():
+            self._keep(stream, text)
+        self._held = {}
+        self.flush()
+
+    def _redacted(self, output: Output) -> str:
+        """What may go out now: a secret may come in two pieces, so its beginning is held back."""
+        text = clean(output.text)
+        if not self._redactor.knows_secrets:
+            return text
+        text = self._redactor.text(self._held.pop(output.stream, "") + text)
+        held = self._redactor.partial(text)
+        if held:
+            self._held[output.stream] = text[-held:]
+            text = text[:-held]
+        return text
+
+    def _keep(self, stream: OutputStream, text: str) -> None:
         self.chunks += 1
+        if self._on_output is not None:
+            self._on_output(stream, text)
         self._remember(text)
-        self._waiting.append((output.stream, text))
+        self._waiting.append((stream, text))
         self._waiting_chars += len(text)
         if self._waiting_chars >= FRAME_CHARS:
             self.flush()
@@ -68,10 +102,6 @@ class LiveOutput:
         if self.size <= SPILL_LIMIT:
             self._unspilled.append(encoded)
             self._unspilled_size += len(encoded)
-            if self._unspilled_size >= SPILL_CHUNK:
-                await self.spill()
-        else:
-            self.spilled_all = False
 
     def flush(self) -> None:
         """Send what waits, one event per run of one stream."""

@@ -9,8 +9,9 @@ from typing import Any
 import orjson
 
 from app.catalog.catalog import CatalogEntry
+from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus
-from app.execution.arguments import Prepared
+from app.execution.arguments import Prepared, parse_object
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
@@ -43,6 +44,7 @@ class Call:
         arguments_json: redacted arguments, as they are shown and stored.
         is_claimed: its row is in the database already, because it has side effects.
         partial_output: what a cancelled call had printed.
+        outcome: set once its end is recorded.
     """
 
     request: CallRequest
@@ -62,6 +64,7 @@ class Call:
     is_started: bool = False
     ask_reasons: list[str] = field(default_factory=list)
     partial_output: str = ""
+    outcome: CallOutcome | None = None
     started_at: str = ""
     arguments_json: str = "{}"
     is_claimed: bool = False
@@ -77,13 +80,20 @@ class Call:
     @property
     def shown_arguments(self) -> Any:
         """What the call would run with, or what was sent when that is not known."""
-        return self.prepared.raw if self.prepared else self.request.arguments
+        if self.prepared is not None:
+            return self.prepared.raw
+        try:
+            return parse_object(self.request.arguments)
+        except InvalidArguments:
+            return self.request.arguments
 
     @property
     def key(self) -> tuple[str, bytes]:
-        """Equal calls have equal keys."""
+        """Equal calls have equal keys; an alias that reshapes results is a tool of its own."""
         assert self.prepared is not None
-        return self.tool_name, self.prepared.canonical
+        alias = self.entry.alias if self.entry else None
+        name = alias.name if alias is not None and alias.reshape is not None else self.tool_name
+        return name, self.prepared.canonical
 
     def decision_json(self) -> str:
         if self.decision is ALLOW or self.decision is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,10 @@ class ProgressReporter:
 
 
 def _figure(progress: Progress) -> dict[str, Any] | None:
-    if progress.current is None:
+    if progress.current is None or not math.isfinite(progress.current):
         return None
     figure: dict[str, Any] = {"current": progress.current}
-    if progress.total:
+    if progress.total and math.isfinite(progress.total):
         figure["total"] = progress.total
         figure["percent"] = round(100 * progress.current / progress.total, 2)
     if progress.unit:

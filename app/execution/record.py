@@ -51,6 +51,7 @@ class Recorder:
         log = call.context.log
         log.append("tool_call_started", fields)
         call.started_at = log.last_ts
+        call.is_started = True
 
     def claimed(self, call: Call) -> None:
         """The call is about to have side effects: its row must be on disk before it does."""
@@ -61,6 +62,7 @@ class Recorder:
         self, call: Call, outcome: CallOutcome, *, chunks: int = 0, size: int = 0
     ) -> None:
         """The end of the call. Once per call, always after `started`."""
+        call.outcome = outcome
         result = outcome.result
         fields: dict[str, Any] = {
             **call.head,
@@ -88,7 +90,9 @@ class Recorder:
             fields["duplicate_of"] = outcome.duplicate_of
         call.context.log.append("tool_call_completed", fields)
         self._keep(call, outcome)
-        self._metrics.call(outcome.tool_name, outcome.status, outcome.execution_time)
+        # A label per name that somebody made up would grow without end.
+        known = outcome.tool_name if call.entry else "unknown"
+        self._metrics.call(known, outcome.status, outcome.execution_time)
 
     def _keep(self, call: Call, outcome: CallOutcome) -> None:
         result = dump_json(outcome.result.to_dict())
@@ -123,6 +127,8 @@ class Recorder:
         redacted: list[str] = []
         if not self._redactor.is_clean(encoded):
             raw, redacted = self._redactor.arguments(raw)
+            if isinstance(raw, str):
+                raw = self._redactor.raw_json(raw)
             encoded = dump_json(raw)
         call.arguments_json = encoded.decode()
         if len(encoded) > MAX_ARGS_CHARS:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.core.clock import Clock
+from app.core.contain import Contained
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
 from app.core.redaction import Redactor
@@ -40,6 +41,19 @@ class Ran:
     seconds: float
     live: LiveOutput | None = None
     spool: Spool | None = None
+
+    def replace(self, result: ToolResult) -> None:
+        """Take a post hook's result; what was printed must not come to light in a file."""
+        self.result = result
+        if self.status in ("success", "error"):
+            self.status = "success" if result.success else "error"
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Remove what was spooled and has not become an artifact."""
+        if self.spool is not None:
+            self.spool.discard()
+            self.spool = None
 
 
 class Runner:
@@ -75,15 +89,17 @@ class Runner:
         ran = Ran("error", _UNFINISHED, 0.0)
         if tool.is_streaming:
             ran.spool = Spool(self._spool_dir)
-            ran.live = LiveOutput(call.context.log, call.head, ran.spool, self._redactor)
-            call.context.log.live[call.operation_id] = ran.live
+            ran.live = self._live(call, ran.spool)
         task = cast("asyncio.Task[object]", asyncio.current_task())
         seconds = tool.timeout_s or self._timeout_s
         started = self._clock.monotonic()
         deadline = Deadline(task, seconds)
         try:
             ran.status, ran.result = await self._guarded(tool, call, context, ran.live)
+            deadline.ended()
         except asyncio.CancelledError:
+            if ran.live is not None:
+                ran.live.finish()
             if not deadline.absorb():
                 if ran.live is not None:
                     call.partial_output = ran.live.text()
@@ -94,7 +110,7 @@ class Runner:
         finally:
             deadline.stop()
             if ran.live is not None:
-                ran.live.flush()
+                ran.live.finish()
                 del call.context.log.live[call.operation_id]
             ran.seconds = self._clock.monotonic() - started
             progress.finish(failed=ran.status != "success")
@@ -105,24 +121,25 @@ class Runner:
     ) -> tuple[CallStatus, ToolResult]:
         """The one place where a tool's exceptions end."""
         assert call.prepared is not None
-        try:
+        result = _UNFINISHED
+        with Contained() as held:
             produced = tool.function(call.prepared.validated, context)
             if live is not None:
                 result = await _drain(cast("AsyncIterator[Any]", produced), live)
             else:
                 result = as_result(await cast("Any", produced))
-        except InvalidArguments as error:
-            return "invalid_arguments", _failure(error)
-        except TollgateError as error:
-            return "error", _failure(error)
-        except Exception as error:
-            error_id = new_id("err")
-            log.exception("tool %s failed unexpectedly (%s)", tool.name, error_id)
-            message = f"{type(error).__name__}: {error} (internal error {error_id})"
-            return "error", ToolResult.fail(message, code="internal")
+        if held.error is not None:
+            return _broken(tool, held.error)
         if result.success:
             return "success", result
         return ("timeout" if result.code == TIMEOUT_CODE else "error"), result
+
+    def _live(self, call: Call, spool: Spool) -> LiveOutput:
+        """Where the call's output goes, open to whoever joins while it runs."""
+        context = call.context
+        live = LiveOutput(context.log, call.head, spool, self._redactor, context.on_output)
+        context.log.live[call.operation_id] = live
+        return live
 
     def _context(self, call: Call, progress: _LazyProgress) -> ToolContext:
         context = call.context
@@ -151,19 +168,23 @@ class Runner:
 class _LazyProgress:
     """Most tools never report; those that do get a reporter at their first word."""
 
-    __slots__ = ("_call", "_reporter", "_runner")
+    __slots__ = ("_call", "_is_over", "_reporter", "_runner")
 
     def __init__(self, runner: Runner, call: Call) -> None:
         self._runner = runner
         self._call = call
         self._reporter: ProgressReporter | None = None
+        self._is_over = False
 
     async def report(self, progress: Progress) -> None:
+        if self._is_over:
+            return  # a task that outlives its call has nothing to say any more
         if self._reporter is None:
             self._reporter = self._runner.reporter(self._call)
         await self._reporter.report(progress)
 
     def finish(self, *, failed: bool) -> None:
+        self._is_over = True
         if self._reporter is not None:
             self._reporter.finish(failed=failed)
 
@@ -180,8 +201,21 @@ async def _drain(produced: AsyncIterator[Any], live: LiveOutput) -> ToolResult:
             else:
                 await live.write(Output(str(item)))
     if result is None:
+        live.finish()
         result = ToolResult.ok({"output": live.text()}, text=live.text())
     return result
+
+
+def _broken(tool: Tool, error: BaseException) -> tuple[CallStatus, ToolResult]:
+    """What a tool raised, as its result."""
+    if isinstance(error, InvalidArguments):
+        return "invalid_arguments", _failure(error)
+    if isinstance(error, TollgateError):
+        return "error", _failure(error)
+    error_id = new_id("err")
+    log.error("tool %s failed unexpectedly (%s)", tool.name, error_id, exc_info=error)
+    message = f"{type(error).__name__}: {error} (internal error {error_id})"
+    return "error", ToolResult.fail(message, code="internal")
 
 
 def _failure(error: TollgateError) -> ToolResult:

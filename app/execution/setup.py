@@ -28,6 +28,7 @@ from app.execution.record import Recorder
 from app.execution.running import Runner
 from app.governance.store import GovernanceStore
 from app.resolver.resolver import Resolver
+from app.toolkit.ports import ARTIFACTS
 from app.toolkit.services import Services
 
 
@@ -91,7 +92,7 @@ def assemble(
     hooks = _hooks(settings, registry)
     redactor, metrics, services = Redactor(secret_values(settings)), Metrics(), Services()
     artifacts = ArtifactStore(settings.data_dir / "artifacts", ledger, clock)
-    services.register("artifacts", artifacts)
+    services.register(ARTIFACTS, artifacts)
     cache = ResultCache(clock, ttl_s=settings.cache_ttl, enabled=settings.enable_cache)
     confirmations = Confirmations(ledger, clock, ttl_s=settings.confirmation_ttl_s)
     recorder = Recorder(ledger, redactor, metrics)
@@ -102,14 +103,7 @@ def assemble(
         cache=cache,
         loops=loops,
         confirmations=confirmations,
-        runner=Runner(
-            services=services,
-            clock=clock,
-            redactor=redactor,
-            spool_dir=settings.data_dir / "artifacts",
-            progress_dir=settings.data_dir / "operations",
-            timeout_s=settings.tool_timeout_s,
-        ),
+        runner=_runner(settings, services, clock, redactor),
         recorder=recorder,
         finisher=Finisher(
             recorder=recorder,
@@ -141,6 +135,17 @@ def assemble(
         redactor=redactor,
         metrics=metrics,
         services=services,
+    )
+
+
+def _runner(settings: Settings, services: Services, clock: Clock, redactor: Redactor) -> Runner:
+    return Runner(
+        services=services,
+        clock=clock,
+        redactor=redactor,
+        spool_dir=settings.data_dir / "artifacts",
+        progress_dir=settings.data_dir / "operations",
+        timeout_s=settings.tool_timeout_s,
     )
 
 

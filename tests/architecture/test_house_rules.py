@@ -15,7 +15,8 @@ from app.core.settings import Settings
 from tests.support.source import ROOT, modules, texts
 
 # The rooms that stand between code of others and the rest: each catches what it cannot name, once.
-BROAD_EXCEPT_ROOMS = ("app/execution/", "app/api/ws/", "app/workers/")
+# A plugin's import is such a border too: it may raise anything, and must not stop the server.
+BROAD_EXCEPT_ROOMS = ("app/execution/", "app/api/ws/", "app/workers/", "app/catalog/plugins.py")
 BROAD = {"Exception", "BaseException"}
 PROMISE = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!\(#\d+\))")
 
@@ -44,7 +45,7 @@ def test_a_promise_in_a_comment_names_its_issue():
     assert found == []
 
 
-def test_broad_excepts_stand_only_once_in_each_of_the_three_rooms():
+def test_broad_excepts_stand_only_once_in_each_of_their_rooms():
     rooms: Counter[str] = Counter()
     elsewhere = []
     for path, _, tree in modules("app"):

@@ -1,0 +1,1 @@
+"""Operations: one contract, every implementation."""

@@ -14,6 +14,7 @@ class Close:
 
 
 GONE = Close(1000, "")
+INTERNAL = Close(4000, "internal")
 SHUTDOWN = Close(4001, "shutdown")
 SLOW_CONSUMER = Close(4003, "slow_consumer: resume from your last seq")
 BAD_FRAME = Close(4500, "bad_frame")
@@ -26,7 +27,7 @@ REVOKED = Close(4506, "revoked")
 PROTOCOL_VIOLATION = Close(4507, "protocol_violation: hello comes first, and once")
 
 ALL = (
-    Close(4000, "internal"),
+    INTERNAL,
     SHUTDOWN,
     Close(4002, "heartbeat_timeout"),
     SLOW_CONSUMER,

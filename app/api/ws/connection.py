@@ -17,6 +17,7 @@ from app.api.auth import Principal
 from app.api.service import Service
 from app.api.ws import closing
 from app.api.ws.commands import ClientCommand, Hello
+from app.api.ws.contain import contain
 from app.api.ws.dispatch import Dispatcher
 from app.api.ws.frames import Refused, error_body, parse_command
 from app.api.ws.limits import CommandRate, Remembered
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 
 MAX_WAITING_COMMANDS = 256
 MAX_BAD_FRAMES = 20
+_REPEATABLE = frozenset({"subscribe", "unsubscribe", "ping"})
 
 
 class Connection:
@@ -196,30 +198,31 @@ class Connection:
 
     async def _answer(self, dispatcher: Dispatcher, command: ClientCommand) -> None:
         """Exactly one `ack` or `error`; a repeated command gets the answer it got before."""
-        user = self.principal.user_id
-        repeatable = command.type in ("subscribe", "unsubscribe", "ping")
-        known = None if repeatable else self._remembered.known(user, command.id)
-        if known is not None:
-            result = await asyncio.shield(known)
-            self.send(Ack(ref=command.id, result=dict(result), duplicate=True))
-            return
-        future = None if repeatable else self._remembered.begin(user, command.id)
-        try:
-            answer = await dispatcher.carry_out(command)
-        except TollgateError as error:
-            self._remembered.forget(user, command.id)
+        done, error = await contain(self._once(dispatcher, command), command.type)
+        if error is not None:
             self.send(ErrorMessage(ref=command.id, error=error_body(error)))
-        except Exception:
-            self._remembered.forget(user, command.id)
-            error_id = new_id("err")
-            log.exception("command %s failed unexpectedly (%s)", command.type, error_id)
-            internal = TollgateError(f"Internal error {error_id}", error_id=error_id)
-            self.send(ErrorMessage(ref=command.id, error=error_body(internal)))
-        else:
-            if future is not None and not future.done():
-                future.set_result(answer or {})
-            if answer is not None:
-                self.send(Ack(ref=command.id, result=answer))
+        elif done is not None and done[0] is not None:
+            self.send(Ack(ref=command.id, result=done[0], duplicate=done[1]))
+
+    async def _once(
+        self, dispatcher: Dispatcher, command: ClientCommand
+    ) -> tuple[dict[str, Any] | None, bool]:
+        """Carry a command out, or give the answer that its first sending got."""
+        if command.type in _REPEATABLE:
+            return await dispatcher.carry_out(command), False
+        user = self.principal.user_id
+        known = self._remembered.known(user, command)
+        if known is not None:
+            return dict(await asyncio.shield(known)), True
+        answer = self._remembered.begin(user, command)
+        try:
+            result = await dispatcher.carry_out(command)
+        except BaseException:
+            self._remembered.forget(user, command)
+            raise
+        if not answer.done():
+            answer.set_result(result or {})
+        return result, False
 
     async def _write(self) -> closing.Close:
         timeout = self._service.settings.send_timeout_s

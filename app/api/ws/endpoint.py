@@ -14,6 +14,7 @@ from app.api.auth import Principal, bearer
 from app.api.service import Service
 from app.api.ws import closing
 from app.api.ws.connection import Connection
+from app.api.ws.contain import contain
 from app.api.ws.limits import Remembered
 from app.core.errors import Forbidden, Unauthenticated
 from app.events.envelope import PROTOCOL
@@ -80,7 +81,7 @@ async def _serve(
     connection.on_ready = lambda: connections.admit(connection, service.settings.max_connections)
     service.gate.metrics.gauge("websocket_connections", 1)
     try:
-        how = await connection.serve()
+        how, _ = await contain(connection.serve(), f"connection {connection.id}")
     finally:
         connections.open.discard(connection)
         service.gate.metrics.gauge("websocket_connections", -1)
@@ -89,7 +90,7 @@ async def _serve(
             if session is not None and service.runs.active(session.id) is None:
                 service.sessions.release(session)
     if how is not closing.GONE:
-        await _close(socket, how)
+        await _close(socket, how or closing.INTERNAL)
 
 
 async def _early_principal(

@@ -39,7 +39,7 @@ def parse_command(text: str | None) -> ClientCommand:
         raise Refused(BadFrame("A frame must be a JSON object with `type` and `id`"))
     ref = raw.get("id") if isinstance(raw.get("id"), str) else None
     kind = raw.get("type")
-    if kind not in COMMAND_TYPES:
+    if not isinstance(kind, str) or kind not in COMMAND_TYPES:
         message = (
             f"Unknown type {truncate(repr(kind), 60)}; known: {', '.join(sorted(COMMAND_TYPES))}"
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from dataclasses import dataclass
 
-from app.core.errors import RateLimited
+from app.api.ws.commands import Command
+from app.core.errors import Conflict, RateLimited
 
 REMEMBER_S = 600.0
 MAX_REMEMBERED = 10_000
@@ -36,38 +38,65 @@ class CommandRate:
         self._level -= 1
 
 
+Result = dict[str, object]
+
+
+@dataclass(slots=True)
+class _Sent:
+    content: int
+    expires: float
+    answer: asyncio.Future[Result]
+
+
 class Remembered:
     """Acknowledged commands of the last ten minutes, per user: a repeat gets the same answer.
 
-    A command that is still being carried out is waited for, not carried out twice.
+    A command that is still being carried out is waited for, not carried out twice. The
+    same id with another content is a mistake (a counter that began anew), and is told so.
     """
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[tuple[str, str], tuple[float, asyncio.Future[dict[str, object]]]]
-        self._answers = OrderedDict()
+        self._sent: OrderedDict[tuple[str, str], _Sent] = OrderedDict()
 
-    def known(self, user_id: str, command_id: str) -> asyncio.Future[dict[str, object]] | None:
-        """The answer, or the promise of one; None for a new command."""
+    def known(self, user_id: str, command: Command) -> asyncio.Future[Result] | None:
+        """The answer, or the promise of one; None for a new command.
+
+        Raises:
+            Conflict: the id was used for another command.
+        """
         self._forget_old()
-        item = self._answers.get((user_id, command_id))
-        return item[1] if item else None
+        sent = self._sent.get((user_id, command.id))
+        if sent is None:
+            return None
+        if sent.content != _content(command):
+            raise Conflict(
+                f"The id {command.id!r} was used for another command within ten minutes;"
+                " give each command an id of its own",
+                field="id",
+            )
+        return sent.answer
 
-    def begin(self, user_id: str, command_id: str) -> asyncio.Future[dict[str, object]]:
+    def begin(self, user_id: str, command: Command) -> asyncio.Future[Result]:
         """Note a new command; resolve the future with its result, or `forget` it."""
-        future: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
-        self._answers[user_id, command_id] = (time.monotonic() + REMEMBER_S, future)
-        return future
+        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        expires = time.monotonic() + REMEMBER_S
+        self._sent[user_id, command.id] = _Sent(_content(command), expires, answer)
+        return answer
 
-    def forget(self, user_id: str, command_id: str) -> None:
+    def forget(self, user_id: str, command: Command) -> None:
         """A refused command may be sent again under the same id."""
-        item = self._answers.pop((user_id, command_id), None)
-        if item is not None and not item[1].done():
-            item[1].cancel()
+        sent = self._sent.pop((user_id, command.id), None)
+        if sent is not None and not sent.answer.done():
+            sent.answer.cancel()
 
     def _forget_old(self) -> None:
         now = time.monotonic()
-        while self._answers:
-            expires, _ = next(iter(self._answers.values()))
-            if expires > now and len(self._answers) <= MAX_REMEMBERED:
+        while self._sent:
+            oldest = next(iter(self._sent.values()))
+            if oldest.expires > now and len(self._sent) <= MAX_REMEMBERED:
                 return
-            self._answers.popitem(last=False)
+            self._sent.popitem(last=False)
+
+
+def _content(command: Command) -> int:
+    return hash(command.model_dump_json())

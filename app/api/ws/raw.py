@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Sequence
+from typing import cast
 
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -62,7 +63,8 @@ class FastWebSocketProtocol(WebSocketsSansIOProtocol):
     """uvicorn's protocol, offering its transport to the application."""
 
     async def run_asgi(self) -> None:
-        self.scope["extensions"][EXTENSION] = RawWriter(self)  # type: ignore[index]
+        extensions = cast("dict[str, object]", self.scope["extensions"])
+        extensions[EXTENSION] = RawWriter(self)
         await super().run_asgi()
 
 

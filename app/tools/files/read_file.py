@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
 from app.toolkit.context import ToolContext
+from app.toolkit.ports import ARTIFACTS, Artifacts
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
@@ -17,6 +18,8 @@ from app.tools.files.text import MAX_FILE_BYTES, count_lines, decode, line_start
 
 MAX_CHARS = 128_000
 MAX_LINES = 100_000
+MAX_ARTIFACT_BYTES = 64 << 20
+_ARTIFACT = "artifact:"
 _INLINE_BYTES = 1 << 18
 _NUMBER_WIDTH = 6
 
@@ -108,7 +111,8 @@ def _file_read_shape(result: ToolResult) -> ToolResult:
     toolset="files",
     kind="read",
     cacheable=True,
-    needs_project=True,
+    # Without a project artifacts can still be read; a file cannot, `ctx.operations` sees to it.
+    needs_project=False,
     max_output_chars=MAX_CHARS + 8000,
     tags=("file", "read"),
     argument_aliases={
@@ -124,7 +128,8 @@ async def read_file(args: ReadFileArgs, ctx: ToolContext) -> ToolResult:
     """Read text files of the workspace; prefer it over cat, head or sed in bash.
 
     Returns numbered lines under a header with the line count. Long files come in parts:
-    go on with start_line. Read several files at once with paths.
+    go on with start_line. Read several files at once with paths. The path artifact:<id>
+    reads on in a tool's output that was cut off.
     """
     if args.path is not None:
         excerpt = await _excerpt(args, args.path, MAX_CHARS, ctx)
@@ -156,8 +161,25 @@ async def _read_many(args: ReadFileArgs, paths: list[str], ctx: ToolContext) -> 
 
 
 async def _excerpt(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -> Excerpt:
+    data = await _bytes(path, ctx)
+    if len(data) <= _INLINE_BYTES:
+        return _cut_out(args, path, data, room)
+    return await asyncio.to_thread(_cut_out, args, path, data, room)
+
+
+async def _bytes(path: str, ctx: ToolContext) -> bytes:
+    """A file of the workspace, or what an earlier call of this session left behind."""
+    if path.startswith(_ARTIFACT):
+        store = ctx.services.get(ARTIFACTS)
+        if not isinstance(store, Artifacts):
+            raise ToolFailed("artifacts not available", service=ARTIFACTS)
+        return await store.load(
+            path.removeprefix(_ARTIFACT),
+            session_id=ctx.session_id or "",
+            max_bytes=MAX_ARTIFACT_BYTES,
+        )
     try:
-        data = await ctx.operations.files.read(path, max_bytes=MAX_FILE_BYTES)
+        return await ctx.operations.files.read(path, max_bytes=MAX_FILE_BYTES)
     except ToolFailed as error:
         if error.details.get("code") != "file_too_large":
             raise
@@ -165,9 +187,6 @@ async def _excerpt(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -
             f"{path!r} is larger than {MAX_FILE_BYTES} bytes; use grep, or sed -n in bash",
             **error.details,
         ) from None
-    if len(data) <= _INLINE_BYTES:
-        return _cut_out(args, path, data, room)
-    return await asyncio.to_thread(_cut_out, args, path, data, room)
 
 
 def _cut_out(args: ReadFileArgs, path: str, data: bytes, room: int) -> Excerpt:

@@ -1,0 +1,1 @@
+"""The local implementation against real files and processes."""

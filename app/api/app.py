@@ -1,0 +1,110 @@
+"""The application: routes, checks and error rendering around one running service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from app import __version__
+from app.api import errors
+from app.api.rest import (
+    artifacts,
+    calls,
+    confirmations,
+    events,
+    house,
+    runs,
+    sessions,
+    tools,
+)
+from app.api.rest.middleware import BodyLimit, SameSite
+from app.api.rest.stream import Feed
+from app.api.service import Service
+from app.api.ws.endpoint import Connections
+from app.api.ws.endpoint import router as ws_router
+from app.core.settings import Settings
+
+PREFIX = "/api/v1"
+_ABOUT = (
+    "Governed tool use for AI agents: every tool call takes one path. Errors are RFC 9457 "
+    "problem details; match on `code`. The WebSocket at `/api/v1/ws` has its own document."
+)
+_TAGS = [
+    {"name": "sessions", "description": "Persisted chats whose messages form a tree."},
+    {"name": "runs", "description": "One user message to its final answer."},
+    {"name": "events", "description": "The append-only log of a session."},
+    {"name": "calls", "description": "Tool calls without a model, by the same governed path."},
+    {"name": "tools", "description": "The catalog, and what is switched on."},
+    {"name": "confirmations", "description": "Questions to a person before a call runs."},
+    {"name": "artifacts", "description": "Files that calls produced."},
+    {"name": "service", "description": "Health, figures, projects, tickets."},
+]
+
+
+def create_app(
+    settings: Settings, open_service: Callable[[], AbstractAsyncContextManager[Service]]
+) -> FastAPI:
+    """The ASGI application; the service is open from its start-up to its shutdown."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with open_service() as service:
+            app.state.service = service
+            yield
+
+    app = FastAPI(
+        title="Tollgate",
+        version=__version__,
+        description=_ABOUT,
+        openapi_url=f"{PREFIX}/openapi.json",
+        # The bundled pages load their scripts from other servers.
+        docs_url=None,
+        redoc_url=None,
+        openapi_tags=_TAGS,
+        lifespan=lifespan,
+        generate_unique_id_function=_operation_id,
+    )
+    app.state.settings = settings
+    app.state.connections = Connections()
+    app.state.feeds = set[Feed]()
+    app.add_middleware(BodyLimit)
+    app.add_middleware(SameSite)
+    errors.install(app)
+    # `/tools/calls` before `/tools/{name}`.
+    for module in (house, sessions, runs, events, calls, tools, confirmations, artifacts):
+        app.include_router(module.router, prefix=PREFIX)
+    app.include_router(ws_router)
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    return app
+
+
+def end_feeds(app: FastAPI) -> None:
+    """End every event stream, so that a graceful shutdown does not wait for its clients."""
+    feeds: set[Feed] = app.state.feeds
+    for feed in tuple(feeds):
+        feed.close()
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document; `Problem` is named in every error, so it must be in it."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=app.routes,
+            tags=app.openapi_tags,
+        )
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        schemas["Problem"] = errors.Problem.model_json_schema()
+        app.openapi_schema = document
+    return app.openapi_schema

@@ -1,0 +1,108 @@
+"""Files that calls produced."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response, StreamingResponse
+
+from app.api.deps import Anyone, ReadableSession, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.shapes import ArtifactList, ArtifactView
+from app.core.errors import InvalidInput, NotFound
+from app.db.tables import ArtifactRow
+from app.execution.artifacts import ArtifactStore
+
+router = APIRouter(tags=["artifacts"], route_class=JsonRoute)
+
+CHUNK = 256 << 10
+_FILE: dict[str, Any] = {
+    "description": "The bytes; `x-artifact-size` says how many there are in all.",
+    "content": {
+        "application/octet-stream": {
+            "schema": {"type": "string", "format": "binary"},
+            "example": "line 1\nline 2\n",
+        }
+    },
+}
+
+
+@router.get(
+    "/sessions/{session_id}/artifacts",
+    summary="Artifacts of a session",
+    responses=problems(NotFound),
+)
+async def list_artifacts(
+    session: ReadableSession,
+    service: ServiceDep,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> ArtifactList:
+    """Scope `chat`. Newest first."""
+    rows = await service.archive.artifacts(session.id, limit=limit)
+    return ArtifactList(artifacts=[ArtifactView.of(row) for row in rows])
+
+
+@router.get(
+    "/artifacts/{artifact_id}",
+    summary="Download an artifact",
+    response_class=Response,
+    responses={**problems(NotFound), 200: _FILE},
+)
+async def get_artifact(
+    artifact_id: PathId,
+    service: ServiceDep,
+    principal: Anyone,
+    offset: Annotated[int, Query(ge=0, le=2**62, description="First byte.")] = 0,
+    limit: Annotated[int | None, Query(ge=1, le=2**62, description="Bytes at most.")] = None,
+) -> Response:
+    """For whoever may see its session. `offset` and `limit` read it piece by piece."""
+    row = await service.archive.artifact(artifact_id)
+    if row is None:
+        raise NotFound(f"No artifact {artifact_id!r}", artifact_id=artifact_id)
+    session = await service.archive.session_row(row.session_id)
+    if session is None or not principal.may_see(session.user_id):
+        raise NotFound(f"No artifact {artifact_id!r}", artifact_id=artifact_id)
+    if offset > row.size:
+        raise InvalidInput(f"The artifact has {row.size} bytes", field="query.offset")
+    end = row.size if limit is None else min(row.size, offset + limit)
+    store = service.gate.artifacts
+    # Read before the answer begins: a file that is gone must be a 404, not half a 200.
+    first = await store.read(row.id, offset=offset, limit=min(CHUNK, end - offset))
+    pieces = _pieces(store, row.id, first, offset, end)
+    return StreamingResponse(pieces, headers=_headers(row, end - offset))
+
+
+async def _pieces(
+    store: ArtifactStore, artifact_id: str, first: bytes, offset: int, end: int
+) -> AsyncIterator[bytes]:
+    piece = first
+    while piece:
+        yield piece
+        offset += len(piece)
+        if offset >= end:
+            return
+        piece = await store.read(artifact_id, offset=offset, limit=min(CHUNK, end - offset))
+
+
+def _headers(row: ArtifactRow, length: int) -> dict[str, str]:
+    """A download, whatever the bytes are: never a page of this origin."""
+    return {
+        "content-type": _media_type(row.media_type),
+        "content-length": str(length),
+        "content-disposition": f"attachment; filename*=UTF-8''{quote(row.name, safe='')}",
+        "content-security-policy": "sandbox; default-src 'none'",
+        "cache-control": "private, no-store",
+        "etag": f'"{row.sha256}"',
+        "x-artifact-size": str(row.size),
+    }
+
+
+def _media_type(stored: str) -> str:
+    """Tools name media types: one that could break the header is not passed on."""
+    if not stored.isascii() or not stored.isprintable():
+        return "application/octet-stream"
+    return f"{stored}; charset=utf-8" if stored == "text/plain" else stored

@@ -1,0 +1,227 @@
+"""Direct tool calls: the governed path without a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+)
+
+from app.agents.runs import Run
+from app.api.auth import Principal
+from app.api.deps import Caller, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.shapes import BatchResult, CallRecord, CallResult, example
+from app.api.service import Service
+from app.core.errors import Busy, Conflict, NotFound
+from app.core.text import scrub
+from app.execution.calls import MAX_BATCH, CallRequest, parse_call, parse_calls
+from app.execution.outcome import CallOutcome
+from app.execution.projects import DEFAULT_PROJECT
+
+router = APIRouter(tags=["calls"], route_class=JsonRoute)
+
+
+def _object_or_text(value: Any) -> Any:
+    if not isinstance(value, dict | str):
+        raise ValueError("must be an object, or JSON text of one")  # noqa: TRY004 - for Pydantic
+    return value
+
+
+Arguments = Annotated[
+    Any,
+    AfterValidator(_object_or_text),
+    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}]}),
+]
+Name = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class DirectCall(Body):
+    """Arguments of one call."""
+
+    model_config = example(arguments={"expression": "6*7"})
+
+    arguments: Arguments = Field(default_factory=dict)
+    id: Identifier | None = Field(default=None, description="The call's id; made when missing.")
+    session_id: Identifier | None = Field(
+        default=None, description="Where it is recorded; a new direct session when missing."
+    )
+    cacheable: bool = Field(
+        default=True, description="Whether an equal read may be answered from the session's cache."
+    )
+
+
+class _Shape(BaseModel):
+    """Base of calls as models write them: fields we do not know are theirs."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class OpenAIFunction(_Shape):
+    """`arguments` is JSON text, or the object itself."""
+
+    name: Name
+    arguments: Arguments = Field(default_factory=dict)
+
+
+class OpenAICall(_Shape):
+    """`{id, type: "function", function: {name, arguments}}`."""
+
+    id: Identifier | None = None
+    type: Literal["function"] = "function"
+    function: OpenAIFunction
+
+
+class AnthropicCall(_Shape):
+    """`{type: "tool_use", id, name, input}`."""
+
+    id: Identifier | None = None
+    type: Literal["tool_use"]
+    name: Name
+    input: dict[str, Any] = Field(default_factory=dict)
+
+
+class PlainCall(Body):
+    """`{id?, name, arguments?}`."""
+
+    id: Identifier | None = None
+    name: Name
+    arguments: Arguments = Field(default_factory=dict)
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, dict) and "function" in value:
+        return "~openai"
+    if isinstance(value, dict) and value.get("type") == "tool_use":
+        return "~anthropic"
+    return "~plain"
+
+
+AnyCall = Annotated[
+    Annotated[OpenAICall, Tag("~openai")]
+    | Annotated[AnthropicCall, Tag("~anthropic")]
+    | Annotated[PlainCall, Tag("~plain")],
+    Discriminator(_shape),
+]
+
+
+class CallBatch(Body):
+    """Calls to be made together, in any mixture of shapes."""
+
+    model_config = example(
+        calls=[
+            {
+                "id": "call_1",
+                "type": "function",
+                "function": {"name": "calculator", "arguments": '{"expression":"6*7"}'},
+            }
+        ]
+    )
+
+    calls: list[AnyCall] = Field(min_length=1, max_length=MAX_BATCH)
+    session_id: Identifier | None = Field(
+        default=None, description="Where they are recorded; a new direct session when missing."
+    )
+    max_workers: int | None = Field(default=None, ge=1, le=6, description="At the same time.")
+
+
+@router.post(
+    "/tools/{name}/call",
+    summary="Call a tool",
+    responses=problems(NotFound, Busy, Conflict, body=True),
+)
+async def call_tool(
+    name: PathId, body: DirectCall, service: ServiceDep, principal: Caller
+) -> CallResult:
+    """Scope `tools:call`. Waits for the end of the call.
+
+    200 whatever the call came to: `status` tells success, error, denied, disabled … apart,
+    an unknown tool included. HTTP errors are about the request alone. When the client goes
+    away the call goes on and is recorded. What needs a confirmation is denied, unless a
+    client watches the session and can answer.
+    """
+    request = parse_call({"id": body.id, "name": name, "arguments": body.arguments})
+    run, outcomes = await _run(
+        service, principal, [request], session_id=body.session_id, cacheable=body.cacheable
+    )
+    return CallResult.of(outcomes[0], run.session.id, run.id)
+
+
+@router.post(
+    "/tools/calls",
+    summary="Call several tools",
+    responses=problems(NotFound, Busy, Conflict, body=True),
+)
+async def call_tools(body: CallBatch, service: ServiceDep, principal: Caller) -> BatchResult:
+    """Scope `tools:call`. In parallel; answers `role: tool` messages in the order of the calls.
+
+    As for one call, a failing tool is an answer and no HTTP error; equal calls run once.
+    """
+    requests = parse_calls([call.model_dump(exclude_unset=True) for call in body.calls])
+    run, outcomes = await _run(
+        service,
+        principal,
+        requests,
+        session_id=body.session_id,
+        max_workers=body.max_workers,
+    )
+    return BatchResult(
+        messages=[scrub(outcome.tool_message()) for outcome in outcomes],
+        records=[CallRecord(**scrub(outcome.record())) for outcome in outcomes],
+        session_id=run.session.id,
+        run_id=run.id,
+    )
+
+
+async def _run(
+    service: Service,
+    principal: Principal,
+    requests: Sequence[CallRequest],
+    *,
+    session_id: str | None,
+    cacheable: bool = True,
+    max_workers: int | None = None,
+) -> tuple[Run, list[CallOutcome]]:
+    """Make the calls and wait until they are over and recorded."""
+    if session_id is None:
+        session = service.sessions.create(
+            user_id=principal.user_id,
+            kind="direct",
+            title=f"Direct call: {requests[0].name[:60]}",
+            project_id=DEFAULT_PROJECT,
+        )
+    else:
+        session = await service.session_for(principal, session_id)
+    run = await service.runs.call_tools(
+        session,
+        requests,
+        caller="rest",
+        trigger="rest",
+        attended=bool(session.log.subscribers),
+        cacheable=cacheable,
+        max_workers=max_workers,
+    )
+    # The run belongs to the session, not to this request.
+    await asyncio.shield(run.done)
+    await service.gate.ledger.durable()
+    if session_id is None and service.runs.active(session.id) is None:
+        service.sessions.release(session)
+    outcomes = [run.finished[item.id] for item in requests if item.id in run.finished]
+    if len(outcomes) < len(requests):
+        raise Conflict(
+            "The run was stopped before every call was taken up; its events tell more",
+            run_id=run.id,
+            session_id=session.id,
+        )
+    return run, outcomes

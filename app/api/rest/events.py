@@ -1,0 +1,152 @@
+"""Events of a session: paged, and as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.stream import Feed
+from app.core.errors import InvalidInput, NotFound, UnrecoverablePosition
+
+router = APIRouter(tags=["events"], route_class=JsonRoute)
+
+After = Annotated[int, Query(ge=0, le=2**62, description="The last `seq` that the client has.")]
+Epoch = Annotated[
+    str | None, Query(max_length=128, description="The epoch of `after`; 410 when it is over.")
+]
+_EVENT: dict[str, Any] = {
+    "v": 1,
+    "type": "run_started",
+    "ts": "2026-11-21T09:30:00.000Z",
+    "session_id": "ses_1",
+    "epoch": "ep_1",
+    "seq": 1,
+    "run_id": "run_1",
+    "trigger": "rest",
+    "tool_names": ["calculator"],
+}
+_PAGE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["epoch", "head", "events"],
+    "properties": {
+        "epoch": {"type": "string"},
+        "head": {"type": "integer", "description": "The last committed `seq`."},
+        "events": {"type": "array", "items": {"type": "object"}},
+    },
+    "examples": [{"epoch": "ep_1", "head": 1, "events": [_EVENT]}],
+}
+_PAGE = {"description": "Events", "content": {"application/json": {"schema": _PAGE_SCHEMA}}}
+_STREAM = {
+    "description": "One event per `data:`, with its `seq` as `id:`; live output has no id.",
+    "content": {
+        "text/event-stream": {
+            "schema": {"type": "string"},
+            "example": 'data: {"v":1,"type":"run_started","seq":1}\nid: 1\n\n',
+        }
+    },
+}
+
+
+@router.get(
+    "/sessions/{session_id}/events",
+    summary="Durable events of a session",
+    response_class=Response,
+    responses={**problems(NotFound, UnrecoverablePosition), 200: _PAGE},
+)
+async def list_events(
+    session: ReadableSession,
+    service: ServiceDep,
+    after: After = 0,
+    epoch: Epoch = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> Response:
+    """Scope `chat`. Page on with `after` = the last `seq`, until it equals `head`."""
+    _check_epoch(epoch, session.epoch)
+    stored = await service.archive.load(session.id)
+    head = stored[1] if stored else 0
+    if after > head:
+        raise UnrecoverablePosition(f"The log ends at {head}", head=head)
+    rows = await service.archive.events(
+        session.id, session.epoch, after=after, upto=head, limit=limit
+    )
+    # Stored events are JSON already; the epoch is an identifier of ours.
+    events = b",".join(body for _, body in rows)
+    body = b'{"epoch":"%b","head":%d,"events":[%b]}' % (session.epoch.encode(), head, events)
+    return Response(body, media_type="application/json")
+
+
+async def open_feed(
+    request: Request,
+    session_id: PathId,
+    service: ServiceDep,
+    principal: Chatter,
+    after: After = 0,
+    epoch: Epoch = None,
+    ephemerals: Annotated[bool, Query(description="Also live output.")] = True,  # noqa: FBT002 - a query parameter
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=20, description="Set by browsers that reconnect; wins over `after`."),
+    ] = None,
+) -> AsyncIterator[Feed]:
+    """Watch the session for as long as the request lives."""
+    session = await service.session_for(principal, session_id)
+    _check_epoch(epoch, session.epoch)
+    settings = service.settings
+    feed = Feed(
+        session.log,
+        after=_position(last_event_id, after),
+        ephemerals=ephemerals,
+        max_frames=settings.outbox_frames,
+        max_bytes=settings.outbox_bytes,
+    )
+    feeds: set[Feed] = request.app.state.feeds
+    feeds.add(feed)
+    try:
+        await feed.prepare(service.archive)
+        yield feed
+    finally:
+        feeds.discard(feed)
+        feed.close()
+
+
+@router.get(
+    "/sessions/{session_id}/events/stream",
+    summary="Events of a session as they happen",
+    response_class=EventSourceResponse,
+    responses={**problems(NotFound, UnrecoverablePosition), 200: _STREAM},
+)
+async def stream_events(
+    feed: Annotated[Feed, Depends(open_feed)], service: ServiceDep
+) -> AsyncIterator[ServerSentEvent]:
+    """Scope `chat`. What came after `after`, then everything live, each event once.
+
+    The stream ends when the client reads too slowly; reconnecting with `Last-Event-ID`
+    goes on where it ended.
+    """
+    async for frame in feed.frames(service.archive):
+        yield ServerSentEvent(
+            raw_data=frame.body.decode(), id=str(frame.seq) if frame.seq else None
+        )
+
+
+def _check_epoch(asked: str | None, epoch: str) -> None:
+    if asked is not None and asked != epoch:
+        raise UnrecoverablePosition(
+            "The log was reset; load the snapshot and go on from there", epoch=epoch
+        )
+
+
+def _position(last_event_id: str | None, after: int) -> int:
+    if last_event_id is None or last_event_id == "":
+        return after
+    if not (last_event_id.isascii() and last_event_id.isdecimal()):
+        raise InvalidInput("Last-Event-ID must be a seq", field="header.last-event-id")
+    return int(last_event_id)

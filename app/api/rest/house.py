@@ -1,0 +1,154 @@
+"""The service about itself: health, figures, projects, tickets."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter
+from prometheus_client import CollectorRegistry, generate_latest
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from app import __version__
+from app.api.deps import Anyone, Auditor, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute
+from app.api.rest.figures import Figures
+from app.api.rest.shapes import MOMENT, example
+from app.api.tickets import TTL_S
+from app.core.errors import RateLimited, StorageUnavailable
+
+router = APIRouter(tags=["service"], route_class=JsonRoute)
+
+NO_SANDBOX = "Commands run without a kernel sandbox: it is not part of this version yet"
+_METRICS: dict[str, Any] = {
+    "description": "Prometheus text",
+    "content": {
+        "text/plain": {
+            "schema": {"type": "string"},
+            "example": 'tollgate_tool_calls_total{status="success",tool="bash"} 3.0\n',
+        }
+    },
+}
+
+
+class Health(BaseModel):
+    """Alive. What is missing is named; nothing here is secret."""
+
+    model_config = example(
+        status="ok",
+        version="0.1.0",
+        started_at=MOMENT,
+        uptime_s=12.5,
+        database="ok",
+        model={"configured": False},
+        sandbox={"kernel": False, "message": NO_SANDBOX},
+    )
+
+    status: str = Field(description="`ok`, or `degraded` while the database cannot be written.")
+    version: str
+    started_at: str
+    uptime_s: float
+    database: str = Field(description="`ok` or `failing`.")
+    model: dict[str, bool]
+    sandbox: dict[str, Any]
+
+
+class Ready(BaseModel):
+    """Able to work."""
+
+    model_config = example(status="ready")
+
+    status: str
+
+
+class ProjectView(BaseModel):
+    """A workspace; `root` is for administrators."""
+
+    model_config = example(id="default")
+
+    id: str
+    root: str | None = None
+
+
+class ProjectList(BaseModel):
+    """Workspaces that sessions may name."""
+
+    model_config = example(projects=[{"id": "default"}])
+
+    projects: list[ProjectView]
+
+
+class Ticket(BaseModel):
+    """Good for one `hello` on the WebSocket."""
+
+    model_config = example(ticket="8Jt0mQ2l", expires_in_s=30)
+
+    ticket: str
+    expires_in_s: int
+
+
+@router.get("/health", summary="Is it alive?", responses=problems(public=True))
+async def get_health(service: ServiceDep) -> Health:
+    """Without a token. 200 as long as the process answers; `ready` tells whether it can work."""
+    gate = service.gate
+    failing = gate.ledger.error is not None
+    uptime = gate.clock.now() - datetime.fromisoformat(service.started_at)
+    return Health(
+        status="degraded" if failing else "ok",
+        version=__version__,
+        started_at=service.started_at,
+        uptime_s=round(uptime.total_seconds(), 3),
+        database="failing" if failing else "ok",
+        model={"configured": service.has_model},
+        sandbox={"kernel": False, "message": NO_SANDBOX},
+    )
+
+
+@router.get("/ready", summary="Can it work?", responses=problems(StorageUnavailable, public=True))
+async def get_ready(service: ServiceDep) -> Ready:
+    """Without a token. 503 while the database cannot be written."""
+    error = service.gate.ledger.error
+    if error is not None:
+        raise error
+    return Ready(status="ready")
+
+
+@router.get(
+    "/metrics",
+    summary="Figures for Prometheus",
+    response_class=Response,
+    responses={**problems(), 200: _METRICS},
+)
+async def get_metrics(service: ServiceDep, principal: Auditor) -> Response:
+    """Scope `audit:read` or `admin`."""
+    gate = service.gate
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Figures(gate.metrics, gate.registry.snapshot().tools))
+    return Response(
+        generate_latest(registry), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
+
+
+@router.get("/projects", summary="List projects", responses=problems())
+async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
+    """The workspaces of this installation."""
+    admin = "admin" in principal.scopes
+    return ProjectList(
+        projects=[
+            ProjectView(id=project_id, root=root if admin else None)
+            for project_id, root in service.gate.projects.list_all()
+        ]
+    )
+
+
+@router.post(
+    "/ws-tickets",
+    status_code=201,
+    summary="A ticket for the WebSocket",
+    responses=problems(RateLimited),
+)
+async def create_ws_ticket(service: ServiceDep, principal: Anyone) -> Ticket:
+    """For browsers, which cannot send a header with a WebSocket: goes into `hello.auth.ticket`."""
+    return Ticket(ticket=service.tickets.issue(principal), expires_in_s=int(TTL_S))

@@ -1,0 +1,100 @@
+"""Messages that start runs, and the runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field, WithJsonSchema
+
+from app.agents.content import user_content
+from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.shapes import MessageAccepted, RunCancelled, RunList, RunView, example
+from app.core.errors import Busy, InvalidInput, NotFound
+
+router = APIRouter(tags=["runs"], route_class=JsonRoute)
+
+_CONTENT_SCHEMA = {
+    "description": "Text, or blocks `{type: text, text}` and `{type: image, source}`.",
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "array", "items": {"type": "object"}, "minItems": 1, "maxItems": 100},
+    ],
+}
+Content = Annotated[Any, WithJsonSchema(_CONTENT_SCHEMA)]
+
+
+class NewMessage(Body):
+    """What the user says."""
+
+    model_config = example(content="What is 6*7?")
+
+    content: Content
+    when_busy: Literal["reject", "queue", "steer"] = Field(
+        default="reject",
+        description="While a run is active: refuse, start after it, or tell the running agent.",
+    )
+    client_message_id: Identifier | None = Field(
+        default=None, description="Comes back in the `message_completed` event."
+    )
+
+
+@router.post(
+    "/sessions/{session_id}/messages",
+    status_code=202,
+    summary="Say something: start a run",
+    responses=problems(NotFound, Busy, body=True),
+)
+async def send_message(
+    session_id: PathId, body: NewMessage, service: ServiceDep, principal: Chatter
+) -> MessageAccepted:
+    """Scope `chat`. The answer comes as events; the run goes on when the client is gone."""
+    if not isinstance(body.content, str | list) or not all(
+        isinstance(block, dict) for block in body.content if not isinstance(body.content, str)
+    ):
+        raise InvalidInput("content must be text or a list of blocks", field="body.content")
+    content = user_content(body.content)
+    session = await service.session_for(principal, session_id)
+    run_id, message_id = await service.runs.send_message(
+        session,
+        content,
+        client_message_id=body.client_message_id,
+        when_busy=body.when_busy,
+    )
+    await service.gate.ledger.durable()
+    return MessageAccepted(run_id=run_id, message_id=message_id)
+
+
+@router.get(
+    "/sessions/{session_id}/runs", summary="Runs of a session", responses=problems(NotFound)
+)
+async def list_runs(
+    session: ReadableSession,
+    service: ServiceDep,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> RunList:
+    """Scope `chat`. Newest first; a queued message has no run here before it begins."""
+    rows = await service.archive.runs(session.id, limit=limit)
+    return RunList(runs=[RunView.of(row) for row in rows])
+
+
+@router.get("/sessions/{session_id}/runs/{run_id}", summary="One run", responses=problems(NotFound))
+async def get_run(run_id: PathId, session: ReadableSession, service: ServiceDep) -> RunView:
+    """Scope `chat`."""
+    row = await service.archive.run(run_id)
+    if row is None or row.session_id != session.id:
+        raise NotFound(f"No run {run_id!r} in this session", run_id=run_id)
+    return RunView.of(row)
+
+
+@router.post(
+    "/sessions/{session_id}/runs/{run_id}/cancel",
+    summary="Stop a run",
+    responses=problems(NotFound),
+)
+async def cancel_run(run_id: PathId, session: ReadableSession, service: ServiceDep) -> RunCancelled:
+    """Scope `chat`. Answers at once; `run_finished` tells when everything has stopped."""
+    stopping = await service.runs.cancel(session.id, run_id)
+    return RunCancelled(run_id=run_id, already_finished=not stopping)

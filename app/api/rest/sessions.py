@@ -1,0 +1,203 @@
+"""Sessions, and what is read of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from app.agents.sessions import UNTITLED
+from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
+from app.api.errors import problems
+from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.shapes import (
+    ActiveRun,
+    CallList,
+    MessageList,
+    MessageView,
+    SessionPage,
+    SessionView,
+    Snapshot,
+    StoredCall,
+    example,
+)
+from app.core.errors import Busy, NotFound
+from app.execution.projects import DEFAULT_PROJECT
+
+router = APIRouter(tags=["sessions"], route_class=JsonRoute)
+
+Kind = Literal["chat", "direct", "all"]
+Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+
+
+class NewSession(Body):
+    """What a session starts with."""
+
+    model_config = example(title="Arithmetic", project_id="default")
+
+    title: Title | None = Field(default=None, description="From the first message when missing.")
+    project_id: Identifier | None = Field(
+        default=DEFAULT_PROJECT, description="The workspace of its tools; null for none."
+    )
+    agent_id: Identifier | None = None
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+
+
+class SessionChange(Body):
+    """What may be changed of a session."""
+
+    model_config = example(title="Arithmetic")
+
+    title: Title
+
+
+class Branch(Body):
+    """Where the next message goes."""
+
+    model_config = example(entry_id="msg_1")
+
+    entry_id: Identifier | None = Field(
+        description="The message that the next one answers; null begins anew."
+    )
+
+
+@router.post(
+    "/sessions", status_code=201, summary="Start a session", responses=problems(NotFound, body=True)
+)
+async def create_session(body: NewSession, service: ServiceDep, principal: Chatter) -> SessionView:
+    """Scope `chat`. 404 when there is no such project."""
+    if body.project_id is not None:
+        service.gate.projects.get(body.project_id)
+    session = service.sessions.create(
+        user_id=principal.user_id,
+        title=body.title or UNTITLED,
+        project_id=body.project_id,
+        agent_id=body.agent_id,
+        model=body.model,
+    )
+    await service.gate.ledger.durable()
+    return SessionView.of(await visible_session(service, principal, session.id))
+
+
+@router.get("/sessions", summary="List sessions", responses=problems())
+async def list_sessions(
+    service: ServiceDep,
+    principal: Chatter,
+    kind: Annotated[Kind, Query(description="Direct calls make sessions too.")] = "chat",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    before: Annotated[
+        str | None, Query(max_length=40, description="`next_before` of the page before.")
+    ] = None,
+) -> SessionPage:
+    """Scope `chat`. The last used first; an administrator sees everybody's."""
+    rows = await service.archive.sessions(
+        None if "admin" in principal.scopes else principal.user_id,
+        kind=None if kind == "all" else kind,
+        limit=limit,
+        before=before,
+    )
+    next_before = rows[-1].updated_at if len(rows) == limit else None
+    return SessionPage(sessions=[SessionView.of(row) for row in rows], next_before=next_before)
+
+
+@router.get("/sessions/{session_id}", summary="One session", responses=problems(NotFound))
+async def get_session(session: ReadableSession) -> SessionView:
+    """Scope `chat`. Somebody else's session is not found."""
+    return SessionView.of(session)
+
+
+@router.patch(
+    "/sessions/{session_id}",
+    summary="Rename a session",
+    responses=problems(NotFound, body=True),
+)
+async def rename_session(
+    session_id: PathId, body: SessionChange, service: ServiceDep, principal: Chatter
+) -> SessionView:
+    """Scope `chat`."""
+    session = await service.session_for(principal, session_id)
+    service.sessions.rename(session, body.title)
+    await service.gate.ledger.durable()
+    return SessionView.of(await visible_session(service, principal, session_id))
+
+
+@router.get(
+    "/sessions/{session_id}/messages",
+    summary="Messages of a session",
+    responses=problems(NotFound),
+)
+async def list_messages(
+    session: ReadableSession,
+    service: ServiceDep,
+    tree: Annotated[bool, Query(description="All branches, in the order they grew.")] = False,  # noqa: FBT002 - a query parameter
+) -> MessageList:
+    """Scope `chat`. The active branch, root first, unless `tree` asks for all of them."""
+    leaf = session.leaf_entry_id
+    archive = service.archive
+    rows = await archive.entries(session.id) if tree else await archive.path(session.id, leaf)
+    return MessageList(leaf_entry_id=leaf, messages=[MessageView.of(row) for row in rows])
+
+
+@router.post(
+    "/sessions/{session_id}/branch",
+    summary="Go on from an earlier message",
+    responses=problems(NotFound, Busy, body=True),
+)
+async def branch_session(
+    session_id: PathId, body: Branch, service: ServiceDep, principal: Chatter
+) -> SessionView:
+    """Scope `chat`. The next message becomes a sibling of what followed; nothing is deleted."""
+    await visible_session(service, principal, session_id)
+    if body.entry_id is not None:
+        entries = await service.archive.entries(session_id)
+        if all(entry.id != body.entry_id for entry in entries):
+            raise NotFound(f"No message {body.entry_id!r} in this session", entry_id=body.entry_id)
+    # Nothing is awaited between the look at the run and the move, or a run could begin there.
+    session = await service.session_for(principal, session_id)
+    active = service.runs.active(session_id)
+    if active is not None:
+        raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
+    service.sessions.branch(session, body.entry_id)
+    await service.gate.ledger.durable()
+    return SessionView.of(await visible_session(service, principal, session_id))
+
+
+@router.get(
+    "/sessions/{session_id}/calls", summary="Tool calls of a session", responses=problems(NotFound)
+)
+async def list_calls(
+    session: ReadableSession,
+    service: ServiceDep,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+) -> CallList:
+    """Scope `chat`. Oldest first, as unified records."""
+    rows = await service.archive.calls(session.id, limit=limit)
+    return CallList(calls=[StoredCall.of(row) for row in rows])
+
+
+@router.get(
+    "/sessions/{session_id}/snapshot",
+    summary="Everything a client needs to show a session",
+    responses=problems(NotFound),
+)
+async def get_snapshot(
+    session: ReadableSession, service: ServiceDep, principal: Chatter
+) -> Snapshot:
+    """Scope `chat`. What a client loads when its place in the event log is lost."""
+    stored = await service.archive.load(session.id)
+    seq = stored[1] if stored else 0
+    # The position is read before the messages: an event in between is replayed, never missed.
+    row = await visible_session(service, principal, session.id)
+    messages = await service.archive.path(row.id, row.leaf_entry_id)
+    active = service.runs.active(row.id)
+    return Snapshot(
+        session=SessionView.of(row),
+        messages=[MessageView.of(entry) for entry in messages],
+        epoch=row.epoch,
+        seq=seq,
+        pending_confirmations=service.gate.confirmations.pending(row.id),
+        running_calls=service.gate.executor.running(row.id),
+        active_run=active
+        and ActiveRun(run_id=active.id, trigger=active.trigger, started_at=active.started_at),
+    )

@@ -1,0 +1,384 @@
+"""What REST answers with. Every shape carries an example, which OpenAPI shows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.core.text import scrub
+from app.db.tables import ArtifactRow, EntryRow, RunRow, SessionRow, ToolCallRow
+from app.execution.outcome import CallOutcome
+
+MOMENT = "2026-11-21T09:30:00.000Z"
+_SESSION: dict[str, Any] = {
+    "id": "ses_1",
+    "kind": "chat",
+    "title": "What is 6*7?",
+    "user_id": "local",
+    "project_id": "default",
+    "epoch": "ep_1",
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+}
+_RECORD: dict[str, Any] = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "calculator", "arguments": '{"expression":"6*7"}'},
+    "result": '{"success":true,"data":{"result":42},"error":null}',
+    "success": True,
+    "skipped": False,
+    "execution_time": 0.0012,
+    "status": "success",
+    "cached": False,
+    "operation_id": "op_7f3a9c000001",
+}
+_BLOCK = {"type": "text", "text": "What is 6*7?"}
+
+
+def example(**fields: Any) -> ConfigDict:
+    """The model's configuration, with one example."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [fields]})
+
+
+class SessionView(BaseModel):
+    """A session: one persisted chat, or the record of calls made without one."""
+
+    model_config = example(**_SESSION)
+
+    id: str
+    kind: str
+    title: str
+    user_id: str
+    project_id: str | None = None
+    agent_id: str | None = None
+    model: str | None = None
+    epoch: str = Field(description="Changes when the event log is reset.")
+    leaf_entry_id: str | None = Field(default=None, description="The last message of the branch.")
+    created_at: str
+    updated_at: str
+
+    @classmethod
+    def of(cls, row: SessionRow) -> Self:
+        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+
+
+class SessionPage(BaseModel):
+    """Sessions, the last used first."""
+
+    model_config = example(sessions=[_SESSION])
+
+    sessions: list[SessionView]
+    next_before: str | None = Field(default=None, description="`before` of the next page.")
+
+
+class MessageView(BaseModel):
+    """One message of a session's tree."""
+
+    model_config = example(id="msg_1", role="user", content=[_BLOCK], created_at=MOMENT)
+
+    id: str
+    parent_id: str | None = None
+    run_id: str | None = None
+    role: str
+    content: list[dict[str, Any]]
+    created_at: str
+
+    @classmethod
+    def of(cls, row: EntryRow) -> Self:
+        return cls(
+            id=row.id,
+            parent_id=row.parent_id,
+            run_id=row.run_id,
+            role=row.role,
+            content=orjson.loads(row.content),
+            created_at=row.created_at,
+        )
+
+
+class MessageList(BaseModel):
+    """The active branch from its root on, or the whole tree."""
+
+    model_config = example(
+        leaf_entry_id="msg_1",
+        messages=[{"id": "msg_1", "role": "user", "content": [_BLOCK], "created_at": MOMENT}],
+    )
+
+    leaf_entry_id: str | None = None
+    messages: list[MessageView]
+
+
+class MessageAccepted(BaseModel):
+    """A message was taken; its run is under way, or waits for the one before it."""
+
+    model_config = example(run_id="run_1", message_id="msg_1")
+
+    run_id: str
+    message_id: str
+
+
+class RunView(BaseModel):
+    """One user message to its final answer, or one batch of direct calls."""
+
+    model_config = example(
+        id="run_1",
+        session_id="ses_1",
+        trigger="message",
+        status="success",
+        model="claude-sonnet-5-5",
+        stop_reason="end_turn",
+        usage={"input_tokens": 25, "output_tokens": 15},
+        started_at=MOMENT,
+        finished_at=MOMENT,
+    )
+
+    id: str
+    session_id: str
+    trigger: str
+    status: str = Field(description="`running`, or how it ended, as in `run_finished`.")
+    agent_id: str | None = None
+    model: str | None = None
+    parent_run_id: str | None = None
+    stop_reason: str | None = None
+    error: dict[str, Any] | None = None
+    usage: dict[str, int] = Field(default_factory=dict)
+    started_at: str
+    finished_at: str | None = None
+
+    @classmethod
+    def of(cls, row: RunRow) -> Self:
+        fields = {name: getattr(row, name) for name in cls.model_fields}
+        fields["error"] = None if row.error is None else orjson.loads(row.error)
+        fields["usage"] = orjson.loads(row.usage or "{}")
+        return cls(**fields)
+
+
+class RunList(BaseModel):
+    """Runs of a session, newest first."""
+
+    model_config = example(
+        runs=[
+            {
+                "id": "run_1",
+                "session_id": "ses_1",
+                "trigger": "rest",
+                "status": "success",
+                "started_at": MOMENT,
+            }
+        ]
+    )
+
+    runs: list[RunView]
+
+
+class RunCancelled(BaseModel):
+    """A run was told to stop; its events tell when it has. Repeating it is harmless."""
+
+    model_config = example(run_id="run_1", already_finished=False)
+
+    run_id: str
+    already_finished: bool
+
+
+class FunctionCall(BaseModel):
+    """The call, in OpenAI's shape; `arguments` is JSON text."""
+
+    model_config = example(name="calculator", arguments='{"expression":"6*7"}')
+
+    name: str
+    arguments: str
+
+
+class CallRecord(BaseModel):
+    """The unified record of one call: the same here, in the history and on the wire."""
+
+    model_config = example(**_RECORD)
+
+    id: str
+    type: str = "function"
+    function: FunctionCall
+    result: str | None = Field(
+        description="JSON text `{success, data, error}`; null while it is not known."
+    )
+    success: bool
+    skipped: bool
+    execution_time: float = Field(description="Seconds.")
+    status: str
+    cached: bool
+    operation_id: str
+    duplicate_of: str | None = None
+    artifact_id: str | None = None
+
+
+class StoredCall(CallRecord):
+    """A record as the history keeps it: canonical tool name, secrets redacted."""
+
+    model_config = example(**_RECORD, run_id="run_1", started_at=MOMENT, text='{"result":42}')
+
+    run_id: str | None = None
+    agent_id: str | None = None
+    started_at: str
+    text: str | None = Field(default=None, description="What the model read.")
+    decision: dict[str, Any] | None = Field(default=None, description="Verdict, reasons, risk.")
+
+    @classmethod
+    def of(cls, row: ToolCallRow) -> Self:
+        own = {"id", "type", "function", "decision"}
+        same = {name: getattr(row, name) for name in cls.model_fields.keys() - own}
+        return cls(
+            id=row.tool_call_id,
+            function=FunctionCall(name=row.tool_name, arguments=row.arguments),
+            decision=None if row.decision is None else orjson.loads(row.decision),
+            **same,
+        )
+
+
+class CallList(BaseModel):
+    """Calls of a session, oldest first."""
+
+    model_config = example(calls=[{**_RECORD, "run_id": "run_1", "started_at": MOMENT}])
+
+    calls: list[StoredCall]
+
+
+class CallResult(BaseModel):
+    """How one call ended. `status` tells success, failure, denial … apart; HTTP does not."""
+
+    model_config = example(
+        record=_RECORD,
+        tool_name="calculator",
+        status="success",
+        text='{"result":42}',
+        session_id="ses_1",
+        run_id="run_1",
+    )
+
+    record: CallRecord
+    tool_name: str = Field(description="Canonical, whatever alias was called.")
+    status: str
+    text: str = Field(description="What a model would read: capped, warnings appended.")
+    raw_result: dict[str, Any] | None = Field(
+        default=None, description="What a renderer draws: `{type, data}`."
+    )
+    truncated: bool = False
+    artifact_id: str | None = Field(default=None, description="Where the whole output lies.")
+    session_id: str
+    run_id: str
+
+    @classmethod
+    def of(cls, outcome: CallOutcome, session_id: str, run_id: str) -> Self:
+        raw = outcome.result.raw_result
+        return cls(
+            record=CallRecord(**scrub(outcome.record())),
+            tool_name=outcome.tool_name,
+            status=outcome.status,
+            text=scrub(outcome.text),
+            raw_result=None if raw is None else scrub(raw.to_dict()),
+            truncated=outcome.truncated,
+            artifact_id=outcome.artifact_id,
+            session_id=session_id,
+            run_id=run_id,
+        )
+
+
+class BatchResult(BaseModel):
+    """How a batch ended, in the order of its calls."""
+
+    model_config = example(
+        messages=[
+            {
+                "role": "tool",
+                "tool_call_id": "call_1",
+                "name": "calculator",
+                "content": _RECORD["result"],
+            }
+        ],
+        records=[_RECORD],
+        session_id="ses_1",
+        run_id="run_1",
+    )
+
+    messages: list[dict[str, str]] = Field(description="`role: tool` messages, in OpenAI's shape.")
+    records: list[CallRecord]
+    session_id: str
+    run_id: str
+
+
+class ArtifactView(BaseModel):
+    """A file that a call produced; `GET /api/v1/artifacts/{id}` has its bytes."""
+
+    model_config = example(
+        id="art_1",
+        session_id="ses_1",
+        operation_id="op_7f3a9c000001",
+        name="bash-op_7f3a9c000001.txt",
+        media_type="text/plain",
+        size=120_000,
+        sha256="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        created_at=MOMENT,
+    )
+
+    id: str
+    session_id: str
+    operation_id: str | None = None
+    name: str
+    media_type: str
+    size: int = Field(description="Bytes.")
+    sha256: str
+    created_at: str
+
+    @classmethod
+    def of(cls, row: ArtifactRow) -> Self:
+        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+
+
+class ArtifactList(BaseModel):
+    """Artifacts of a session, newest first."""
+
+    model_config = example(
+        artifacts=[
+            {
+                "id": "art_1",
+                "session_id": "ses_1",
+                "name": "bash.txt",
+                "media_type": "text/plain",
+                "size": 120_000,
+                "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                "created_at": MOMENT,
+            }
+        ]
+    )
+
+    artifacts: list[ArtifactView]
+
+
+class ActiveRun(BaseModel):
+    """The run that is under way."""
+
+    model_config = example(run_id="run_1", trigger="message", started_at=MOMENT)
+
+    run_id: str
+    trigger: str
+    started_at: str
+
+
+class Snapshot(BaseModel):
+    """A session at one moment: show it, then subscribe with `epoch` and `after` = `seq`."""
+
+    model_config = example(
+        session=_SESSION,
+        messages=[{"id": "msg_1", "role": "user", "content": [_BLOCK], "created_at": MOMENT}],
+        epoch="ep_1",
+        seq=12,
+        pending_confirmations=[],
+        running_calls=[],
+    )
+
+    session: SessionView
+    messages: list[MessageView]
+    epoch: str
+    seq: int = Field(description="Everything up to this event is in the snapshot.")
+    pending_confirmations: list[dict[str, Any]]
+    running_calls: list[str]
+    active_run: ActiveRun | None = None

@@ -1,0 +1,139 @@
+"""One client of a session's event stream: what it missed, then what happens, each once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+
+from app.agents.archive import Archive
+from app.core.errors import UnrecoverablePosition
+from app.events.log import Frame, SessionLog
+
+PAGE = 200
+
+
+class Feed:
+    """A `Subscriber` of one session's log with a bounded queue.
+
+    Live output that does not fit is dropped: the durable event after it carries the
+    whole. When a durable event does not fit the feed ends, and the client comes back
+    with the last `seq` that it saw.
+
+    Call `prepare` before `frames`.
+
+    Raises:
+        UnrecoverablePosition: `after` lies behind the end of the log.
+    """
+
+    def __init__(
+        self, log: SessionLog, *, after: int, ephemerals: bool, max_frames: int, max_bytes: int
+    ) -> None:
+        # The head is read and the feed registered in one step of the loop: what is
+        # committed up to here is replayed, what is committed later is delivered.
+        self._log = log
+        self._after = after
+        self._head = log.committed
+        if after > self._head:
+            raise UnrecoverablePosition(
+                f"The log ends at {self._head}; load the snapshot and go on from there",
+                head=self._head,
+            )
+        self._ephemerals = ephemerals
+        self._max_frames = max_frames
+        self._max_bytes = max_bytes
+        self._waiting: deque[Frame] = deque()
+        self._bytes = 0
+        self._ready = asyncio.Event()
+        self._closed = False
+        self._snapshots = self._live_output() if ephemerals else []
+        self._snapshots_after = log.head
+        self._recent = log.recent(after)
+        log.subscribers.add(self)
+
+    def deliver(self, session_id: str, frame: Frame) -> None:
+        if self._closed or not (frame.seq or self._ephemerals):
+            return
+        full = len(self._waiting) >= self._max_frames or self._bytes >= self._max_bytes
+        if full and not frame.seq:
+            return
+        if full and not self._make_room():
+            self.close()
+            return
+        self._waiting.append(frame)
+        self._bytes += len(frame.body)
+        self._ready.set()
+
+    def close(self) -> None:
+        """Take no more, and end the stream after what waits."""
+        self._log.subscribers.discard(self)
+        self._closed = True
+        self._ready.set()
+
+    async def prepare(self, archive: Archive) -> None:
+        """Read the beginning of what the client missed.
+
+        Raises:
+            UnrecoverablePosition: the log no longer holds all of it: never a partial replay.
+        """
+        if self._recent is not None:
+            return
+        self._recent = await self._page(archive, self._after)
+        if not self._recent or self._recent[0].seq != self._after + 1:
+            raise UnrecoverablePosition(
+                "The log no longer goes back that far; load the snapshot and go on from there",
+                head=self._head,
+            )
+
+    async def frames(self, archive: Archive) -> AsyncIterator[Frame]:
+        """Every durable event with `seq > after` in order, and live output between them."""
+        async for frame in self._missed(archive):
+            yield frame
+        due: list[Frame] | None = self._snapshots
+        if self._snapshots_after <= self._head:
+            for frame in self._snapshots:
+                yield frame
+            due = None
+        while True:
+            while self._waiting:
+                frame = self._waiting.popleft()
+                self._bytes -= len(frame.body)
+                yield frame
+                if due is not None and frame.seq >= self._snapshots_after:
+                    for snapshot in due:
+                        yield snapshot
+                    due = None
+            if self._closed:
+                return
+            self._ready.clear()
+            await self._ready.wait()
+
+    async def _missed(self, archive: Archive) -> AsyncIterator[Frame]:
+        page, self._recent = self._recent or [], None
+        while page:
+            for frame in page:
+                yield frame
+            last = page[-1].seq
+            page = await self._page(archive, last) if last < self._head else []
+
+    async def _page(self, archive: Archive, after: int) -> list[Frame]:
+        log = self._log
+        rows = await archive.events(
+            log.session_id, log.epoch, after=after, upto=self._head, limit=PAGE
+        )
+        return [Frame(seq, body) for seq, body in rows]
+
+    def _live_output(self) -> list[Frame]:
+        """What is in progress, so far; its later pieces are delivered."""
+        log = self._log
+        return [
+            Frame(0, log.encode_live(kind, fields))
+            for source in list(log.live.values())
+            for kind, fields in source.snapshot()
+        ]
+
+    def _make_room(self) -> bool:
+        """Drop live output that waits; whether a durable event fits now."""
+        self._waiting = deque(frame for frame in self._waiting if frame.seq)
+        self._bytes = sum(len(frame.body) for frame in self._waiting)
+        return len(self._waiting) < self._max_frames and self._bytes < self._max_bytes

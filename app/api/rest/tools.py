@@ -1,0 +1,167 @@
+"""The catalog, what the resolver makes of it, and the switch of each tool."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from app.api.auth import Principal
+from app.api.deps import Admin, Anyone, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.shapes import example
+from app.api.service import Service
+from app.catalog.catalog import PluginProblem
+from app.catalog.formats import Format, render
+from app.core.errors import ToolNotFound
+
+router = APIRouter(tags=["tools"], route_class=JsonRoute)
+
+_ROW: dict[str, Any] = {
+    "name": "calculator",
+    "description": "Evaluate an arithmetic expression.",
+    "category": "data",
+    "parameters": {"type": "object", "properties": {"expression": {"type": "string"}}},
+    "permission_class": "READ",
+    "side_effect_scope": "NONE",
+    "alias_of": None,
+    "aliases": [],
+    "enabled": True,
+    "disabled_reason": None,
+}
+
+
+class ToolList(BaseModel):
+    """Tools in one format; `problems` names plugins that could not be loaded."""
+
+    model_config = example(format="native", tools=[_ROW], problems=[], generation=3)
+
+    format: Format
+    tools: list[dict[str, Any]] = Field(
+        description="native: every tool and alias, with `enabled` and `disabled_reason`; "
+        "openai and anthropic: definitions of the tools that are on."
+    )
+    problems: list[dict[str, str]]
+    generation: int = Field(description="Grows with every change of the catalog.")
+
+
+class ToolView(BaseModel):
+    """One tool, or an alias of it."""
+
+    model_config = example(tool=_ROW)
+
+    tool: dict[str, Any]
+
+
+class ToolSwitch(Body):
+    """Whether a tool may be used."""
+
+    model_config = example(enabled=False)
+
+    enabled: bool
+
+
+class Toolset(BaseModel):
+    """The resolver's answer: each tool of the catalog has a name here, or a reason."""
+
+    model_config = example(
+        tool_names=["calculator"],
+        prompt_hints={},
+        manifest=[_ROW],
+        routes={"bash": "disabled", "calculator": "worker-local"},
+        disabled_reasons={
+            "bash": {
+                "code": "disabled_global",
+                "message": "An administrator has switched 'bash' off",
+            }
+        },
+        runtime_diagnostic={"enabled": 1, "disabled": 1},
+    )
+
+    tool_names: list[str]
+    prompt_hints: dict[str, str]
+    manifest: list[dict[str, Any]]
+    routes: dict[str, str]
+    disabled_reasons: dict[str, dict[str, str]]
+    runtime_diagnostic: dict[str, Any]
+
+
+@router.get("/tools", summary="List tools", responses=problems())
+async def list_tools(
+    service: ServiceDep,
+    principal: Anyone,
+    form: Annotated[Format, Query(alias="format")] = "native",
+) -> ToolList:
+    """The catalog in the format that a person, an OpenAI or an Anthropic request needs."""
+    catalog = service.gate.registry.snapshot()
+    if form == "native":
+        tools = [_with_state(service, row) for row in catalog.rows()]
+    else:
+        names = service.gate.resolver.resolve().tool_names
+        tools = render((catalog.tools[name] for name in names), form)
+    shown = [_problem(item, principal) for item in catalog.problems]
+    return ToolList(format=form, tools=tools, problems=shown, generation=catalog.generation)
+
+
+@router.get("/tools/{name}", summary="One tool", responses=problems(ToolNotFound))
+async def get_tool(name: PathId, service: ServiceDep, principal: Anyone) -> ToolView:
+    """By its name or an alias."""
+    return ToolView(tool=_row(service, name))
+
+
+@router.patch(
+    "/tools/{name}",
+    summary="Switch a tool on or off",
+    responses=problems(ToolNotFound, body=True),
+)
+async def switch_tool(
+    name: PathId, body: ToolSwitch, service: ServiceDep, principal: Admin
+) -> ToolView:
+    """Scope `admin`. For everybody, from the next call on; aliases switch their tool."""
+    row = _row(service, name)
+    await service.gate.governance.set_enabled(row["alias_of"] or row["name"], enabled=body.enabled)
+    return ToolView(tool=_row(service, name))
+
+
+@router.get("/toolset", summary="What agents may use", responses=problems())
+async def get_toolset(service: ServiceDep, principal: Anyone) -> Toolset:
+    """The projection that prompt, executor and workers read too."""
+    resolved = service.gate.resolver.resolve()
+    return Toolset(
+        tool_names=list(resolved.tool_names),
+        prompt_hints=dict(resolved.prompt_hints),
+        manifest=list(resolved.manifest),
+        routes=dict(resolved.routes),
+        disabled_reasons={
+            name: reason.to_dict() for name, reason in resolved.disabled_reasons.items()
+        },
+        runtime_diagnostic=dict(resolved.runtime_diagnostic),
+    )
+
+
+def _row(service: Service, name: str) -> dict[str, Any]:
+    catalog = service.gate.registry.snapshot()
+    entry = catalog.lookup(name)
+    if entry is None:
+        raise ToolNotFound(
+            f"Tool not found: {name}", tool_name=name, suggestions=catalog.suggest(name)
+        )
+    called = entry.alias.name if entry.alias else entry.tool.name
+    row = next(row for row in catalog.rows() if row["name"] == called)
+    return _with_state(service, row)
+
+
+def _with_state(service: Service, row: dict[str, Any]) -> dict[str, Any]:
+    reasons = service.gate.resolver.resolve().disabled_reasons
+    reason = reasons.get(row["alias_of"] or row["name"])
+    shown = reason.to_dict() if reason else None
+    return {**row, "enabled": reason is None, "disabled_reason": shown}
+
+
+def _problem(item: PluginProblem, principal: Principal) -> dict[str, str]:
+    """Errors of plugins name paths of the server: for administrators."""
+    if "admin" in principal.scopes:
+        return {"name": item.name, "where": item.where, "error": item.error}
+    return {"name": item.name, "where": "", "error": "It could not be loaded"}

@@ -1,0 +1,29 @@
+"""The one place of this room where an unexpected error ends: logged, and named by an id."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from app.core.errors import TollgateError
+from app.core.ids import new_id
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+async def contain(work: Awaitable[T], what: str) -> tuple[T | None, TollgateError | None]:
+    """The result of `work`, or the typed error it ended with.
+
+    An error nobody foresaw becomes an internal one that carries only its id; the
+    traceback stands in the log under the same id.
+    """
+    try:
+        return await work, None
+    except TollgateError as error:
+        return None, error
+    except Exception:
+        error_id = new_id("err")
+        log.exception("%s failed unexpectedly (%s)", what, error_id)
+        return None, TollgateError(f"Internal error {error_id}", error_id=error_id)

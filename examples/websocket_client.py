@@ -1,0 +1,27 @@
+"""Call `bash` over WebSocket and print what happens: `websocket_client.py [URL]`."""
+# ruff: noqa: INP001, S310, T201
+
+import asyncio
+import json
+import sys
+from urllib.request import Request, urlopen
+
+from websockets.asyncio.client import connect
+
+
+async def watch(url: str, session: dict[str, str]) -> None:
+    call = {"name": "bash", "arguments": {"command": "echo hello; sleep 0.2; echo world"}}
+    async with connect(f"ws{url[4:]}/api/v1/ws") as socket:
+        await socket.send(json.dumps({"type": "hello", "id": "1"}))
+        await socket.send(json.dumps({"type": "subscribe", "id": "2", **session}))
+        await socket.send(json.dumps({"type": "tool_call", "id": "3", **session, **call}))
+        async for frame in socket:
+            message = json.loads(frame)
+            print(message.get("seq", "-"), message["type"], repr(message.get("text", "")))
+            if message["type"] in ("run_finished", "error"):
+                return
+
+
+url = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8420"
+new = Request(f"{url}/api/v1/sessions", b"{}", {"content-type": "application/json"})
+asyncio.run(watch(url, {"session_id": json.load(urlopen(new))["id"]}))

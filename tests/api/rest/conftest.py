@@ -1,0 +1,16 @@
+"""Clients of the running service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from tests.api.serving import Serving
+
+
+@pytest.fixture
+async def client(serving: Serving) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=serving.api) as running:
+        yield running

@@ -1,0 +1,170 @@
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.api.errors import error_path
+from app.api.rest.middleware import MAX_BODY_BYTES
+from app.api.tickets import MAX_OPEN
+from tests.api.rest.client import call, new_session, problem
+from tests.api.serving import Serving
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "paths"),
+    [
+        ("/sessions", {"title": 1, "extra": 2}, ["body.title", "body.extra"]),
+        ("/sessions", {"project_id": "../x"}, ["body.project_id"]),
+        ("/sessions", [], ["body"]),
+        ("/tools/calls", {}, ["body.calls"]),
+        ("/tools/calls", {"calls": []}, ["body.calls"]),
+        ("/tools/calls", {"calls": [{"name": "x"}] * 129}, ["body.calls"]),
+        ("/tools/calls", {"calls": [3]}, ["body.calls[0]"]),
+        (
+            "/tools/calls",
+            {"calls": [{"function": {"name": ""}}, {"id": "a b", "name": "x", "arguments": 1}]},
+            ["body.calls[0].function.name", "body.calls[1].id", "body.calls[1].arguments"],
+        ),
+        (
+            "/tools/calls",
+            {"calls": [{"type": "tool_use", "name": "x", "input": "no"}], "max_workers": 7},
+            ["body.calls[0].input", "body.max_workers"],
+        ),
+        (
+            "/tools/bash/call",
+            {"arguments": 1, "cacheable": "yes"},
+            ["body.arguments", "body.cacheable"],
+        ),
+        ("/confirmations/c", {"option_id": 1}, ["body.option_id", "body.digest"]),
+    ],
+)
+async def test_every_invalid_field_is_named_with_its_path(
+    client: httpx2.AsyncClient, path: str, body: Any, paths: list[str]
+):
+    told = await problem(await client.post(path, json=body))
+
+    assert (told["status"], told["code"]) == (422, "validation_failed")
+    assert [item["path"] for item in told["details"]["errors"]] == paths
+
+
+@pytest.mark.parametrize("content", ["", "  ", [], 7, None, ["x"], [{"type": "tool_use"}]])
+async def test_content_that_is_neither_text_nor_blocks_is_refused(
+    client: httpx2.AsyncClient, content: Any
+):
+    session_id = await new_session(client)
+
+    told = await problem(
+        await client.post(f"/sessions/{session_id}/messages", json={"content": content})
+    )
+
+    assert (told["status"], told["code"]) == (422, "validation_failed")
+    assert (await client.get(f"/sessions/{session_id}/runs")).json() == {"runs": []}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b'{"title": "\xff"}', b'{"title": "\\ud800"}', b'{"title": NaN}', b"[" * 100_000],
+)
+async def test_a_body_that_is_not_json_in_utf8_is_refused(client: httpx2.AsyncClient, body: bytes):
+    told = await problem(await client.post("/sessions", content=body, headers=JSON))
+
+    assert (told["status"], told["code"]) == (400, "bad_frame")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
+async def test_a_body_that_a_form_could_send_is_refused(client: httpx2.AsyncClient, kind: str):
+    told = await problem(
+        await client.post("/sessions", content=b"{}", headers={"content-type": kind})
+    )
+
+    assert (told["status"], told["code"]) == (415, "unsupported_media_type")
+
+
+async def in_pieces() -> AsyncIterator[bytes]:
+    for _ in range(MAX_BODY_BYTES // (1 << 20) + 1):
+        yield b" " * (1 << 20)
+
+
+@pytest.mark.parametrize("content", [lambda: b" " * (MAX_BODY_BYTES + 1), in_pieces])
+async def test_a_body_over_the_limit_is_refused_announced_or_not(
+    client: httpx2.AsyncClient, content: Callable[[], Any]
+):
+    told = await problem(await client.post("/sessions", content=content(), headers=JSON))
+
+    assert (told["status"], told["code"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nothing", 404, "not_found"),
+        ("DELETE", "/sessions", 405, "method_not_allowed"),
+        ("GET", "/sessions?limit=0", 422, "validation_failed"),
+        ("GET", "/sessions?limit=x", 422, "validation_failed"),
+        ("GET", "/sessions?kind=other", 422, "validation_failed"),
+        ("GET", f"/sessions/{'x' * 200}", 404, "not_found"),
+        ("GET", "/tools?format=xml", 422, "validation_failed"),
+        ("GET", "/tools/nope", 404, "tool_not_found"),
+        ("GET", "/artifacts/..%2F..%2Fetc", 404, "not_found"),
+        ("GET", "/artifacts/art_none", 404, "not_found"),
+        ("GET", "/sessions/%00", 404, "not_found"),
+        ("GET", "/sessions/%FF", 404, "not_found"),
+    ],
+)
+async def test_a_request_that_means_nothing_gets_its_problem(
+    client: httpx2.AsyncClient, method: str, path: str, status: int, code: str
+):
+    told = await problem(await client.request(method, path))
+
+    assert (told["status"], told["code"]) == (status, code)
+
+
+async def test_a_wrong_method_names_the_right_ones(client: httpx2.AsyncClient):
+    answer = await client.delete("/health")
+
+    assert answer.headers["allow"] == "GET"
+
+
+@pytest.mark.parametrize("path", ["../../etc/passwd", "a\x00b", "/etc/passwd"])
+async def test_a_path_outside_the_workspace_is_an_answer_of_the_tool(
+    client: httpx2.AsyncClient, path: str
+):
+    result = await call(client, "read_file", arguments={"path": path})
+
+    assert result["record"]["success"] is False
+    assert "root:" not in result["text"]
+
+
+async def test_an_unexpected_failure_shows_an_id_and_nothing_else(
+    serving: Serving, client: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
+):
+    serving.app.state.service = object()
+
+    told = await problem(await client.get("/projects"))
+
+    assert (told["status"], told["code"]) == (500, "internal")
+    assert set(told) == {"type", "title", "status", "detail", "code", "retryable", "error_id"}
+    assert told["error_id"] in told["detail"]
+    assert any(told["error_id"] in record.getMessage() for record in caplog.records)
+
+
+async def test_too_many_requests_say_when_to_come_back(
+    serving: Serving, client: httpx2.AsyncClient
+):
+    principal = await serving.service.authenticator.authenticate(None)
+    for _ in range(MAX_OPEN):
+        serving.service.tickets.issue(principal)
+
+    answer = await client.post("/ws-tickets")
+
+    assert (await problem(answer))["code"] == "rate_limited"
+    assert answer.headers["retry-after"] == "1"
+
+
+def test_a_path_shows_fields_and_indexes_and_no_branch_of_a_union():
+    location = ("body", "calls", 0, "~openai", "function", "name")
+
+    assert error_path(location) == "body.calls[0].function.name"

@@ -1,0 +1,245 @@
+import asyncio
+import json
+
+import httpx2
+import pytest
+
+from tests.api.rest.client import call, new_session, problem, watching
+from tests.api.serving import Serving
+
+
+async def test_a_direct_call_answers_with_record_text_and_status(client: httpx2.AsyncClient):
+    result = await call(client, "calculator", arguments={"expression": "6*7"}, id="mine")
+
+    record = result["record"]
+    assert result["status"] == record["status"] == "success"
+    assert result["text"] == "42"
+    assert record["id"] == "mine"
+    assert record["function"] == {"name": "calculator", "arguments": '{"expression":"6*7"}'}
+    assert json.loads(record["result"]) == {"success": True, "data": {"result": 42}, "error": None}
+
+
+async def test_each_call_without_a_session_gets_a_direct_session(client: httpx2.AsyncClient):
+    first = await call(client, "calculator", arguments={"expression": "1"})
+    second = await call(client, "calculator", arguments={"expression": "1"})
+
+    assert first["session_id"] != second["session_id"]
+    chats = (await client.get("/sessions")).json()["sessions"]
+    direct = (await client.get("/sessions", params={"kind": "direct"})).json()["sessions"]
+    assert chats == []
+    assert {row["id"] for row in direct} == {first["session_id"], second["session_id"]}
+
+
+async def test_a_direct_session_leaves_nothing_open(client: httpx2.AsyncClient, serving: Serving):
+    result = await call(client, "calculator", arguments={"expression": "1"})
+
+    assert serving.service.gate.events.get(result["session_id"]) is None
+
+
+@pytest.mark.requirement("REG-06")
+async def test_an_unknown_tool_is_an_answer_that_names_it(client: httpx2.AsyncClient):
+    result = await call(client, "nope", arguments={})
+
+    assert result["record"]["success"] is False
+    assert result["status"] == "error"
+    assert "Tool not found: nope" in result["text"]
+
+
+async def test_arguments_that_do_not_fit_are_an_answer_with_every_problem(
+    client: httpx2.AsyncClient,
+):
+    result = await call(client, "read_file", arguments={"path": 3, "start_line": "x"})
+
+    data = json.loads(result["record"]["result"])["data"]
+    assert result["status"] == "invalid_arguments"
+    assert {item["path"] for item in data["errors"]} >= {"path", "start_line"}
+
+
+@pytest.mark.requirement("EXE-01")
+async def test_a_batch_answers_tool_messages_in_order_with_nothing_escaped(
+    client: httpx2.AsyncClient,
+):
+    calls = [
+        {
+            "id": "a",
+            "type": "function",
+            "function": {"name": "bash", "arguments": '{"command":"echo 你好"}'},
+        },
+        {"type": "tool_use", "id": "b", "name": "calculator", "input": {"expression": "1+1"}},
+        {"id": "c", "name": "calculator", "arguments": {"expression": "1+2"}},
+    ]
+
+    answer = await client.post("/tools/calls", json={"calls": calls, "max_workers": 2})
+
+    messages = answer.json()["messages"]
+    assert [item["tool_call_id"] for item in messages] == ["a", "b", "c"]
+    assert {item["role"] for item in messages} == {"tool"}
+    assert "你好" in messages[0]["content"]
+    assert [json.loads(item["content"])["success"] for item in messages] == [True, True, True]
+
+
+@pytest.mark.requirement("VAL-08")
+async def test_broken_json_arguments_fail_that_call_alone(client: httpx2.AsyncClient):
+    calls = [
+        {"id": "bad", "function": {"name": "calculator", "arguments": "{"}},
+        {"id": "good", "function": {"name": "calculator", "arguments": '{"expression":"2"}'}},
+    ]
+
+    answer = await client.post("/tools/calls", json={"calls": calls})
+
+    bad, good = (json.loads(item["content"]) for item in answer.json()["messages"])
+    assert "Invalid JSON arguments" in bad["error"]
+    assert good["success"] is True
+
+
+async def test_an_equal_call_of_a_batch_is_skipped_with_the_first_result(
+    client: httpx2.AsyncClient,
+):
+    twin = {"name": "calculator", "arguments": {"expression": "3"}}
+
+    answer = await client.post(
+        "/tools/calls", json={"calls": [{"id": "a", **twin}, {"id": "b", **twin}]}
+    )
+
+    first, second = answer.json()["records"]
+    assert (first["status"], second["status"]) == ("success", "skipped")
+    assert second["duplicate_of"] == "a"
+
+
+async def test_an_id_that_stands_twice_is_refused_before_anything_runs(
+    client: httpx2.AsyncClient,
+):
+    same = {"id": "a", "name": "calculator", "arguments": {"expression": "3"}}
+
+    told = await problem(await client.post("/tools/calls", json={"calls": [same, same]}))
+
+    assert (told["status"], told["code"]) == (422, "validation_failed")
+    assert (await client.get("/sessions", params={"kind": "all"})).json()["sessions"] == []
+
+
+@pytest.mark.requirement("EXE-02")
+async def test_the_record_is_the_same_in_the_answer_and_in_the_history(
+    client: httpx2.AsyncClient,
+):
+    result = await call(client, "calculator", arguments={"expression": "6*7"})
+
+    stored = (await client.get(f"/sessions/{result['session_id']}/calls")).json()["calls"]
+    assert [{name: item[name] for name in result["record"]} for item in stored] == [
+        result["record"]
+    ]
+    assert stored[0]["function"]["name"] == "calculator"
+
+
+@pytest.mark.requirement("AUD-03")
+async def test_call_and_result_enter_the_session_in_order(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+
+    await call(client, "calculator", arguments={"expression": "2"}, id="c1", session_id=session_id)
+
+    messages = (await client.get(f"/sessions/{session_id}/messages")).json()["messages"]
+    assert [item["role"] for item in messages] == ["user", "tool"]
+    asked, answered = (item["content"][0] for item in messages)
+    assert (asked["type"], asked["id"]) == ("tool_use", "c1")
+    assert (answered["type"], answered["tool_use_id"]) == ("tool_result", "c1")
+    assert messages[1]["parent_id"] == messages[0]["id"]
+
+
+@pytest.mark.requirement("GOV-04")
+async def test_a_tool_that_is_off_is_refused_with_its_reason(client: httpx2.AsyncClient):
+    await client.patch("/tools/calculator", json={"enabled": False})
+
+    result = await call(client, "calculator", arguments={"expression": "1"})
+
+    toolset = (await client.get("/toolset")).json()
+    reason = toolset["disabled_reasons"]["calculator"]
+    assert result["status"] == "disabled"
+    assert result["text"] == reason["message"]
+    assert "calculator" not in toolset["tool_names"]
+    assert toolset["routes"]["calculator"] == "disabled"
+
+
+async def test_what_asks_is_denied_while_nobody_watches(client: httpx2.AsyncClient):
+    result = await call(client, "bash", arguments={"command": "rm -rf build"})
+
+    assert result["status"] == "denied"
+    assert "Nobody is there" in result["text"]
+
+
+@pytest.mark.parametrize(
+    ("option", "status"), [("approve_once", "success"), ("decline", "declined")]
+)
+async def test_a_client_that_watches_is_asked_and_its_answer_counts(
+    client: httpx2.AsyncClient, option: str, status: str
+):
+    session_id = await new_session(client)
+    body = {"arguments": {"command": "rm -rf build"}, "session_id": session_id}
+    async with watching(client, session_id) as reader:
+        calling = asyncio.create_task(client.post("/tools/bash/call", json=body))
+        asked = (await reader.until("tool_confirmation_request"))[-1]
+        listed = (await client.get(f"/sessions/{session_id}/confirmations")).json()
+        answer = {"option_id": option, "digest": asked["digest"]}
+        path = f"/confirmations/{asked['confirmation_id']}"
+
+        answered = await client.post(path, json=answer)
+        result = (await calling).json()
+
+        again = await problem(await client.post(path, json=answer))
+    assert [item["confirmation_id"] for item in listed["confirmations"]] == [
+        asked["confirmation_id"]
+    ]
+    assert answered.status_code == 200
+    assert result["status"] == status
+    assert (again["status"], again["code"]) == (409, "confirmation_already_resolved")
+
+
+async def test_an_answer_for_another_call_is_refused_and_the_question_stays(
+    client: httpx2.AsyncClient,
+):
+    session_id = await new_session(client)
+    body = {"arguments": {"command": "rm -rf build"}, "session_id": session_id}
+    async with watching(client, session_id) as reader:
+        calling = asyncio.create_task(client.post("/tools/bash/call", json=body))
+        asked = (await reader.until("tool_confirmation_request"))[-1]
+        path = f"/confirmations/{asked['confirmation_id']}"
+
+        told = await problem(
+            await client.post(path, json={"option_id": "approve_once", "digest": "0" * 64})
+        )
+
+        await client.post(path, json={"option_id": "decline", "digest": asked["digest"]})
+        await calling
+    assert (told["status"], told["code"]) == (409, "digest_mismatch")
+
+
+async def test_a_second_call_while_one_runs_is_busy(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    body = {"arguments": {"command": "rm -rf build"}, "session_id": session_id}
+    async with watching(client, session_id) as reader:
+        calling = asyncio.create_task(client.post("/tools/bash/call", json=body))
+        run_id = (await reader.until("tool_confirmation_request"))[-1]["run_id"]
+
+        told = await problem(await client.post("/tools/bash/call", json=body))
+
+        await client.post(f"/sessions/{session_id}/runs/{run_id}/cancel")
+        cancelled = (await calling).json()
+    assert (told["status"], told["code"], told["retryable"]) == (409, "busy", True)
+    assert told["details"] == {"run_id": run_id}
+    assert cancelled["status"] == "cancelled"
+
+
+async def test_a_call_goes_on_when_its_client_is_gone(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    body = {"arguments": {"command": "rm -rf build"}, "session_id": session_id}
+    async with watching(client, session_id) as reader:
+        calling = asyncio.create_task(client.post("/tools/bash/call", json=body))
+        asked = (await reader.until("tool_confirmation_request"))[-1]
+        calling.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+
+        answer = {"option_id": "approve_once", "digest": asked["digest"]}
+        await client.post(f"/confirmations/{asked['confirmation_id']}", json=answer)
+
+        finished = (await reader.until("run_finished"))[-1]
+    calls = (await client.get(f"/sessions/{session_id}/calls")).json()["calls"]
+    assert finished["status"] == "success"
+    assert [item["status"] for item in calls] == ["success"]

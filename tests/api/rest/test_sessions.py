@@ -1,0 +1,99 @@
+import httpx2
+import pytest
+
+from tests.api.rest.client import call, new_session, problem
+
+
+async def test_a_session_starts_in_the_default_project(client: httpx2.AsyncClient):
+    created = (await client.post("/sessions", json={"title": "Mine"})).json()
+
+    assert (created["title"], created["project_id"], created["kind"]) == ("Mine", "default", "chat")
+    assert (await client.get(f"/sessions/{created['id']}")).json() == created
+
+
+async def test_a_session_of_an_unknown_project_is_not_started(client: httpx2.AsyncClient):
+    told = await problem(await client.post("/sessions", json={"project_id": "nope"}))
+
+    assert (told["status"], told["details"]) == (404, {"project_id": "nope"})
+    assert (await client.get("/sessions")).json()["sessions"] == []
+
+
+async def test_a_session_can_be_renamed(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+
+    renamed = await client.patch(f"/sessions/{session_id}", json={"title": "Better"})
+
+    assert renamed.json()["title"] == "Better"
+    assert (await client.get(f"/sessions/{session_id}")).json()["title"] == "Better"
+
+
+async def test_sessions_come_in_pages(client: httpx2.AsyncClient):
+    ids = [await new_session(client, title=str(number)) for number in range(3)]
+    for number, session_id in enumerate(ids):
+        await client.patch(f"/sessions/{session_id}", json={"title": f"again {number}"})
+
+    first = (await client.get("/sessions", params={"limit": 2})).json()
+    rest = (
+        await client.get("/sessions", params={"limit": 2, "before": first["next_before"]})
+    ).json()
+
+    assert len(first["sessions"]) == 2
+    seen = {row["id"] for row in [*first["sessions"], *rest["sessions"]]}
+    assert seen <= set(ids)
+    assert rest["next_before"] is None
+
+
+async def test_a_branch_goes_on_from_an_earlier_message(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    await call(client, "calculator", arguments={"expression": "1"}, session_id=session_id)
+    root, result = (await client.get(f"/sessions/{session_id}/messages")).json()["messages"]
+
+    moved = await client.post(f"/sessions/{session_id}/branch", json={"entry_id": root["id"]})
+    await call(client, "calculator", arguments={"expression": "2"}, session_id=session_id)
+
+    path = (await client.get(f"/sessions/{session_id}/messages")).json()["messages"]
+    tree = (await client.get(f"/sessions/{session_id}/messages", params={"tree": "true"})).json()[
+        "messages"
+    ]
+    assert moved.json()["leaf_entry_id"] == root["id"]
+    assert [item["parent_id"] for item in path] == [None, root["id"], path[1]["id"]]
+    assert len(tree) == 4
+    assert result["id"] in {item["id"] for item in tree} - {item["id"] for item in path}
+
+
+async def test_a_branch_from_a_message_of_another_session_is_not_found(
+    client: httpx2.AsyncClient,
+):
+    session_id, other = await new_session(client), await new_session(client)
+    await call(client, "calculator", arguments={"expression": "1"}, session_id=other)
+    foreign = (await client.get(f"/sessions/{other}/messages")).json()["leaf_entry_id"]
+
+    told = await problem(
+        await client.post(f"/sessions/{session_id}/branch", json={"entry_id": foreign})
+    )
+
+    assert (told["status"], told["code"]) == (404, "not_found")
+    assert (await client.get(f"/sessions/{session_id}")).json()["leaf_entry_id"] is None
+
+
+async def test_a_snapshot_stands_at_the_end_of_the_log(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    await call(client, "calculator", arguments={"expression": "1"}, session_id=session_id)
+
+    snapshot = (await client.get(f"/sessions/{session_id}/snapshot")).json()
+
+    events = (await client.get(f"/sessions/{session_id}/events")).json()
+    assert (snapshot["seq"], snapshot["epoch"]) == (events["head"], events["epoch"])
+    assert snapshot["seq"] == len(events["events"])
+    assert len(snapshot["messages"]) == 2
+    assert (snapshot["active_run"], snapshot["running_calls"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/messages", "/runs", "/runs/run_1", "/calls", "/snapshot", "/events", "/events/stream"],
+)
+async def test_an_unknown_session_is_not_found_anywhere(client: httpx2.AsyncClient, path: str):
+    told = await problem(await client.get(f"/sessions/ses_none{path}"))
+
+    assert (told["status"], told["code"]) == (404, "not_found")

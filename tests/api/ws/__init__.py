@@ -1,0 +1,1 @@
+"""The chat protocol, driven by a real client over a real socket."""

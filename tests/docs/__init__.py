@@ -1,0 +1,1 @@
+"""The pages and examples say what is true."""

@@ -1,0 +1,53 @@
+"""Links lead somewhere, quotations are true, pages are reachable."""
+
+import re
+from collections import Counter
+from urllib.parse import urlsplit
+
+from tests.docs.pages import anchors, links, markdown, quoted
+from tests.support.source import ROOT
+
+
+def test_every_link_inside_the_project_leads_to_a_file_and_a_heading_that_exist():
+    broken = []
+    for page in markdown():
+        for target in links(page):
+            parts = urlsplit(target)
+            if parts.scheme:
+                continue
+            file = (page.parent / parts.path).resolve() if parts.path else page
+            whole = file.exists() and (not parts.fragment or parts.fragment in anchors(file))
+            if not whole or not file.is_relative_to(ROOT):
+                broken.append((page.name, target))
+    assert broken == []
+
+
+def test_the_index_leads_to_every_page():
+    docs = ROOT / "docs"
+    reached = {(docs / urlsplit(link).path).resolve() for link in links(docs / "index.md")}
+    assert {page for page in markdown() if docs in page.parents} - reached == {docs / "index.md"}
+
+
+def test_code_on_a_page_is_the_code_of_the_file_it_names():
+    counted: Counter[str] = Counter()
+    for page, kind, name, text in quoted():
+        source = (ROOT / name).read_text(encoding="utf-8")
+        if kind == "file":
+            assert text == source, f"{page.name} quotes another {name}"
+        else:
+            assert text in source, f"{page.name} quotes lines that {name} does not have"
+        counted[kind] += 1
+    assert counted == {"file": 4, "lines of": 1}
+
+
+def test_a_line_of_prose_holds_one_sentence():
+    crowded = []
+    for page in markdown():
+        fenced = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            fenced ^= line.startswith("```")
+            plain = not fenced and re.match(r"\w|- |\d+\. |  \w", line)
+            if plain and re.search(r"[a-z`)]\. [A-Z`]", line):
+                crowded.append(f"{page.name}:{number}")
+    generated = ("tools.md", "protocol-messages.md")
+    assert [place for place in crowded if not place.startswith(generated)] == []

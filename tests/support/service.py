@@ -1,0 +1,130 @@
+"""A real service on a free port, and a real WebSocket client for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import websockets
+from websockets.asyncio.client import ClientConnection
+
+from app.agents.models.protocol import ModelClient
+from app.agents.sessions import Session
+from app.api.server import listening_socket, make_server, url_of
+from app.api.service import Service
+from app.core.ids import new_id
+from app.core.settings import Settings, load_settings
+from app.main import application
+
+Message = dict[str, Any]
+PATIENCE_S = 20
+
+
+def settings_for(folder: Path, **overrides: Any) -> Settings:
+    """Settings of a service that keeps everything in `folder`."""
+    return load_settings(**{"data_dir": folder, "port": 0, "_env_file": None} | overrides)
+
+
+@dataclass(slots=True)
+class Running:
+    """A served service."""
+
+    service: Service
+    url: str
+
+    def session(self, **fields: Any) -> Session:
+        """A new session in the default project."""
+        wanted = {"user_id": "local", "project_id": "default"} | fields
+        return self.service.sessions.create(**wanted)
+
+    @asynccontextmanager
+    async def connect(self, *, hello: Message | None = None, **options: Any) -> AsyncIterator[Chat]:
+        """A greeted client."""
+        async with self.socket(**options) as socket:
+            chat = Chat(socket)
+            await chat.send({"type": "hello", "id": "hello", **(hello or {})})
+            await chat.until("ack")
+            yield chat
+
+    @asynccontextmanager
+    async def socket(self, **options: Any) -> AsyncIterator[ClientConnection]:
+        """A connection that has said nothing yet."""
+        wanted = {"subprotocols": ["tollgate.v1"], "max_size": None, "max_queue": None} | options
+        url = self.url.replace("http", "ws", 1) + "/api/v1/ws"
+        async with websockets.connect(url, **wanted) as socket:
+            yield socket
+
+
+class Chat:
+    """A client that keeps everything it has seen."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.seen: list[Message] = []
+        self._unread: deque[Message] = deque()
+
+    async def send(self, message: Message) -> None:
+        await self.socket.send(json.dumps(message))
+
+    async def receive(self) -> Message:
+        async with asyncio.timeout(PATIENCE_S):
+            message: Message = json.loads(await self.socket.recv())
+        self.seen.append(message)
+        return message
+
+    async def until(self, kind: str, when: Callable[[Message], bool] = lambda _: True) -> Message:
+        """The next message of a kind (that satisfies `when`); what comes before is kept."""
+        while True:
+            message = self._unread.popleft() if self._unread else await self.receive()
+            if message["type"] == kind and when(message):
+                return message
+
+    async def command(self, **fields: Any) -> Message:
+        """Send a command; its `ack`, `subscribed` or `error`."""
+        command = {"v": 1, "id": new_id("cmd"), **fields}
+        await self.send(command)
+        return await self.answer_to(command["id"])
+
+    async def answer_to(self, command_id: str) -> Message:
+        while True:
+            message = await self.receive()
+            if message.get("ref") == command_id:
+                return message
+            # An event may overtake the answer; it is still to be read.
+            self._unread.append(message)
+
+    def events(self, *kinds: str) -> list[Message]:
+        """Session events seen so far, of these kinds."""
+        return [m for m in self.seen if "session_id" in m and (not kinds or m["type"] in kinds)]
+
+    def durable(self) -> list[Message]:
+        return [m for m in self.seen if "seq" in m]
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings, *, model: ModelClient | None = None
+) -> AsyncIterator[Running]:
+    """Serve on a free port until the block ends."""
+    app = application(settings, model=model)
+    listener = listening_socket(settings)
+    ready = asyncio.Event()
+    server = make_server(settings, app, lambda _: ready.set())
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    waiting = asyncio.create_task(ready.wait())
+    await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    try:
+        if serving.done():
+            raise AssertionError("the server did not start")
+        yield Running(app.state.service, url_of(listener))
+    finally:
+        server.should_exit = True
+        await serving
+        listener.close()
