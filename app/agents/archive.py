@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from sqlalchemy import func, literal
+from sqlalchemy import func, literal, tuple_
 from sqlmodel import col, select
 
 from app.db.engine import Database
@@ -56,7 +56,7 @@ class Archive:
     async def sessions(
         self, user_id: str | None, *, kind: str | None, limit: int, before: str | None
     ) -> list[SessionRow]:
-        """Newest first. `before` is the `updated_at` of the last one seen."""
+        """Newest first. `before` is the id of the last one seen."""
         query = select(SessionRow).order_by(
             col(SessionRow.updated_at).desc(), col(SessionRow.id).desc()
         )
@@ -64,9 +64,11 @@ class Archive:
             query = query.where(SessionRow.user_id == user_id)
         if kind is not None:
             query = query.where(SessionRow.kind == kind)
-        if before is not None:
-            query = query.where(col(SessionRow.updated_at) < before)
         async with self._database.session() as session:
+            last = await session.get(SessionRow, before) if before else None
+            if last is not None:
+                position = tuple_(col(SessionRow.updated_at), col(SessionRow.id))
+                query = query.where(position < (last.updated_at, last.id))
             return list((await session.exec(query.limit(limit))).all())
 
     async def session_row(self, session_id: str) -> SessionRow | None:

@@ -211,6 +211,7 @@ class RunEngine:
         try:
             yield
         except StorageUnavailable:
+            run.session.log.holders.discard(run.id)
             del self._active[run.session.id]
             raise
 
@@ -238,6 +239,7 @@ class RunEngine:
             self._owner,
             run.started_at,
         )
+        session.log.holders.add(run.id)
         self._gate.ledger.append(ADD_RUN, row)
         session.log.emit(
             RunStarted,
@@ -271,6 +273,7 @@ class RunEngine:
             self._record_end(run, status, error)
         if held.error is not None:
             log.error("the end of run %s is not recorded", run.id, exc_info=held.error)
+        session.log.holders.discard(run.id)
         self._gate.metrics.gauge("runs_active", -1)
         self._gate.metrics.count("runs", status)
         if not run.done.done():

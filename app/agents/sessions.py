@@ -27,6 +27,8 @@ Block = dict[str, Any]
 
 UNTITLED = "New session"
 SHOWN_CHARS = 60_000
+MAX_OPEN = 500
+IDLE_S = 60.0
 MESSAGE_CHARS = 120_000
 
 
@@ -45,6 +47,7 @@ class Session:
     model: str | None = None
     leaf: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
+    touched: float = 0.0
 
 
 class Sessions:
@@ -81,6 +84,7 @@ class Sessions:
         meta: dict[str, Any] | None = None,
     ) -> Session:
         """Start a session; it is durable once the ledger is."""
+        self._forget_idle()
         session_id = session_id or new_id("ses")
         epoch = new_id("ep")
         moment = isoformat(self._clock.now())
@@ -104,6 +108,7 @@ class Sessions:
         session = Session(
             session_id, kind, title, user_id, epoch, log, project_id, agent_id, model, None, meta
         )
+        session.touched = self._clock.monotonic()
         self._open[session_id] = session
         return session
 
@@ -111,7 +116,9 @@ class Sessions:
         """The session, opened when it is not; None when there is none."""
         session = self._open.get(session_id)
         if session is not None:
+            session.touched = self._clock.monotonic()
             return session
+        self._forget_idle()
         # One reading for all who wait: a second one could end after the session was opened,
         # written to and released, and would open it with a `seq` that is taken by then.
         reading = self._reading.get(session_id)
@@ -173,6 +180,18 @@ class Sessions:
         session.title = title
         moment = isoformat(self._clock.now())
         self._ledger.append(RENAME_SESSION, (title, moment, session.id))
+
+    def _forget_idle(self) -> None:
+        """Keep the number of open sessions in bounds: idle ones are read again when needed.
+
+        A handle that somebody has just got must stay the only one, so only what nobody has
+        asked for in a minute is forgotten.
+        """
+        if len(self._open) < MAX_OPEN:
+            return
+        limit = self._clock.monotonic() - IDLE_S
+        for session in [s for s in self._open.values() if s.touched < limit]:
+            self.release(session)
 
     def release(self, session: Session) -> None:
         """Forget a session that nobody watches and nothing writes to."""

@@ -21,6 +21,8 @@ from app.db.statements import ADD_EVENT
 from app.events.encode import durable_head, encode, ephemeral_head, session_part
 from app.events.envelope import DurableEvent
 
+MAX_RING_BYTES = 4 << 20
+
 
 class Frame(NamedTuple):
     """One encoded message. `seq` is 0 for live output."""
@@ -55,9 +57,12 @@ class SessionLog:
         "_ledger",
         "_part",
         "_pending",
+        "_ring_bytes",
+        "_ring_frames",
         "committed",
         "epoch",
         "head",
+        "holders",
         "last_ts",
         "live",
         "ring",
@@ -81,8 +86,12 @@ class SessionLog:
         self.head = head
         self.committed = head
         self.last_ts = ""
-        self.ring: deque[Frame] = deque(maxlen=ring)
+        self.ring: deque[Frame] = deque()
+        self._ring_frames = ring
+        self._ring_bytes = 0
         self.subscribers: set[Subscriber] = set()
+        # Ids of the runs that will write here: the log must not be forgotten meanwhile.
+        self.holders: set[str] = set()
         self.live: dict[str, LiveSource] = {}
         self._ledger = ledger
         self._clock = clock
@@ -132,8 +141,16 @@ class SessionLog:
             frame = pending.popleft()[1]
             if frame.seq:
                 self.committed = frame.seq
-                self.ring.append(frame)
+                self._remember(frame)
             self._deliver(frame)
+
+    def _remember(self, frame: Frame) -> None:
+        """Keep the newest frames in memory, bounded by number and by bytes."""
+        ring = self.ring
+        ring.append(frame)
+        self._ring_bytes += len(frame.body)
+        while len(ring) > self._ring_frames or self._ring_bytes > MAX_RING_BYTES:
+            self._ring_bytes -= len(ring.popleft().body)
 
     def recent(self, after: int) -> list[Frame] | None:
         """Committed frames with `seq > after`, or None when the ring no longer holds them all."""
@@ -145,7 +162,7 @@ class SessionLog:
 
     @property
     def is_idle(self) -> bool:
-        return not (self.subscribers or self._pending or self.live)
+        return not (self.subscribers or self.holders or self._pending or self.live)
 
     def _write(self, kind: str, ts: str, seq: int, body: bytes) -> int:
         mark = self._ledger.append(ADD_EVENT, (self.session_id, self.epoch, seq, kind, ts, body))

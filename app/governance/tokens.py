@@ -30,6 +30,7 @@ _LIST = (
 _REVOKE = "UPDATE tokens SET revoked_at = ? WHERE (id = ? OR name = ?) AND revoked_at IS NULL"
 _USED = "UPDATE tokens SET last_used_at = ? WHERE id = ?"
 _STAMP_EVERY_S = 60.0
+REREAD_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ class Tokens:
 
     async def any_active(self) -> bool:
         """Whether anybody holds a token that works."""
-        return any(self._is_active(token) for token in await self.list_all())
+        await self._refresh_old()
+        return any(self._is_active(token) for token in self._by_digest.values())
 
     async def check(self, secret: str) -> Token:
         """The token behind a secret.
@@ -125,13 +127,16 @@ class Tokens:
         Raises:
             Unauthenticated: unknown, expired or revoked.
         """
-        if self._clock.monotonic() - self._read_at > 1.0:
-            await self.refresh()
+        await self._refresh_old()
         token = self._by_digest.get(_digest(secret))
         if token is None or not self._is_active(token):
             raise Unauthenticated("The token is unknown, expired or revoked")
         await self._stamp(token)
         return token
+
+    async def _refresh_old(self) -> None:
+        if self._clock.monotonic() - self._read_at > REREAD_S:
+            await self.refresh()
 
     async def refresh(self) -> None:
         """Read the tokens again."""

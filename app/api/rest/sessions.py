@@ -97,7 +97,7 @@ async def list_sessions(
         limit=limit,
         before=before,
     )
-    next_before = rows[-1].updated_at if len(rows) == limit else None
+    next_before = rows[-1].id if len(rows) == limit else None
     return SessionPage(sessions=[SessionView.of(row) for row in rows], next_before=next_before)
 
 

@@ -1,4 +1,4 @@
-"""The one place of this room where an unexpected error ends: logged, and named by an id."""
+"""Where an unexpected error of this room ends: logged, and named by an id."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from app.core.contain import Contained
 from app.core.errors import TollgateError
 from app.core.ids import new_id
 
@@ -19,11 +20,10 @@ async def contain(work: Awaitable[T], what: str) -> tuple[T | None, TollgateErro
     An error nobody foresaw becomes an internal one that carries only its id; the
     traceback stands in the log under the same id.
     """
-    try:
+    with Contained() as held:
         return await work, None
-    except TollgateError as error:
-        return None, error
-    except Exception:
-        error_id = new_id("err")
-        log.exception("%s failed unexpectedly (%s)", what, error_id)
-        return None, TollgateError(f"Internal error {error_id}", error_id=error_id)
+    if isinstance(held.error, TollgateError):
+        return None, held.error
+    error_id = new_id("err")
+    log.error("%s failed unexpectedly (%s)", what, error_id, exc_info=held.error)
+    return None, TollgateError(f"Internal error {error_id}", error_id=error_id)

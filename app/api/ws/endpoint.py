@@ -85,10 +85,6 @@ async def _serve(
     finally:
         connections.open.discard(connection)
         service.gate.metrics.gauge("websocket_connections", -1)
-        for subscription in connection.subscriptions.values():
-            session = await service.sessions.get(subscription.log.session_id)
-            if session is not None and service.runs.active(session.id) is None:
-                service.sessions.release(session)
     if how is not closing.GONE:
         await _close(socket, how or closing.INTERNAL)
 

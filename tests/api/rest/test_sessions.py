@@ -38,8 +38,8 @@ async def test_sessions_come_in_pages(client: httpx2.AsyncClient):
     ).json()
 
     assert len(first["sessions"]) == 2
-    seen = {row["id"] for row in [*first["sessions"], *rest["sessions"]]}
-    assert seen <= set(ids)
+    seen = [row["id"] for row in [*first["sessions"], *rest["sessions"]]]
+    assert sorted(seen) == sorted(ids)
     assert rest["next_before"] is None
 
 
