@@ -28,7 +28,7 @@ def document() -> dict[str, Any]:
     channel = "chat"
     names = [*sent, *received]
     return {
-        "asyncapi": "3.0.0",
+        "asyncapi": "3.1.0",
         "id": "urn:tollgate:chat",
         "info": {
             "title": "Tollgate chat protocol",
@@ -71,7 +71,7 @@ _REF = "#/components/schemas/{model}"
 def _messages(union: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """Messages by name, for each member of a discriminated union; their schemas are added."""
     definitions: dict[str, Any] = union.get("$defs", {})
-    schemas.update(definitions)
+    schemas.update({name: _plain(schema) for name, schema in definitions.items()})
     messages: dict[str, Any] = {}
     for wire_name, reference in sorted(union["discriminator"]["mapping"].items()):
         model = reference.rsplit("/", 1)[1]
@@ -84,6 +84,17 @@ def _messages(union: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
             "payload": {"$ref": _REF.format(model=model)},
         }
     return messages
+
+
+def _plain(schema: Any) -> Any:
+    """The schema without OpenAPI's `discriminator` objects: AsyncAPI allows only a name there."""
+    if isinstance(schema, dict):
+        return {
+            key: _plain(value)
+            for key, value in schema.items()
+            if not (key == "discriminator" and isinstance(value, dict))
+        }
+    return [_plain(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _operation(action: str, channel: str, messages: dict[str, Any], summary: str) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""The document that clients are generated from says what the models say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.api.ws.asyncapi import document
+from app.api.ws.commands import COMMAND_TYPES
+from app.events.union import server_message
+
+
+def test_every_command_and_every_server_message_is_in_the_document():
+    messages = document()["components"]["messages"]
+    sent = server_message.json_schema()["discriminator"]["mapping"]
+
+    assert set(messages) == COMMAND_TYPES | set(sent)
+
+
+def test_every_reference_leads_somewhere():
+    whole = document()
+
+    def look(node: Any) -> list[str]:
+        if isinstance(node, dict):
+            missing = [node["$ref"]] if "$ref" in node and not _found(whole, node["$ref"]) else []
+            return missing + [item for value in node.values() for item in look(value)]
+        if isinstance(node, list):
+            return [item for value in node for item in look(value)]
+        return []
+
+    assert look(whole) == []
+
+
+def _found(whole: dict[str, Any], reference: str) -> bool:
+    node: Any = whole
+    for part in reference.removeprefix("#/").split("/"):
+        if not isinstance(node, dict) or part not in node:
+            return False
+        node = node[part]
+    return True
