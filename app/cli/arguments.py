@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.core.errors import InvalidInput
-from app.toolkit.tool import Tool
 
 _INTEGER = re.compile(r"[+-]?\d{1,400}")
 _TRUE = frozenset({"true", "yes", "on", "1"})
@@ -20,11 +19,20 @@ _FALSE = frozenset({"false", "no", "off", "0"})
 _DEEPEST = 8
 
 
-def parse_pairs(pairs: Iterable[str], tool: Tool | None) -> dict[str, Any]:
+NO_ALIASES: Mapping[str, str] = {}
+
+
+def parse_pairs(
+    pairs: Iterable[str],
+    schema: Mapping[str, Any] | None,
+    aliases: Mapping[str, str] = NO_ALIASES,
+) -> dict[str, Any]:
     """Arguments from `key=value` words; a key may be repeated where its schema is a list.
 
     Args:
-        tool: None for a tool that is not known: every value stays text.
+        schema: the tool's parameters; None for a tool that is not known: every value
+            stays text.
+        aliases: other names of arguments.
 
     Raises:
         InvalidInput: a word is no `key=value`, or a single value is given twice.
@@ -35,20 +43,18 @@ def parse_pairs(pairs: Iterable[str], tool: Tool | None) -> dict[str, Any]:
         if not equals or not key:
             raise InvalidInput(f"{pair!r} is not key=value; for raw JSON use --json", field=pair)
         collected.setdefault(key, []).append(value)
-    schema: Mapping[str, Any] = tool.parameters if tool else {}
-    aliases = tool.argument_aliases if tool else {}
     return {
-        key: _value(key, values, _schema_of(aliases.get(key, key), schema, known=tool is not None))
+        key: _value(key, values, _schema_of(aliases.get(key, key), schema))
         for key, values in collected.items()
     }
 
 
-def single_text_argument(tool: Tool) -> str | None:
+def single_text_argument(schema: Mapping[str, Any]) -> str | None:
     """The one required argument of a tool, when it is text."""
-    required = list(tool.parameters.get("required", ()))
+    required = list(schema.get("required", ()))
     if len(required) != 1:
         return None
-    found = _schema_of(required[0], tool.parameters, known=True)
+    found = _schema_of(required[0], schema)
     return required[0] if found is not None and "string" in _types(found, found) else None
 
 
@@ -58,23 +64,21 @@ class _Field(dict[str, Any]):
     root: Mapping[str, Any]
 
 
-def _schema_of(name: str, schema: Mapping[str, Any], *, known: bool) -> _Field | None:
+def _schema_of(name: str, schema: Mapping[str, Any] | None) -> _Field | None:
     """The schema of one property; None when the tool has no such property."""
-    properties = schema.get("properties", {})
-    if name in properties and isinstance(properties[name], dict):
-        field = _Field(properties[name])
-        field.root = schema
-        return field
-    if not known:
-        field = _Field(type="string")
-        field.root = schema
-        return field
-    return None
+    root: Mapping[str, Any] = {} if schema is None else schema
+    found = {"type": "string"} if schema is None else root.get("properties", {}).get(name)
+    if not isinstance(found, dict):
+        return None
+    field = _Field(found)
+    field.root = root
+    return field
 
 
 def _value(key: str, values: list[str], schema: _Field | None) -> Any:
     if schema is None:
-        return _guessed(values[0]) if len(values) == 1 else [_guessed(value) for value in values]
+        guessed = [_json_or_text(value) for value in values]
+        return guessed[0] if len(guessed) == 1 else guessed
     types = _types(schema, schema)
     if "array" in types and "string" not in types:
         return _array(values, schema)
@@ -86,19 +90,19 @@ def _value(key: str, values: list[str], schema: _Field | None) -> Any:
 def _array(values: list[str], schema: _Field) -> Any:
     if len(values) == 1 and values[0].lstrip().startswith("["):
         return _json_or_text(values[0])
-    items = next(
+    items: Mapping[str, Any] = next(
         (part["items"] for part in _parts(schema, schema) if isinstance(part.get("items"), dict)),
         {},
     )
     field = _Field(items)
     field.root = schema.root
     types = _types(field, field)
-    return [_scalar(value, types) if types else _guessed(value) for value in values]
+    return [_scalar(value, types) if types else _json_or_text(value) for value in values]
 
 
 def _scalar(value: str, types: set[str]) -> Any:
     if not types:
-        return _guessed(value)
+        return _json_or_text(value)
     if "string" in types:
         return value
     lowered = value.strip().lower()
@@ -108,11 +112,6 @@ def _scalar(value: str, types: set[str]) -> Any:
         return int(value)
     if types == {"integer"}:
         return value
-    return _json_or_text(value)
-
-
-def _guessed(value: str) -> Any:
-    """A value whose type nobody named: JSON where it reads as such, else text."""
     return _json_or_text(value)
 
 

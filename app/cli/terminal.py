@@ -51,11 +51,14 @@ def harmless(text: str) -> str:
     return _CONTROLS.sub("", text)
 
 
-async def read_line(fd: int = 0) -> str | None:
-    """The next line of a terminal, without its end; None at the end of input.
+def forget_typed(fd: int = 0) -> None:
+    """Throw away what was typed before a question: it was not an answer to it."""
+    with suppress(termios.error):
+        termios.tcflush(fd, termios.TCIFLUSH)
 
-    What was typed before the question is thrown away: it was not an answer to it.
-    """
+
+async def read_line(fd: int = 0) -> str | None:
+    """The next line of a terminal, without its end; None at the end of input."""
     loop = asyncio.get_running_loop()
     line: asyncio.Future[bytes | None] = loop.create_future()
     received = bytearray()
@@ -73,8 +76,6 @@ async def read_line(fd: int = 0) -> str | None:
         elif b"\n" in data or len(received) > _MAX_LINE:
             line.set_result(bytes(received))
 
-    with suppress(termios.error):
-        termios.tcflush(fd, termios.TCIFLUSH)
     loop.add_reader(fd, ready)
     try:
         answer = await line

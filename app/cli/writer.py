@@ -16,21 +16,12 @@ class Writer:
 
     Live output beyond `limit` waiting bytes is dropped, as the protocol allows; what is
     not droppable is always written.
-
-    Args:
-        on_closed: called on the loop, once, when the reader has gone away.
     """
 
-    def __init__(
-        self,
-        fd: int = 1,
-        *,
-        on_closed: Callable[[], None] = lambda: None,
-        limit: int = MAX_WAITING,
-    ) -> None:
+    def __init__(self, fd: int, *, limit: int = MAX_WAITING) -> None:
         self._fd = fd
         self._limit = limit
-        self._on_closed = on_closed
+        self._on_closed: Callable[[], None] = _nothing
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._put_bytes = 0
@@ -39,6 +30,10 @@ class Writer:
         self.dropped = 0
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
+
+    def on_closed(self, callback: Callable[[], None]) -> None:
+        """Call `callback` on the loop, once, when the reader has gone away."""
+        self._on_closed = callback
 
     def put(self, data: bytes, *, droppable: bool = False) -> None:
         """Queue `data`."""
@@ -78,3 +73,7 @@ class Writer:
     def _call(self, function: Callable[[], None]) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function)
+
+
+def _nothing() -> None:
+    """Nobody wants to know."""

@@ -48,7 +48,8 @@ def ensure_schema(path: Path) -> bool:
     if current_revision(path) == HEAD:
         return False
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # Conversations and audit lie here: not for other users of the machine.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StorageUnavailable(
             f"Data directory {str(path.parent)!r} cannot be made ({error.strerror});"

@@ -214,15 +214,8 @@ class Connection:
         known = self._remembered.known(user, command)
         if known is not None:
             return dict(await asyncio.shield(known)), True
-        answer = self._remembered.begin(user, command)
-        try:
-            result = await dispatcher.carry_out(command)
-        except BaseException:
-            self._remembered.forget(user, command)
-            raise
-        if not answer.done():
-            answer.set_result(result or {})
-        return result, False
+        answer = self._remembered.begin(user, command, dispatcher.carry_out(command))
+        return await asyncio.shield(answer), False
 
     async def _write(self) -> closing.Close:
         timeout = self._service.settings.send_timeout_s

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from app.api.ws.commands import Command
 from app.core.errors import Conflict, RateLimited
@@ -38,7 +40,7 @@ class CommandRate:
         self._level -= 1
 
 
-Result = dict[str, object]
+Result = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -76,18 +78,30 @@ class Remembered:
             )
         return sent.answer
 
-    def begin(self, user_id: str, command: Command) -> asyncio.Future[Result]:
-        """Note a new command; resolve the future with its result, or `forget` it."""
-        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        expires = time.monotonic() + REMEMBER_S
-        self._sent[user_id, command.id] = _Sent(_content(command), expires, answer)
-        return answer
+    def begin(
+        self, user_id: str, command: Command, work: Coroutine[Any, Any, Result | None]
+    ) -> asyncio.Future[Result]:
+        """Carry out a new command in a task that outlives its connection.
 
-    def forget(self, user_id: str, command: Command) -> None:
-        """A refused command may be sent again under the same id."""
-        sent = self._sent.pop((user_id, command.id), None)
-        if sent is not None and not sent.answer.done():
-            sent.answer.cancel()
+        A client that lost its socket in the middle sends the command again under the same
+        id: it must find the first one, not start a second. A refused command is forgotten
+        and may be sent again.
+        """
+        expires = time.monotonic() + REMEMBER_S
+        key = (user_id, command.id)
+
+        async def carry_out() -> Result:
+            try:
+                return await work or {}
+            except BaseException:
+                self._sent.pop(key, None)
+                raise
+
+        answer = asyncio.create_task(carry_out())
+        # Its error is the connection's to tell; without one there is nobody to tell.
+        answer.add_done_callback(_retrieve)
+        self._sent[key] = _Sent(_content(command), expires, answer)
+        return answer
 
     def _forget_old(self) -> None:
         now = time.monotonic()
@@ -96,6 +110,11 @@ class Remembered:
             if oldest.expires > now and len(self._sent) <= MAX_REMEMBERED:
                 return
             self._sent.popitem(last=False)
+
+
+def _retrieve(answer: asyncio.Future[Result]) -> None:
+    if not answer.cancelled():
+        answer.exception()
 
 
 def _content(command: Command) -> int:

@@ -406,3 +406,27 @@ async def test_one_users_session_is_nobody_elses(tmp_path: Path):
     assert seen["type"] == "subscribed"
     assert hidden["error"]["code"] == "not_found"
     assert missing_scope["error"]["code"] == "forbidden"
+
+
+async def test_a_command_whose_socket_was_lost_is_found_again_not_started_twice(running: Running):
+    session = running.session()
+    await running.service.gate.ledger.durable()
+    command = {
+        "type": "tool_call",
+        "session_id": session.id,
+        "name": "bash",
+        "arguments": {"command": "echo x >> log"},
+    }
+    for number in range(10):
+        async with running.connect() as lost:
+            await lost.send({**command, "id": f"lost-{number}"})
+            # Without a closing handshake, while the command is being carried out.
+            lost.socket.transport.abort()
+        async with running.connect() as again:
+            await again.command(type="subscribe", session_id=session.id)
+            await again.send({**command, "id": f"lost-{number}"})
+            await again.answer_to(f"lost-{number}")
+            while (run := running.service.runs.active(session.id)) is not None:
+                await run.done
+
+    assert (running.service.settings.workspace_dir / "log").read_text() == "x\n" * 10

@@ -1,0 +1,390 @@
+"""`tollgate chat`: a session of a running service in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import signal
+import sys
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+
+from app import __version__
+from app.cli.arguments import parse_pairs, single_text_argument
+from app.cli.client import CommandRefused, ConnectionFailed, Event, State, WsClient, checked_url
+from app.cli.lines import Lines
+from app.cli.rest import request
+from app.cli.stream_view import StreamView
+from app.cli.terminal import is_terminal, visible
+from app.core.errors import InvalidInput, TollgateError
+
+HELP = """\
+text              say it to the model
+/TOOL key=value   call a tool yourself; /bash ls -la works too
+/tools            list the tools
+/sessions [ID]    list sessions, or go to one
+/new              start a new session
+/cancel           cancel what is running
+/quit             leave; what runs goes on
+Ctrl-C            cancel what is running; when nothing runs, leave"""
+PROMPT = "› "
+APPROVE, DECLINE = frozenset({"a", "approve"}), frozenset({"d", "decline"})
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """Which service, and as whom."""
+
+    url: str
+    token: str | None = None
+
+
+@dataclass(slots=True)
+class _State:
+    """What is known of the session that is shown."""
+
+    session_id: str = ""
+    replay_until: int = 0
+    runs: list[str] = field(default_factory=list)
+    ended: set[str] = field(default_factory=set)
+    cancelling: bool = False
+    questions: dict[str, Event] = field(default_factory=dict)
+    asking: str | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.runs
+
+    def start(self, run_id: str) -> None:
+        """A run has begun, or will."""
+        if run_id not in self.runs:
+            self.runs.append(run_id)
+
+    def end(self, run_id: str) -> None:
+        """A run is over."""
+        self.runs = [run for run in self.runs if run != run_id]
+        self.ended.add(run_id)
+        self.cancelling = False
+
+
+async def run_chat(options: ChatOptions, *, session_id: str | None, new: bool) -> int:
+    """Chat until the person leaves; the exit code.
+
+    Raises:
+        InvalidInput: the address is none.
+        ConnectionFailed, CommandRefused: there is no service, or no such session.
+    """
+    url = checked_url(options.url)
+    view = StreamView(Console())
+    client = WsClient(url, options.token, f"tollgate-cli/{__version__}", _announcer(view))
+    try:
+        async with client:
+            chat = Chat(client, view, options)
+            await chat.open(session_id, new=new)
+            return await chat.run()
+    except ConnectionFailed as error:
+        hint = " Is `tollgate serve` running?" if not client.ready else ""
+        raise ConnectionFailed(error.message + "." + hint) from None
+
+
+class Chat:
+    """One terminal on one session: lines in, events out."""
+
+    def __init__(self, client: WsClient, view: StreamView, options: ChatOptions) -> None:
+        self._client = client
+        self._view = view
+        self._options = options
+        self._lines = Lines()
+        self._tools: dict[str, Mapping[str, Any]] = {}
+        self._state = _State()
+        self._own: set[str] = set()
+        self._on_terminal = is_terminal(sys.stdin)
+        self._changed = asyncio.Event()
+        self._leaving: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._cancels: set[asyncio.Task[None]] = set()
+
+    async def open(self, session_id: str | None, *, new: bool = False) -> None:
+        """Watch a session: the given one, the newest, or a new one."""
+        if session_id is None and not new:
+            known = await self._rest("/sessions?kind=chat&limit=1")
+            session_id = known["sessions"][0]["id"] if known["sessions"] else None
+        if session_id is None:
+            session_id = (await self._rest("/sessions", {}))["id"]
+        rows = (await self._rest("/tools"))["tools"]
+        self._tools = {row["name"]: row for row in rows}
+        former, self._state = self._state, _State(session_id)
+        self._view.note(f"session {session_id} on {self._client.url}  (/help for help)")
+        try:
+            await self._client.subscribe(session_id)
+        except CommandRefused:
+            self._state = former
+            raise
+        if former.session_id not in ("", session_id):
+            self._client.positions.pop(former.session_id, None)
+            await self._client.command("unsubscribe", session_id=former.session_id)
+
+    async def run(self) -> int:
+        """Work until the person leaves or the connection ends for good."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        events, lines = asyncio.create_task(self._show()), asyncio.create_task(self._listen())
+        try:
+            done, _ = await asyncio.wait(
+                {events, lines, self._leaving}, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in done:
+                task.result()
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            for task in (events, lines):
+                task.cancel()
+            await asyncio.gather(events, lines, return_exceptions=True)
+        return 0
+
+    async def _show(self) -> None:
+        async for event in self._client.events():
+            if event.get("session_id") == self._state.session_id:
+                self._follow(event)
+            elif event["type"] == "error":
+                self._view.note(visible(event["error"]["message"]), "red")
+
+    def _follow(self, event: Event) -> None:
+        """Show an event and keep track of what it changes."""
+        state, kind = self._state, event["type"]
+        if kind == "subscribed":
+            self._subscribed(event)
+        elif event.get("client_message_id") not in self._own:
+            self._view.event(event)
+        if kind == "run_started":
+            state.start(event["run_id"])
+        elif kind == "run_finished":
+            state.end(event["run_id"])
+        elif kind == "tool_confirmation_request" and event["seq"] > state.replay_until:
+            state.questions[event["confirmation_id"]] = event
+        elif kind == "tool_confirmation_resolved":
+            state.questions.pop(event["confirmation_id"], None)
+        self._after(event)
+
+    def _subscribed(self, event: Event) -> None:
+        """Questions of the past are shown in passing; those that are still open are put."""
+        state = self._state
+        state.replay_until = event["head"]
+        state.questions = {item["confirmation_id"]: item for item in event["pending_confirmations"]}
+        if not event["recovered"]:
+            self._view.note("Earlier events are too many to replay; this goes on from here.")
+
+    def _after(self, event: Event) -> None:
+        """Put the next question, or the prompt, once the past has been shown."""
+        state = self._state
+        position = self._client.positions.get(state.session_id)
+        caught_up = position is not None and position.seq >= state.replay_until
+        if state.asking not in state.questions:
+            state.asking = None
+        if caught_up and state.asking is None and state.questions:
+            self._ask(next(iter(state.questions)))
+        elif caught_up and event["type"] in ("subscribed", "run_finished") and state.is_idle:
+            self._prompt()
+        self._changed.set()
+
+    def _ask(self, confirmation_id: str) -> None:
+        self._state.asking = confirmation_id
+        question = self._state.questions[confirmation_id]
+        self._lines.forget()
+        if question.get("seq", 0) <= self._state.replay_until:
+            self._view.event({"type": "tool_confirmation_request", **question})
+        for number, option in enumerate(question["options"], 1):
+            self._view.line(f"  {number}) {visible(option['label'])}")
+        self._view.prompt("  number, or a = approve, d = decline: ")
+
+    async def _listen(self) -> None:
+        async for line in self._lines.read():
+            if self._on_terminal:
+                self._view.typed()
+            else:
+                await self._settled()
+            try:
+                if await self._handle(line.strip()):
+                    return
+            except ConnectionFailed:
+                raise
+            except TollgateError as error:
+                self._view.note(visible(error.message), "red")
+            if self._state.is_idle and not self._state.asking:
+                self._prompt()
+        await self._settled()
+
+    async def _settled(self) -> None:
+        """Wait until nothing runs, or somebody is asked."""
+        while not (self._state.is_idle or self._state.asking):
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def _handle(self, line: str) -> bool:
+        """Do what a line says; whether the person leaves."""
+        name, _, rest = line.removeprefix("/").partition(" ")
+        if line in ("/quit", "/exit"):
+            return True
+        if line == "/help":
+            self._view.line(HELP)
+        elif line == "/tools":
+            self._list_tools()
+        elif line == "/cancel":
+            await self._cancel()
+        elif line == "/new":
+            await self.open(None, new=True)
+        elif line.startswith("/sessions"):
+            await self._sessions(rest.strip())
+        elif self._state.asking:
+            await self._answer(line)
+        elif line.startswith("/"):
+            await self._call(name, rest.strip())
+        elif line:
+            await self._say(line)
+        return False
+
+    async def _say(self, text: str) -> None:
+        if not self._state.is_idle:
+            self._view.note("Something runs; this waits until it is done.")
+        elif "model" not in self._client.ready.get("features", ()):
+            self._view.note("No model is configured here; /TOOL calls a tool.", "yellow")
+        session_id = self._state.session_id
+        message_id = f"cmd_{uuid.uuid4().hex}"
+        self._own.add(message_id)
+        ack = await self._client.command(
+            "user_message", id=message_id, session_id=session_id, content=text, when_busy="queue"
+        )
+        self._begun(ack)
+
+    async def _call(self, name: str, rest: str) -> None:
+        arguments = tool_arguments(self._tools.get(name), rest)
+        session_id = self._state.session_id
+        ack = await self._client.command(
+            "tool_call", session_id=session_id, name=name, arguments=arguments
+        )
+        self._begun(ack)
+
+    def _begun(self, ack: Event) -> None:
+        """Count a run from its ack on: its first event may still be on the way."""
+        if ack["run_id"] not in self._state.ended:
+            self._state.start(ack["run_id"])
+
+    async def _answer(self, line: str) -> None:
+        state = self._state
+        question = state.questions[str(state.asking)]
+        option_id = chosen_option(question["options"], line)
+        if option_id is None:
+            self._view.prompt("  Nothing is chosen. Number, a = approve, d = decline: ")
+            return
+        state.questions.pop(question["confirmation_id"])
+        state.asking = None
+        await self._client.command(
+            "tool_confirmation_response",
+            session_id=state.session_id,
+            confirmation_id=question["confirmation_id"],
+            option_id=option_id,
+            digest=question["digest"],
+        )
+
+    async def _cancel(self) -> None:
+        if self._state.is_idle:
+            self._view.note("Nothing runs.")
+            return
+        self._state.cancelling = True
+        for run_id in list(self._state.runs):
+            await self._client.command(
+                "cancel", session_id=self._state.session_id, target="run", target_id=run_id
+            )
+
+    def _interrupt(self) -> None:
+        """Ctrl-C: cancel what runs; with nothing left to cancel, leave."""
+        self._view.interrupted()
+        if self._state.is_idle or self._state.cancelling:
+            if not self._leaving.done():
+                self._leaving.set_result(None)
+            return
+        self._state.cancelling = True
+        self._view.note("Cancelling; Ctrl-C again leaves.")
+        task = asyncio.create_task(self._try_cancel())
+        self._cancels.add(task)
+        task.add_done_callback(self._cancels.discard)
+
+    async def _try_cancel(self) -> None:
+        try:
+            await self._cancel()
+        except TollgateError as error:
+            self._view.note(visible(error.message), "red")
+
+    def _list_tools(self) -> None:
+        for name, row in self._tools.items():
+            if row.get("alias_of") or not row.get("enabled", True):
+                continue
+            first = str(row["description"]).splitlines()[0]
+            self._view.line(f"/{name:14} {row['permission_class']:9} {visible(first)}")
+
+    async def _sessions(self, wanted: str) -> None:
+        if wanted:
+            await self.open(wanted)
+            return
+        for row in (await self._rest("/sessions?limit=20"))["sessions"]:
+            mark = "*" if row["id"] == self._state.session_id else " "
+            self._view.line(
+                f"{mark} {row['id']}  {row['updated_at'][:16]}  {visible(row['title'])}"
+            )
+
+    def _prompt(self) -> None:
+        self._view.prompt(PROMPT)
+
+    async def _rest(self, path: str, body: Event | None = None) -> Any:
+        return await request(self._client.url, path, token=self._options.token, body=body)
+
+
+def tool_arguments(row: Mapping[str, Any] | None, rest: str) -> dict[str, Any]:
+    """Arguments of a `/TOOL …` line: `key=value` words, or the one text argument as it stands.
+
+    Raises:
+        InvalidInput: they are neither.
+    """
+    schema = row["parameters"] if row else None
+    aliases = row.get("argument_aliases", {}) if row else {}
+    if not rest:
+        return {}
+    first = rest.partition("=")[0]
+    single = single_text_argument(schema) if schema is not None else None
+    known = first in aliases or (schema is not None and first in schema.get("properties", {}))
+    if single is not None and not known:
+        return {single: rest}
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise InvalidInput(f"The words cannot be told apart: {error}") from None
+    return parse_pairs(words, schema, aliases)
+
+
+def chosen_option(options: Sequence[Mapping[str, Any]], line: str) -> str | None:
+    """The option that a line names; None for anything that is no clear choice."""
+    answer = line.strip().lower()
+    if answer.isascii() and answer.isdigit():
+        index = int(answer) - 1
+        return str(options[index]["option_id"]) if 0 <= index < len(options) else None
+    kind = "allow" if answer in APPROVE else "deny" if answer in DECLINE else None
+    matching = [str(option["option_id"]) for option in options if option["kind"] == kind]
+    return matching[0] if len(matching) == 1 or (matching and kind == "deny") else None
+
+
+def _announcer(view: StreamView) -> Callable[[State, str], None]:
+    """Tell once that the connection is lost, and once that it is back."""
+    lost = False
+
+    def announce(state: State, detail: str) -> None:
+        nonlocal lost
+        if state == "lost" and not lost:
+            view.note(f"Connection lost: {visible(detail)}. Connecting again …", "yellow")
+        elif state == "connected" and lost:
+            view.note("Connected again.", "yellow")
+        lost = state == "lost"
+
+    return announce

@@ -1,0 +1,204 @@
+"""`tollgate demo`: a real server, a real WebSocket client, no model and no key."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from app.cli.asking import option_of
+from app.cli.client import ConnectionFailed, Event, State, WsClient
+from app.cli.rest import request
+from app.cli.stream_view import StreamView
+
+START_S, STEP_S, STOP_S = 30, 60, 15
+LINES = 'for i in 1 2 3 4 5; do echo "building part $i of 5"; sleep 0.25; done'
+MORE_LINES = 'for i in 1 2 3 4 5 6; do echo "checking part $i of 6"; sleep 0.25; done'
+RISKY = "rm -rf old-build"
+FORBIDDEN = "rm -rf --preserve-root /"  # the option makes it harmless even where nobody forbids it
+_CODE_ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+async def run_demo() -> int:
+    """Show the session; 0 when everything came as it should.
+
+    Raises:
+        ConnectionFailed: the server did not start, or a step did not end.
+    """
+    view = StreamView(Console(highlight=False))
+    with tempfile.TemporaryDirectory(prefix="tollgate-demo-") as folder:
+        async with _server(Path(folder)) as url:
+            view.line(f"A server runs on {url}, with everything in a temporary folder.")
+            session = await request(url, "/sessions", body={"title": "Demo"})
+            async with WsClient(url, name="tollgate-demo", on_state=_announcer(view)) as client:
+                demo = _Demo(client, view, session["id"])
+                await demo.show()
+            replayed = await _replay(url, view, session["id"], demo.seen)
+    same = replayed == demo.seen
+    view.line(_summary(demo, len(replayed), same=same), "bold green" if same else "bold red")
+    return 0 if same else 1
+
+
+class _Demo:
+    """The steps on one session, and every durable event they gave."""
+
+    def __init__(self, client: WsClient, view: StreamView, session_id: str) -> None:
+        self._client = client
+        self._view = view
+        self._session_id = session_id
+        self._stream = client.events()
+        self.seen: list[Event] = []
+
+    async def show(self) -> None:
+        await self._client.subscribe(self._session_id)
+        self._step("Tools stream while they run.")
+        await self._call("bash", command=LINES)
+        self._step("Several calls of one batch run at the same time.")
+        await self._batch(
+            {"name": "write_file", "arguments": {"path": "old-build/app.bin", "content": "old\n"}},
+            {"name": "calculator", "arguments": {"expression": "6 * 7"}},
+        )
+        self._step("A risky command asks. This demo answers itself: no.")
+        await self._call("bash", answer="deny", command=RISKY)
+        await self._call("file_exists", path="old-build/app.bin")
+        self._step("It asks again. This demo answers itself: yes, once.")
+        await self._call("bash", answer="allow", command=RISKY)
+        await self._call("file_exists", path="old-build/app.bin")
+        self._step("What no answer can allow does not even ask.")
+        await self._call("bash", command=FORBIDDEN)
+        self._step("The connection breaks while a tool runs; the tool goes on, nothing is lost.")
+        await self._call("bash", drop=True, command=MORE_LINES)
+
+    def _step(self, text: str) -> None:
+        self._view.line(f"\n{text}", "bold")
+
+    async def _call(
+        self, name: str, *, answer: str | None = None, drop: bool = False, **arguments: Any
+    ) -> None:
+        await self._client.command(
+            "tool_call", session_id=self._session_id, name=name, arguments=arguments
+        )
+        if drop:
+            await self._until("tool_result_streamed", answer)
+            await self._client.drop()
+        await self._until("run_finished", answer)
+
+    async def _batch(self, *calls: Event) -> None:
+        await self._client.command("tool_call", session_id=self._session_id, calls=list(calls))
+        await self._until("run_finished", None)
+
+    async def _until(self, kind: str, answer: str | None) -> None:
+        """Show events up to one of a kind, answering what asks."""
+        try:
+            async with asyncio.timeout(STEP_S):
+                async for event in self._stream:
+                    self._view.event(event)
+                    if "seq" in event:
+                        self.seen.append(event)
+                    if event["type"] == "tool_confirmation_request":
+                        await self._answer(event, answer or "deny")
+                    if event["type"] == kind:
+                        return
+        except TimeoutError:
+            raise ConnectionFailed(f"{kind} did not come within {STEP_S} s") from None
+
+    async def _answer(self, question: Event, kind: str) -> None:
+        await self._client.command(
+            "tool_confirmation_response",
+            session_id=self._session_id,
+            confirmation_id=question["confirmation_id"],
+            option_id=option_of(question, kind),
+            digest=question["digest"],
+        )
+
+
+async def _replay(url: str, view: StreamView, session_id: str, seen: list[Event]) -> list[Event]:
+    """Connect as somebody new and get the whole log again."""
+    view.line("\nA second client connects and is sent the whole log:", "bold")
+    replayed: list[Event] = []
+    async with WsClient(url, name="tollgate-demo-replay") as client:
+        await client.subscribe(session_id)
+        async with asyncio.timeout(STEP_S):
+            async for event in client.events():
+                if "seq" not in event:
+                    continue
+                replayed.append(event)
+                view.line(f"  seq {event['seq']:3}  {event['ts'][11:23]}  {_describe(event)}")
+                if event["seq"] >= seen[-1]["seq"]:
+                    break
+    return replayed
+
+
+def _describe(event: Event) -> str:
+    details = [
+        str(event[key]) for key in ("tool_name", "status", "outcome", "role") if key in event
+    ]
+    return f"{event['type']}  {' '.join(details)}".rstrip()
+
+
+def _summary(demo: _Demo, replayed: int, *, same: bool) -> str:
+    statuses = [e["status"] for e in demo.seen if e["type"] == "tool_call_completed"]
+    counted = ", ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses))
+    verdict = "exactly what was seen live" if same else "NOT what was seen live"
+    return (
+        f"\n{len(statuses)} tool calls ({counted}); {len(demo.seen)} durable events, seq 1 to"
+        f" {demo.seen[-1]['seq']}; the replay gave {replayed}, {verdict}."
+    )
+
+
+@asynccontextmanager
+async def _server(folder: Path) -> AsyncIterator[str]:
+    """A server of its own on a free port; its URL."""
+    # Nothing of the caller's configuration: the demo is the same everywhere.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TOLLGATE_", "ANTHROPIC_"))}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "app.cli", "serve", "--host", "127.0.0.1", "--port", "0"),
+        *("--data-dir", str(folder / "data")),
+        cwd=folder,
+        env={**kept, "PYTHONPATH": str(_CODE_ROOT), "TOLLGATE_LOG_LEVEL": "warning"},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        yield await _announced_url(process)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        try:
+            async with asyncio.timeout(STOP_S):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+async def _announced_url(process: asyncio.subprocess.Process) -> str:
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_S):
+            while line := await process.stdout.readline():
+                word, _, value = line.decode("utf-8", "replace").strip().partition(" ")
+                if word == "url":
+                    return value.strip()
+    except TimeoutError:
+        raise ConnectionFailed(f"The server did not start within {START_S} s") from None
+    raise ConnectionFailed("The server did not start; it says why above")
+
+
+def _announcer(view: StreamView) -> Callable[[State, str], None]:
+    def announce(state: State, detail: str) -> None:
+        if state == "lost":
+            view.note(f"-- connection lost: {detail}", "yellow")
+        elif state == "connected":
+            view.note("-- connected", "yellow")
+
+    return announce

@@ -1,0 +1,253 @@
+"""`tollgate doctor`: what the service needs, whether it is there, and how to get it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import sqlite3
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from app.cli import probes
+from app.cli.requirements import dependencies
+from app.cli.terminal import is_terminal, visible
+from app.core.errors import StorageUnavailable
+from app.core.settings import Settings
+from app.db.schema import HEAD, current_revision
+
+State = Literal["ok", "info", "warning", "broken"]
+
+NEEDED_PYTHON = (3, 11)
+NEEDED_SQLITE = (3, 37)
+LITTLE_SPACE = 256 << 20
+UNUSED = "not used in this version"
+_COLOURS = {"ok": "green", "info": "bright_black", "warning": "yellow", "broken": "red"}
+_MARKS = {"ok": "✓", "info": "·", "warning": "!", "broken": "✗"}
+_PROGRAMS = {
+    "bash": ("the bash tool runs commands with it", "install bash"),
+    "rg": ("only compared with in benchmarks; grep works without it", "install ripgrep"),
+    "git": ("commands of agents often need it", "install git"),
+    "node": ("only for checking the protocol documents", "install Node.js 22 or newer"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding. `broken` means that the service cannot work as it is."""
+
+    name: str
+    state: State
+    found: str
+    meaning: str = ""
+    fix: str = ""
+
+
+def examine(settings: Settings, *, as_json: bool) -> int:
+    """Print every finding; 1 when something required is broken."""
+    found = list(findings(settings))
+    broken = [check for check in found if check.state == "broken"]
+    if as_json:
+        document = {"ok": not broken, "checks": [asdict(check) for check in found]}
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    else:
+        _show(found)
+        typer.echo(f"\n{len(broken)} broken" if broken else "\nEverything required is there.")
+    return 1 if broken else 0
+
+
+def findings(settings: Settings) -> Iterator[Check]:
+    """Every check, in the order of what depends on what."""
+    checks: tuple[Callable[[Settings], Iterator[Check]], ...] = (
+        _runtime,
+        _packages,
+        _storage,
+        _service,
+        _sandbox,
+        _programs,
+    )
+    for check in checks:
+        yield from check(settings)
+
+
+def _runtime(_: Settings) -> Iterator[Check]:
+    python = sys.version_info
+    yield Check(
+        "python",
+        "ok" if python >= NEEDED_PYTHON else "broken",
+        f"{python.major}.{python.minor}.{python.micro}",
+        "runs the service",
+        "install Python 3.11 or newer",
+    )
+    yield Check(
+        "sqlite",
+        "ok" if sqlite3.sqlite_version_info >= NEEDED_SQLITE else "broken",
+        sqlite3.sqlite_version,
+        "keeps sessions, events and governance",
+        "use a Python that is built with SQLite 3.37 or newer",
+    )
+
+
+def _packages(_: Settings) -> Iterator[Check]:
+    for item in dependencies():
+        yield Check(
+            f"package {item.name}",
+            "ok" if item.is_met else "broken",
+            item.found or "missing",
+            f"needed: {item.least} or newer",
+            "run `make setup` again",
+        )
+
+
+def _storage(settings: Settings) -> Iterator[Check]:
+    folder = settings.data_dir
+    writable = probes.is_writable(folder)
+    yield Check(
+        "data directory",
+        "ok" if writable else "broken",
+        str(folder.absolute()),
+        "database, artifacts and the default workspace lie there",
+        "" if writable else "make it writable, or set TOLLGATE_DATA_DIR",
+    )
+    if writable:
+        free = shutil.disk_usage(_existing(folder)).free
+        yield Check(
+            "disk space",
+            "ok" if free >= LITTLE_SPACE else "warning",
+            f"{free >> 20} MiB free",
+            "without space nothing can be recorded, and tools with side effects are refused",
+            "" if free >= LITTLE_SPACE else "free some space",
+        )
+    yield _revision(settings)
+
+
+def _revision(settings: Settings) -> Check:
+    meaning = "the schema that the database has"
+    try:
+        revision = current_revision(settings.database_path)
+    except StorageUnavailable as error:
+        return Check("database", "broken", error.message, meaning, "restore it from a backup")
+    if revision is None:
+        return Check("database", "info", "none yet", meaning, "`serve` and `call` make it")
+    if revision == HEAD:
+        return Check("database", "ok", f"revision {revision}", meaning)
+    return Check(
+        "database",
+        "warning",
+        f"revision {revision}, this version needs {HEAD}",
+        meaning,
+        "`tollgate db upgrade`; `serve` does it too",
+    )
+
+
+def _service(settings: Settings) -> Iterator[Check]:
+    yield _address(settings)
+    has_key = settings.anthropic_api_key is not None
+    yield Check(
+        "model key",
+        "ok" if has_key else "warning",
+        "set" if has_key else "not set",
+        "chat with a model needs it; tools work without",
+        "" if has_key else "set ANTHROPIC_API_KEY",
+    )
+    guarded = settings.token is not None
+    yield Check(
+        "token",
+        "ok" if guarded or settings.is_loopback else "warning",
+        "TOLLGATE_TOKEN is set" if guarded else "TOLLGATE_TOKEN is not set",
+        "without any token the service is open, and listens to this machine only",
+        "" if guarded else "`tollgate token create NAME`, or set TOLLGATE_TOKEN",
+    )
+
+
+def _address(settings: Settings) -> Check:
+    where, meaning = f"{settings.host}:{settings.port}", "where the service listens"
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            reason = error.strerror
+        else:
+            return Check("address", "ok", f"{where} is free", meaning)
+    if settings.port and _is_ours(settings):
+        return Check("address", "ok", f"a Tollgate service answers on {where}", meaning)
+    fix = "stop what listens there, or choose another with TOLLGATE_HOST and TOLLGATE_PORT"
+    return Check("address", "warning", f"{where}: {reason}", meaning, fix)
+
+
+def _is_ours(settings: Settings) -> bool:
+    from app.cli.main import settings_url
+
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{settings_url(settings)}/api/v1/health", timeout=2) as answer:
+            health = json.loads(answer.read(1 << 16))
+    except (OSError, ValueError, urllib.error.URLError):
+        return False
+    return isinstance(health, dict) and "sandbox" in health
+
+
+def _sandbox(_: Settings) -> Iterator[Check]:
+    yield Check(
+        "kernel sandbox",
+        "warning",
+        "not in this version",
+        "commands run with a clean environment, limits and their own process group, as this user",
+        "run the service as a user, or in a container, that may touch only what agents may touch",
+    )
+    openat2 = probes.has_openat2()
+    yield Check(
+        "openat2",
+        "ok" if openat2 else "info",
+        "available, used" if openat2 else "not available",
+        "keeps file tools inside the workspace; without it every path is walked step by step",
+        "" if openat2 else "Linux 5.6 or newer, not blocked by a container's filter",
+    )
+    abi = probes.landlock_abi()
+    yield Check(
+        "Landlock", "info", f"ABI {abi}, {UNUSED}" if abi else f"not available, {UNUSED}",
+        "limits which files a command reaches",
+    )  # fmt: skip
+    for name, available, meaning in (
+        ("seccomp", probes.has_seccomp(), "limits which system calls a command makes"),
+        ("user namespaces", probes.has_user_namespaces(), "let a command run without rights"),
+    ):
+        found = "available" if available else "not available"
+        yield Check(name, "info", f"{found}, {UNUSED}", meaning)
+
+
+def _programs(_: Settings) -> Iterator[Check]:
+    for name, (meaning, fix) in _PROGRAMS.items():
+        where = shutil.which(name)
+        missing: State = "warning" if name == "bash" else "info"
+        state: State = "ok" if where else missing
+        yield Check(f"program {name}", state, where or "not found", meaning, "" if where else fix)
+
+
+def _existing(folder: Path) -> Path:
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    return place
+
+
+def _show(found: list[Check]) -> None:
+    colours = is_terminal(sys.stdout)
+    width = max(len(check.name) for check in found)
+    for check in found:
+        mark = _MARKS[check.state]
+        shown = typer.style(mark, fg=_COLOURS[check.state]) if colours else mark
+        typer.echo(f"{shown} {check.name:{width}}  {visible(check.found)}")
+        if check.state != "ok":
+            typer.echo(f"  {'':{width}}  {check.meaning}")
+            if check.fix:
+                typer.echo(f"  {'':{width}}  fix: {check.fix}")

@@ -1,0 +1,47 @@
+"""What a command needs of the installation without starting the whole gate."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.core.clock import SystemClock
+from app.core.errors import ConfigurationError
+from app.core.settings import Settings
+from app.db.ledger import SqliteLedger
+from app.db.schema import ensure_schema
+from app.governance.tokens import Tokens
+
+
+@asynccontextmanager
+async def open_tokens(settings: Settings) -> AsyncIterator[Tokens]:
+    """The tokens of this installation; its database is made or migrated first.
+
+    Raises:
+        StorageUnavailable: the data directory cannot be written.
+    """
+    await asyncio.to_thread(ensure_schema, settings.database_path)
+    ledger = SqliteLedger(settings.database_path)
+    await ledger.start()
+    try:
+        yield Tokens(ledger, SystemClock())
+    finally:
+        await ledger.close()
+
+
+async def needs_token(settings: Settings) -> bool:
+    """Whether requests must carry a token.
+
+    Raises:
+        ConfigurationError: the service would be open to other machines.
+    """
+    async with open_tokens(settings) as tokens:
+        known = settings.token is not None or await tokens.any_active()
+    if not known and not settings.is_loopback:
+        raise ConfigurationError(
+            f"{settings.host} can be reached from other machines and no token is set: anybody"
+            " could run commands here. Make one with `tollgate token create NAME`, set"
+            " TOLLGATE_TOKEN, or listen on 127.0.0.1"
+        )
+    return known

@@ -1,0 +1,220 @@
+"""A session's events as text on a terminal: appended, never redrawn.
+
+Live output may have holes and may come again after a reconnect; what was shown is
+remembered per message and call, and the durable event that follows fills in the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from app.cli.asking import confirmation_lines
+from app.cli.terminal import harmless, visible
+
+Event = Mapping[str, Any]
+
+STATUS_STYLE = {
+    "success": ("✓", "green", "done"),
+    "error": ("✗", "red", "failed"),
+    "invalid_arguments": ("✗", "red", "invalid arguments"),
+    "timeout": ("✗", "red", "timed out"),
+    "disabled": ("⊘", "bright_black", "switched off"),
+    "denied": ("⊘", "bold red", "denied by policy"),
+    "declined": ("⊘", "yellow", "declined by a person"),
+    "expired": ("⊘", "magenta", "expired: nobody answered"),
+    "cancelled": ("■", "cyan", "cancelled"),
+    "skipped": ("↷", "bright_black", "skipped: same as another call"),
+    "interrupted": ("!", "bold magenta", "interrupted: outcome unknown"),
+}
+BAR = "  │ "
+MAX_RESULT_LINES = 40
+SNAPSHOT_CHARS = 64 << 10
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What of a message or of a call's output has been printed."""
+
+    chunks: int = 0
+    chars: int = 0
+    has_hole: bool = False
+
+
+class StreamView:
+    """Prints events. One owner writes on a line at a time."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._owner = ""
+        self._at_start = True
+        self._shown: dict[str, _Shown] = {}
+        self._open_calls: set[str] = set()
+
+    def event(self, event: Event) -> None:
+        """Print one event; types it does not know are left out."""
+        show = getattr(self, f"_on_{event['type']}", None)
+        if show is not None:
+            show(event)
+
+    def note(self, text: str, style: str = "bright_black") -> None:
+        """A line about the connection or a command, not from the session."""
+        self.line(text, style)
+
+    def line(self, text: str, style: str = "") -> None:
+        """A line of its own."""
+        self._write("", "", text + "\n", style)
+
+    def prompt(self, text: str) -> None:
+        """Show that a line is waited for."""
+        self._write("prompt", "", text, "bold")
+
+    def typed(self) -> None:
+        """The person has ended the line."""
+        self._at_start = True
+
+    def interrupted(self) -> None:
+        """The terminal has shown a Ctrl-C in the middle of a line."""
+        self._owner, self._at_start = "^C", False
+
+    def _on_run_started(self, event: Event) -> None:
+        if event.get("model"):
+            self.line(f"— run with {event['model']}", "bright_black")
+
+    def _on_run_finished(self, event: Event) -> None:
+        status = event["status"]
+        usage = event.get("usage") or {}
+        tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+        shown = f"— run {status}" + (f", {tokens} tokens" if tokens else "")
+        if event.get("error"):
+            shown += f": {visible(event['error']['message'])}"
+        failed = status not in ("success", "cancelled")
+        self.line(shown, "red" if failed else "bright_black")
+
+    def _on_text_delta(self, event: Event) -> None:
+        self._delta(event, event["message_id"], "", "")
+
+    def _on_thinking_delta(self, event: Event) -> None:
+        self._delta(event, f"thinking {event['message_id']}", "  ", "dim italic")
+
+    def _on_message_completed(self, event: Event) -> None:
+        blocks = [block for block in event["content"] if block.get("type") == "text"]
+        text = "".join(str(block.get("text", "")) for block in blocks)
+        if event["role"] == "user":
+            if text:
+                self.line(f"you: {text}", "bold")
+            return
+        shown = self._shown.pop(event["message_id"], _Shown())
+        self._shown.pop(f"thinking {event['message_id']}", None)
+        missing = text if shown.has_hole else text[shown.chars :]
+        if event["role"] == "assistant" and missing:
+            if shown.has_hole:
+                self.note("(pieces were lost on the way; the whole message:)")
+            self._write(event["message_id"], "", missing, "")
+        if not self._at_start:
+            self._break()
+
+    def _on_tool_call_started(self, event: Event) -> None:
+        self._open_calls.add(event["tool_call_id"])
+        self.line(f"● {visible(event['title'])}", "bold blue")
+
+    def _on_tool_result_streamed(self, event: Event) -> None:
+        style = "red" if event["stream"] == "stderr" else "bright_black"
+        self._delta(event, event["tool_call_id"], self._bar(event), style)
+
+    def _on_process_event(self, event: Event) -> None:
+        if event.get("message"):
+            self._write(event["tool_call_id"], BAR, visible(event["message"]) + "\n", "dim")
+
+    def _on_tool_confirmation_request(self, event: Event) -> None:
+        head, *rest = confirmation_lines(event)
+        self.line(f"? {head}", "bold yellow")
+        for line in rest:
+            self.line(line, "yellow" if line.startswith("  |") else "")
+
+    def _on_tool_confirmation_resolved(self, event: Event) -> None:
+        by = f" by {visible(str(event['by']))}" if event.get("by") else ""
+        style = "green" if event["outcome"] == "approved" else "yellow"
+        self.line(f"  → {event['outcome']}{by}", style)
+
+    def _on_tool_call_completed(self, event: Event) -> None:
+        call_id = event["tool_call_id"]
+        streamed = self._shown.pop(call_id, _Shown()).chars > 0
+        status = event["status"]
+        if not streamed and status == "success":
+            self._result(event)
+        self._open_calls.discard(call_id)
+        mark, style, words = STATUS_STYLE.get(status, ("?", "", status))
+        parts = [f"{mark} {visible(event['tool_name'])} {words}"]
+        if status in ("success", "error", "timeout"):
+            parts.append(f"{event['duration_ms'] / 1000:.2f} s")
+        if event.get("cached"):
+            parts.append("cached")
+        if event.get("artifact_id"):
+            parts.append(f"whole output: {event['artifact_id']}")
+        self.line("  " + ", ".join(parts), style)
+        if event.get("error"):
+            self.line(f"    {visible(event['error']['message'])}", style)
+
+    def _result(self, event: Event) -> None:
+        text = "\n".join(str(block.get("text", "")) for block in event["content"])
+        lines = text.splitlines()
+        for line in lines[:MAX_RESULT_LINES]:
+            self._write(event["tool_call_id"], self._bar(event), line + "\n", "bright_black")
+        if len(lines) > MAX_RESULT_LINES:
+            self.line(f"{BAR}… {len(lines) - MAX_RESULT_LINES} more lines", "dim")
+
+    def _bar(self, event: Event) -> str:
+        """Which call a line belongs to, when several run at once."""
+        return f"  │{event['tool_call_id'][-4:]} " if len(self._open_calls) > 1 else BAR
+
+    def _delta(self, event: Event, owner: str, prefix: str, style: str) -> None:
+        """Print what is new in a piece of live output."""
+        text = event.get("text") or ""
+        shown = self._shown.setdefault(owner, _Shown())
+        if event["chunk_to"] <= shown.chunks:
+            return
+        if event.get("snapshot"):
+            # A snapshot holds everything so far, unless it is as long as one may be.
+            text = text[shown.chars :] if len(text) < SNAPSHOT_CHARS else f"…\n{text}"
+        elif event["chunk_from"] > shown.chunks:
+            shown.has_hole = True
+            text = f"…{text}"
+        shown.chunks = event["chunk_to"]
+        shown.chars += len(text)
+        self._write(owner, prefix, text, style)
+
+    def _write(self, owner: str, prefix: str, text: str, style: str) -> None:
+        if owner != self._owner and not self._at_start:
+            self._break()
+        self._owner = owner
+        shown = Text()
+        for line in _plain_lines(text):
+            if self._at_start and prefix:
+                shown.append(prefix, "bright_black")
+            shown.append_text(_coloured(line, style))
+            self._at_start = line.endswith("\n")
+        self.console.print(shown, end="", soft_wrap=True, highlight=False)
+
+    def _break(self) -> None:
+        self.console.print()
+        self._at_start = True
+
+
+def _plain_lines(text: str) -> list[str]:
+    """Lines that stay where they are printed: none goes back over what stands before it."""
+    safe = harmless(text.replace("\r\n", "\n").replace("\r", "\n"))
+    return [line for line in re.split(r"(?<=\n)", safe) if line]
+
+
+def _coloured(line: str, style: str) -> Text:
+    """A line in its style; colours that a tool printed itself win."""
+    text = Text.from_ansi(line, style=style, end="") if "\x1b" in line else Text(line, style)
+    if line.endswith("\n") and not text.plain.endswith("\n"):
+        text.append("\n")
+    return text

@@ -1,0 +1,119 @@
+"""The commands that answer and end."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app import __version__
+from app.db.schema import HEAD
+from tests.cli.program import tollgate
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A data directory of its own, for a test that changes it."""
+    return tmp_path
+
+
+def test_the_version_is_printed(installation):
+    done = tollgate(installation, "--version")
+    assert (done.returncode, done.stdout) == (0, f"tollgate {__version__}\n")
+
+
+def test_the_database_is_made_once(fresh):
+    first, second = (tollgate(fresh, "db", "upgrade") for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert f"upgraded to revision {HEAD}" in first.stdout
+    assert f"already at revision {HEAD}" in second.stdout
+
+
+def test_tools_are_listed_with_what_matters(installation):
+    done = tollgate(installation, "tools")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("bash "))
+    assert line.split()[:4] == ["bash", "on", "EXTERNAL", "builtin"]
+    assert "also: exec, BashTool, terminal, shell" in done.stdout
+
+
+def test_tools_as_json_hold_every_tool_once(installation):
+    document = json.loads(tollgate(installation, "tools", "--json").stdout)
+    names = [row["name"] for row in document["tools"]]
+    assert len(names) == len(set(names))
+    assert {row["enabled"] for row in document["tools"]} == {True}
+    assert document["problems"] == []
+
+
+def test_a_broken_plugin_is_listed_and_stops_nothing(fresh):
+    plugins = fresh / "plugins"
+    plugins.mkdir()
+    (plugins / "bad.py").write_text("raise RuntimeError('no luck')", encoding="utf-8")
+    done = tollgate(fresh, "tools")
+    assert done.returncode == 0
+    assert "not loaded: bad" in done.stdout
+    assert "no luck" in done.stdout
+
+
+def test_a_token_is_shown_once_and_can_be_revoked(fresh):
+    made = tollgate(fresh, "token", "create", "ci", "--scope", "chat", "--days", "3")
+    secret = made.stdout.strip()
+    listed = tollgate(fresh, "token", "list")
+    assert (made.returncode, made.stdout.count("\n")) == (0, 1)
+    assert secret.startswith("tg_")
+    assert secret not in listed.stdout
+    assert "active" in listed.stdout
+    assert tollgate(fresh, "token", "revoke", "ci").returncode == 0
+    assert "revoked" in tollgate(fresh, "token", "list").stdout
+    again = tollgate(fresh, "token", "revoke", "ci")
+    assert (again.returncode, again.stderr) == (1, "error: No active token 'ci'\n")
+    rows = json.loads(tollgate(fresh, "token", "list", "--json").stdout)
+    assert [row["scopes"] for row in rows] == [["chat"]]
+
+
+@pytest.mark.parametrize(
+    "words", [("x", "--scope", "everything"), ("x", "--days", "0"), (" ",), ("x" * 65,)]
+)
+def test_a_token_that_makes_no_sense_is_refused(installation, words):
+    done = tollgate(installation, "token", "create", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_doctor_finds_everything_that_is_required(installation):
+    done = tollgate(installation, "doctor", "--json", TOLLGATE_PORT="0")
+    document = json.loads(done.stdout)
+    found = {check["name"]: check for check in document["checks"]}
+    assert (done.returncode, document["ok"]) == (0, True)
+    assert found["database"]["found"] == f"revision {HEAD}"
+    assert found["package fastapi"]["state"] == "ok"
+    assert found["kernel sandbox"]["found"] == "not in this version"
+    assert found["model key"]["state"] == "warning"
+
+
+def test_the_doctor_never_shows_a_key(installation):
+    done = tollgate(
+        installation, "doctor", ANTHROPIC_API_KEY="sk-ant-secret", TOLLGATE_TOKEN="hush-hush"
+    )
+    assert "sk-ant-secret" not in done.stdout
+    assert "hush-hush" not in done.stdout
+    assert "set" in done.stdout
+
+
+def test_the_doctor_says_what_is_broken_and_how_to_fix_it(fresh):
+    (fresh / "data").write_text("a file where a folder should be", encoding="utf-8")
+    done = tollgate(fresh, "doctor", "--data-dir", str(fresh / "data"))
+    assert done.returncode == 1
+    assert "TOLLGATE_DATA_DIR" in done.stdout
+
+
+def test_the_doctor_recognises_a_file_that_is_no_database(fresh):
+    (fresh / "tollgate.db").write_text("nonsense " * 1000, encoding="utf-8")
+    done = tollgate(fresh, "doctor", "--json")
+    found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert (done.returncode, found["database"]["state"]) == (1, "broken")
+
+
+@pytest.mark.parametrize(("command", "key"), [("openapi", "paths"), ("asyncapi", "channels")])
+def test_the_documents_are_printed_as_json(installation, command, key):
+    done = tollgate(installation, command)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)[key]

@@ -1,0 +1,148 @@
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.catalog.catalog import PluginProblem
+from app.cli.serve import banner
+from app.core.settings import load_settings
+from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
+
+
+@contextmanager
+def started(data_dir: Path, **extra: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """A server of its own and the facts of its banner."""
+    process = subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0"],
+        cwd=data_dir,
+        env=environment(data_dir, **extra),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    facts = {}
+    try:
+        for line in process.stdout:
+            name, _, value = line.strip().partition(" ")
+            facts[name] = value.strip()
+            if name == "Stop":
+                break
+        yield process, facts
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_says_what_it_is_and_ends_well_on_a_signal(installation, number):
+    with started(installation) as (process, facts):
+        with urllib.request.urlopen(f"{facts['url']}/api/v1/health", timeout=10) as answer:
+            health = json.load(answer)
+        process.send_signal(number)
+        assert process.wait(timeout=PATIENCE_S) == 0
+    assert health["status"] == "ok"
+    assert facts["data"] == str(installation)
+    assert facts["workspace"] == str(installation / "workspace")
+    assert facts["access"].startswith("open to this machine")
+    assert facts["model"].startswith("no key")
+    assert facts["sandbox"].startswith("kernel sandbox: not in this version; commands run with")
+
+
+def test_a_call_works_while_a_server_runs_on_the_same_data(installation):
+    with started(installation):
+        done = tollgate(installation, "call", "calculator", "expression=1+1")
+    assert (done.returncode, done.stdout) == (0, "2\n")
+
+
+def test_a_port_that_is_taken_is_one_clear_line(installation):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = tollgate(installation, "serve", "--port", port)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: Cannot listen on 127.0.0.1:{port}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_other_machines_are_not_served_without_a_token(tmp_path):
+    done = tollgate(tmp_path, "serve", "--host", "0.0.0.0", "--port", "0")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "tollgate token create" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_stored_token_closes_the_house(tmp_path):
+    assert tollgate(tmp_path, "token", "create", "me").returncode == 0
+    with started(tmp_path) as (_, facts):
+        assert facts["access"] == "a token is needed"
+
+
+def test_a_data_directory_that_cannot_be_made_stops_the_start(tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    done = tollgate(tmp_path, "serve", "--data-dir", str(tmp_path / "file" / "x"), "--port", "0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
+    settings = load_settings(data_dir=tmp_path, anthropic_api_key="sk-ant-secret")
+    problem = PluginProblem("bad", "bad.py", "it\x1b[2J broke")
+    lines = banner(settings, "http://127.0.0.1:1", guarded=True, problems=(problem,))
+    assert "  plugin     bad is not loaded: it\\x1b[2J broke" in lines
+    assert "key set" in "\n".join(lines)
+    assert "sk-ant-secret" not in "\n".join(lines)
+
+
+def test_the_demo_ends_well_without_a_terminal(tmp_path):
+    done = tollgate(tmp_path, "demo")
+    assert done.returncode == 0, done.stderr
+    for shown in (
+        "building part 5 of 5",
+        "declined by a person",
+        "approved by local",
+        "denied by policy",
+        "connection lost",
+        "checking part 6 of 6",
+        "exactly what was seen live",
+    ):
+        assert shown in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_logs_can_be_json(installation):
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND,
+        *("serve", "--port", "0"),
+        cwd=installation,
+        env=environment(installation, TOLLGATE_LOG_FORMAT="json"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    async with asyncio.timeout(PATIENCE_S):
+        while b"url" not in (line := await process.stdout.readline()):
+            assert line
+        host, _, port = line.split()[1].decode().rpartition("//")[2].partition(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(
+            b"GET /api/v1/ws HTTP/1.1\r\nHost: elsewhere\r\nUpgrade: websocket\r\n"
+            b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        await writer.drain()
+        entry = json.loads(await process.stderr.readline())
+        writer.close()
+        process.terminate()
+        await process.communicate()
+    assert (entry["level"], entry["logger"]) == ("warning", "app.api.ws.endpoint")
