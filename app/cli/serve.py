@@ -105,7 +105,7 @@ def banner(
 
 
 def configure_logging(settings: Settings) -> None:
-    """Log to standard error, as text or as one JSON object per line, the service's secrets masked."""
+    """Log to standard error, as text or as one JSON object per line; our secrets are masked."""
     import structlog
 
     redactor = Redactor(secret_values(settings))
@@ -122,8 +122,8 @@ def configure_logging(settings: Settings) -> None:
     if settings.log_format == "json":
         last.append(structlog.processors.format_exc_info)
 
-    def mask(_logger: Any, _method: str, line: str) -> str:
-        return redactor.text(line)
+    def mask(_logger: Any, _method: str, line: Any) -> str:
+        return redactor.text(str(line))
 
     handler = logging.StreamHandler()
     handler.setFormatter(

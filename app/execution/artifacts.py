@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -122,27 +123,42 @@ class ArtifactStore:
 
 
 class Spool:
-    """A growing temporary file beside the artifacts. Its methods block: call them in a thread."""
+    """A growing temporary file beside the artifacts.
+
+    Its methods block: call them in a thread. Only `discard` does not, so that a cancelled
+    call can let go while a thread is still writing.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._file: BinaryIO | None = None
         self._digest = hashlib.sha256()
+        self._lock = threading.Lock()
+        self._is_gone = False
         self.size = 0
 
     def write(self, data: bytes) -> None:
-        """Append.
+        """Append; nothing when the spool was discarded.
 
         Raises:
             StorageUnavailable: nothing more can be written; what was written stays.
         """
+        with self._lock:
+            if not self._is_gone:
+                self._append(data)
+        if self._is_gone:
+            self.discard()
+
+    def _append(self, data: bytes) -> None:
         try:
             if self._file is None:
                 self._root.mkdir(parents=True, exist_ok=True)
-                handle, _ = tempfile.mkstemp(prefix=".spool-", dir=self._root)
+                handle, name = tempfile.mkstemp(prefix=".spool-", dir=self._root)
                 self._file = os.fdopen(handle, "wb", buffering=0)
-                self._name = Path(_)
-            self._file.write(data)
+                self._name = Path(name)
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise StorageUnavailable(
                 f"Output cannot be kept ({error.strerror}): free disk space", errno=error.errno
@@ -168,8 +184,14 @@ class Spool:
         return self.size, self._digest.hexdigest()
 
     def discard(self) -> None:
-        """Remove the file."""
-        if self._file is not None:
-            self._file.close()
-            self._name.unlink(missing_ok=True)
-            self._file = None
+        """Remove the file, at the latest when the thread that writes to it is done."""
+        self._is_gone = True
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._file is not None:
+                self._file.close()
+                self._name.unlink(missing_ok=True)
+                self._file = None
+        finally:
+            self._lock.release()

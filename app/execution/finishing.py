@@ -74,14 +74,15 @@ class Finisher:
 
     async def refused(self, call: Call, refusal: Refusal) -> CallOutcome:
         """A call that did not run; its start has been recorded."""
-        result = ToolResult.fail(refusal.message, code=refusal.code, data=refusal.details)
+        message = self._redactor.text(refusal.message)
+        result = ToolResult.fail(message, code=refusal.code, data=refusal.details)
         outcome = CallOutcome(
             request=call.request,
             operation_id=call.operation_id,
             tool_name=call.tool_name,
             status=refusal.status,
             result=result,
-            text=refusal.message,
+            text=message,
         )
         self._recorder.completed(call, outcome)
         kind = HookType.TOOL_ERROR if refusal.status in _ENDED_IN_ERROR else HookType.TOOL_SKIP

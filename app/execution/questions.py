@@ -34,9 +34,9 @@ def question_for(call: Call, redactor: Redactor) -> Question:
         operation_id=call.operation_id,
         tool_name=call.tool_name,
         title=title(call.tool_name, shown),
-        description="; ".join(call.ask_reasons) or call.decision.reason,
+        description=redactor.text("; ".join(call.ask_reasons) or call.decision.reason),
         subject=subject,
-        risk={"level": call.decision.risk, "rules": rules[:20]},
+        risk={"level": call.decision.risk, "rules": redactor.secrets_in(rules[:20])},
         digest=call_digest(
             tool=call.tool_name,
             canonical=call.prepared.canonical,

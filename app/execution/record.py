@@ -125,7 +125,7 @@ class Recorder:
         raw = call.shown_arguments
         encoded = call.prepared.canonical if call.prepared else dump_json(raw)
         redacted: list[str] = []
-        if not self._redactor.is_clean(encoded):
+        if isinstance(raw, str) or not self._redactor.is_clean(encoded):
             raw, redacted = self._redactor.arguments(raw)
             if isinstance(raw, str):
                 raw = self._redactor.raw_json(raw)

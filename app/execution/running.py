@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -158,6 +158,13 @@ class Runner:
             report=progress.report,
         )
 
+    def redacted(self, progress: Progress) -> Progress:
+        """A report without secrets."""
+        if not self._redactor.knows_secrets:
+            return progress
+        stage, message = self._redactor.secrets_in([progress.stage, progress.message])
+        return replace(progress, stage=stage, message=message)
+
     def reporter(self, call: Call) -> ProgressReporter:
         """Where the call's progress goes."""
         return ProgressReporter(
@@ -181,7 +188,7 @@ class _LazyProgress:
             return  # a task that outlives its call has nothing to say any more
         if self._reporter is None:
             self._reporter = self._runner.reporter(self._call)
-        await self._reporter.report(progress)
+        await self._reporter.report(self._runner.redacted(progress))
 
     def finish(self, *, failed: bool) -> None:
         self._is_over = True
