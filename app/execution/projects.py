@@ -68,7 +68,7 @@ class Projects:
             if root is None:
                 raise NotFound(f"Project not found: {project_id}", project_id=project_id)
             operations = self._open_workspace(root)
-            project = self._opened[project_id] = Project(project_id, str(root), operations)
+            project = self._opened[project_id] = Project(project_id, operations.root, operations)
         return project
 
     def list_all(self) -> list[tuple[str, str]]:
