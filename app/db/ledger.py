@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -346,7 +347,13 @@ def commit_rows(
 
 
 def _put_all(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:
-    raw.executemany(statement.sql, rows)
+    done = 0
+    for count, sql in statement.many:
+        while len(rows) - done >= count:
+            raw.execute(sql, tuple(chain.from_iterable(rows[done : done + count])))
+            done += count
+    if done < len(rows):
+        raw.executemany(statement.sql, rows[done:])
 
 
 def _put_each(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:

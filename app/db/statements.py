@@ -17,20 +17,31 @@ class Statement:
     Attributes:
         order: its place inside a batch.
         barrier: the commit that holds it is flushed to the disk before anybody acts on it.
+        many: for an insert, the same statement for each number of rows in `CHUNKS`.
     """
 
     order: int
     sql: str
     barrier: bool = False
+    many: tuple[tuple[int, str], ...] = ()
+
+
+# Rows per statement, largest first. sqlite3 gives up the interpreter lock at every step, and
+# with a row per step the writer and the event loop spend more time handing it over than working.
+CHUNKS = (64, 8)
 
 
 def insert(
     order: int, table: str, columns: str, suffix: str = "", *, barrier: bool = False
 ) -> Statement:
     """`INSERT INTO table (columns) VALUES (?, …) suffix`; the parts are constants of this file."""
-    marks = ", ".join("?" for _ in columns.split(","))
-    sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) {suffix}"  # noqa: S608
-    return Statement(order, sql.strip(), barrier)
+    row = f"({', '.join('?' for _ in columns.split(','))})"
+
+    def of(count: int) -> str:
+        values = ", ".join([row] * count)
+        return f"INSERT INTO {table} ({columns}) VALUES {values} {suffix}".strip()  # noqa: S608
+
+    return Statement(order, of(1), barrier, tuple((count, of(count)) for count in CHUNKS))
 
 
 ADD_SESSION = insert(
