@@ -76,7 +76,7 @@ async def open_service(
         client = model or model_client(settings)
         try:
             archive = Archive(database)
-            sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load)
+            sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
             loop = AgentLoop(gate, sessions, client, settings)
             runs = RunEngine(gate, sessions, loop, archive)
             tokens = Tokens(gate.ledger, gate.clock)

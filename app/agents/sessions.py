@@ -15,6 +15,7 @@ import orjson
 
 from app.core.clock import Clock, isoformat
 from app.core.ids import new_id
+from app.core.redaction import Redactor
 from app.core.text import json_default, scrub
 from app.db.ledger import Ledger
 from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION
@@ -63,7 +64,9 @@ class Sessions:
         events: EventLog,
         clock: Clock,
         load: Callable[[str], Awaitable[tuple[dict[str, Any], int] | None]],
+        redactor: Redactor | None = None,
     ) -> None:
+        self._redactor = redactor or Redactor()
         self._ledger = ledger
         self._events = events
         self._clock = clock
@@ -165,10 +168,20 @@ class Sessions:
             agent_id=session.agent_id,
             message_id=entry_id,
             role=role,
-            content=_shown(content),
+            content=_shown([self._masked(block) for block in content]),
             client_message_id=client_message_id,
         )
         return entry_id
+
+    def _masked(self, block: Block) -> Block:
+        """A block fit to be seen: what a model passed to a tool may hold secrets."""
+        if block.get("type") == "tool_use":
+            block = {**block, "input": self._redactor.arguments(block.get("input"))[0]}
+            if "raw_input" in block:
+                block["raw_input"] = self._redactor.raw_json(str(block["raw_input"]))
+            return block
+        masked: Block = self._redactor.secrets_in(block)
+        return masked
 
     def branch(self, session: Session, entry_id: str | None) -> None:
         """Make the next message a child of `entry_id` (of nothing, when None)."""

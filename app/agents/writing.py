@@ -14,6 +14,7 @@ FRAME_CHARS = 4096
 SNAPSHOT_CHARS = 64 << 10
 
 DeltaKind = Literal["text_delta", "thinking_delta"]
+INPUT = "tool_input_delta"
 
 
 class LiveMessage:
@@ -23,34 +24,39 @@ class LiveMessage:
         self._log = log
         self._fields = {**head, "message_id": message_id}
         self._message_id = message_id
-        self._kind: DeltaKind = "text_delta"
+        # What the waiting pieces belong to: a kind of delta, or one call's input.
+        self._kind: str = "text_delta"
+        self._call: tuple[str, str] = ("", "")
         self._waiting: list[str] = []
+        self._waiting_chars = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._sent: dict[DeltaKind, int] = {"text_delta": 0, "thinking_delta": 0}
-        self._written: dict[DeltaKind, list[str]] = {"text_delta": [], "thinking_delta": []}
+        self._sent: dict[str, int] = {"text_delta": 0, "thinking_delta": 0}
+        self._written: dict[str, list[str]] = {"text_delta": [], "thinking_delta": []}
         log.live[message_id] = self
 
     def add(self, kind: DeltaKind, text: str) -> None:
-        """Take one piece."""
+        """Take one piece of text or thinking."""
         if kind != self._kind:
             self.flush()
             self._kind = kind
-        self._waiting.append(clean(text))
-        if sum(map(len, self._waiting)) >= FRAME_CHARS:
+        self._take(text)
+
+    def tool_input(self, tool_call_id: str, name: str, partial_json: str) -> None:
+        """Take a fragment of a call's arguments; the first one, empty, names the call at once."""
+        if self._kind != INPUT or self._call[0] != tool_call_id:
+            self.flush()
+            self._kind, self._call = INPUT, (tool_call_id, name)
+        self._take(partial_json)
+        if not partial_json:
+            self.flush()
+
+    def _take(self, piece: str) -> None:
+        self._waiting.append(clean(piece))
+        self._waiting_chars += len(piece)
+        if self._waiting_chars >= FRAME_CHARS:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(WINDOW_S, self.flush)
-
-    def tool_input(self, tool_call_id: str, name: str, partial_json: str) -> None:
-        """Pass on a fragment of a call's arguments."""
-        self.flush()
-        fields = {
-            **self._fields,
-            "tool_call_id": tool_call_id,
-            "tool_name": name,
-            "partial_json": clean(partial_json),
-        }
-        self._log.send("tool_input_delta", fields)
 
     def flush(self) -> None:
         """Send what waits."""
@@ -59,12 +65,25 @@ class LiveMessage:
             self._timer = None
         if not self._waiting:
             return
-        waiting, self._waiting = self._waiting, []
+        count, text = len(self._waiting), "".join(self._waiting)
+        self._waiting, self._waiting_chars = [], 0
+        if self._kind == INPUT:
+            self._send_input(text)
+            return
         first = self._sent[self._kind]
-        self._sent[self._kind] += len(waiting)
-        text = "".join(waiting)
+        self._sent[self._kind] += count
         self._written[self._kind].append(text)
-        self._log.send(self._kind, self._delta(first, first + len(waiting), text))
+        self._log.send(self._kind, self._delta(first, first + count, text))
+
+    def _send_input(self, partial_json: str) -> None:
+        tool_call_id, name = self._call
+        fields = {
+            **self._fields,
+            "tool_call_id": tool_call_id,
+            "tool_name": name,
+            "partial_json": partial_json,
+        }
+        self._log.send(INPUT, fields)
 
     def close(self) -> None:
         """No more will come: the whole message follows as an event."""

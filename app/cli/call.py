@@ -94,7 +94,13 @@ class _LocalCall:
 
     async def run(self) -> int:
         request = self._request()
-        sessions = Sessions(self._gate.ledger, self._gate.events, self._gate.clock, _nothing_stored)
+        sessions = Sessions(
+            self._gate.ledger,
+            self._gate.events,
+            self._gate.clock,
+            _nothing_stored,
+            self._gate.redactor,
+        )
         session = sessions.create(
             user_id=LOCAL_USER,
             kind="direct",
