@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from tests.requirements import agents, definitions, governance, merged, product
+from tests.requirements import agents, definitions, governance, measured, merged, product
 from tests.requirements.model import Requirement
 
 REQUIREMENTS: tuple[Requirement, ...] = (
@@ -12,6 +12,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *agents.REQUIREMENTS,
     *product.REQUIREMENTS,
     *merged.REQUIREMENTS,
+    *measured.REQUIREMENTS,
 )
 
 

@@ -9,7 +9,7 @@ class Requirement:
 
     `source` names the designs that ask for it: N1 and N2 the two NanoClaw designs, NC NetaClaw,
     JV Jarvis, CB CountBot, card the stack asked for, merge an answer where designs differ,
-    users what users of such systems ask for.
+    users what users of such systems ask for, measured what their code was seen to do.
     """
 
     id: str

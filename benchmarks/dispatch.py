@@ -1,0 +1,178 @@
+"""A tool call through the whole gate, in process, recorded in a real database.
+
+Look up, decide, validate, hooks, loop guard, deadline, two durable events and the call's
+row: everything that happens to a call happens here. `CPU` is that of the whole process,
+the database's writer thread included; `loop` is the event loop's thread alone, which is
+what limits how many calls one service can take.
+
+Calls come in bursts of `BURST` between which the loop goes round, as it does in a busy
+service: the writer commits while the next burst runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from app.events.log import Frame
+from app.execution.calls import CallRequest
+from app.execution.setup import Gate
+from benchmarks import sample_tools as samples
+from benchmarks.gate import bench_gate, context, must_succeed
+from benchmarks.harness import (
+    Benchmark,
+    Compared,
+    Figures,
+    Result,
+    Scale,
+    Stopwatch,
+    interleave,
+    run,
+)
+
+CALLS = 4000
+BURST = 16
+BATCH = 4
+_ADD = TypeAdapter(samples.AddArgs).validate_json
+_ORDER = TypeAdapter(samples.OrderArgs).validate_json
+
+Floor = Callable[[str], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A tool, its arguments by number, and what it costs to call without a gate."""
+
+    tool: str
+    arguments: Callable[[int], str]
+    floor: Floor
+    batch: int = 1
+    watched: bool = False
+
+
+class _Watcher:
+    """A subscriber that counts."""
+
+    def __init__(self) -> None:
+        self.durable = 0
+        self.live = 0
+
+    def deliver(self, session_id: str, frame: Frame) -> None:
+        if frame.seq:
+            self.durable += 1
+        else:
+            self.live += 1
+
+
+async def _floor_add(raw: str) -> None:
+    await samples.plain_add(_ADD(raw, strict=True))
+
+
+async def _floor_order(raw: str) -> None:
+    await samples.plain_order(_ORDER(raw, strict=True))
+
+
+async def _floor_talk(raw: str) -> None:
+    async for _ in samples.plain_talk(_ADD(raw, strict=True)):
+        pass
+
+
+async def _floor_breathe(raw: str) -> None:
+    await samples.plain_breathe(_ADD(raw, strict=True))
+
+
+async def _compare(case: _Case, scale: Scale) -> Compared:
+    count = scale.count(CALLS // case.batch)
+    numbers = itertools.count(1)
+    async with bench_gate(samples.TOOLS) as gate:
+
+        async def subject() -> Figures:
+            batches = [
+                [
+                    CallRequest(f"call_{number}", case.tool, case.arguments(number))
+                    for number in itertools.islice(numbers, case.batch)
+                ]
+                for _ in range(count)
+            ]
+            return await _governed(gate, case, batches)
+
+        async def floor() -> Figures:
+            raws = [
+                [case.arguments(number) for number in itertools.islice(numbers, case.batch)]
+                for _ in range(count)
+            ]
+            return await _bare(case, raws)
+
+        return await interleave(scale.rounds, subject, floor)
+
+
+async def _governed(gate: Gate, case: _Case, batches: list[list[CallRequest]]) -> Figures:
+    calls, watcher = context(gate), _Watcher()
+    if case.watched:
+        calls.log.subscribers.add(watcher)
+    watch = Stopwatch()
+    for index, requests in enumerate(batches):
+        await must_succeed(gate, requests, calls)
+        if index % BURST == 0:
+            await asyncio.sleep(0)
+    await gate.ledger.durable()
+    figures = watch.per(len(batches))
+    if case.watched and not (watcher.durable == 2 * len(batches) and watcher.live >= len(batches)):
+        raise RuntimeError(f"{watcher.durable} facts and {watcher.live} pieces were delivered")
+    return figures
+
+
+async def _bare(case: _Case, batches: list[list[str]]) -> Figures:
+    watch = Stopwatch()
+    for index, raws in enumerate(batches):
+        if len(raws) == 1:
+            await case.floor(raws[0])
+        else:
+            await asyncio.gather(*(case.floor(raw) for raw in raws))
+        if index % BURST == 0:
+            await asyncio.sleep(0)
+    return watch.per(len(batches))
+
+
+def _benchmark(name: str, about: str, case: _Case, budget: float | None = None) -> Benchmark:
+    per = f"batch of {case.batch}" if case.batch > 1 else "call"
+
+    def measure(scale: Scale) -> list[Result]:
+        compared = run(_compare(case, scale))
+        return [
+            compared.result(name, f"CPU us/{per}"),
+            compared.result(f"{name}_loop", f"loop CPU us/{per}", "loop"),
+        ]
+
+    budgets = {} if budget is None else {name: budget}
+    return Benchmark((name, f"{name}_loop"), about, measure, budgets)
+
+
+BENCHMARKS = (
+    _benchmark(
+        "dispatch",
+        "a governed, recorded call of add(a, b, tags); floor: validate_json and await",
+        _Case("add", samples.add_arguments, _floor_add),
+        budget=20,
+    ),
+    _benchmark(
+        "dispatch_nested",
+        "the same with a nested model of 15 fields",
+        _Case("order", samples.order_arguments, _floor_order),
+    ),
+    _benchmark(
+        "governed_streamed",
+        "a tool that yields two pieces, with a subscriber; floor: validate_json and async for",
+        _Case("talk", samples.add_arguments, _floor_talk, watched=True),
+    ),
+    _benchmark(
+        "batch",
+        "four parallel calls; floor: validate_json and gather",
+        _Case("breathe", samples.add_arguments, _floor_breathe, batch=BATCH),
+    ),
+)

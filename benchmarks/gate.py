@@ -1,0 +1,62 @@
+"""A gate with a database of its own in a temporary folder, and a context to call it with."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from app.catalog.registry import ToolRegistry
+from app.core.ids import new_id
+from app.core.settings import Settings, load_settings
+from app.db.schema import ensure_schema
+from app.execution.calls import CallRequest
+from app.execution.context import CallContext
+from app.execution.setup import Gate, open_gate
+from app.operations.local.workspace import open_workspace
+from app.toolkit.tool import Tool
+
+PROJECT = "bench"
+
+
+def bench_settings(folder: Path, **changes: object) -> Settings:
+    """Default settings, whatever `.env` says, with all data in `folder`."""
+    return load_settings(_env_file=None, data_dir=folder, port=0, **changes)
+
+
+@asynccontextmanager
+async def bench_gate(tools: Iterable[Tool], workspace: Path | None = None) -> AsyncIterator[Gate]:
+    """The whole gate with `tools` in its catalog; `workspace` becomes the project `bench`."""
+    with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
+        settings = bench_settings(Path(name))
+        await asyncio.to_thread(ensure_schema, settings.database_path)
+        registry = ToolRegistry()
+        for tool in tools:
+            registry.register(tool)
+        async with open_gate(settings, registry, open_workspace) as gate:
+            if workspace is not None:
+                gate.projects.mount(PROJECT, workspace)
+            yield gate
+
+
+def context(gate: Gate, *, project: bool = False) -> CallContext:
+    """An agent's calls in a new session."""
+    return CallContext(
+        log=gate.events.open(new_id("ses"), new_id("ep"), 0),
+        run_id=new_id("run"),
+        project=gate.projects.get(PROJECT) if project else None,
+        cacheable=False,
+    )
+
+
+async def must_succeed(gate: Gate, requests: list[CallRequest], context: CallContext) -> None:
+    """Run one batch; a benchmark of failures would look fast.
+
+    Raises:
+        RuntimeError: a call did not succeed.
+    """
+    for outcome in await gate.executor.run(requests, context):
+        if outcome.status != "success":
+            raise RuntimeError(f"{outcome.tool_name} ended as {outcome.status}: {outcome.text}")

@@ -1,0 +1,105 @@
+"""Starting server processes, and asking them what they have cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Skipped
+from benchmarks.wire import WireClient
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE_S = 60
+
+
+@dataclass(slots=True)
+class Served:
+    """A running child; `kind` is `tollgate` or `floor`."""
+
+    kind: str
+    process: asyncio.subprocess.Process
+    url: str
+    session_id: str
+
+    async def tell(self, **order: Any) -> float:
+        """Have an order carried out; the CPU seconds the process has used by then."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(order).encode() + b"\n")
+        async with asyncio.timeout(PATIENCE_S):
+            line = await self.process.stdout.readline()
+        return float(json.loads(line)["cpu"])
+
+    async def cpu(self) -> float:
+        return await self.tell(do="cpu")
+
+    async def client(self, path: str) -> WireClient:
+        """A connection: greeted, when this is the real service; else to `path` of the floor."""
+        if self.kind == "floor":
+            return await WireClient.connect(self.url, path)
+        client = await WireClient.connect(self.url, "/api/v1/ws")
+        client.send(b'{"type":"hello","id":"hello"}')
+        await client.until(2)
+        return client
+
+
+@asynccontextmanager
+async def serving(kind: str) -> AsyncIterator[Served]:
+    """A child of `kind` until the block ends."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tollgate-bench-"))
+        words = (sys.executable, "-m", "benchmarks.child", kind, folder)
+        process = await stack.enter_async_context(started(*words))
+        assert process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = await process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the {kind} server did not start")
+        said = json.loads(line)
+        yield Served(kind, process, said["url"], said["session_id"])
+
+
+@asynccontextmanager
+async def started(*words: str, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process with pipes, in the project's folder, stopped when the block ends."""
+    process = await asyncio.create_subprocess_exec(
+        *words,
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        **options,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def resident_kib(pid: int) -> float:
+    """Resident memory of a process in KiB.
+
+    Raises:
+        Skipped: this system does not tell.
+    """
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        raise Skipped("resident memory is read from /proc") from None
+    for line in status.splitlines():
+        if line.startswith("VmRSS:"):
+            return float(line.split()[1])
+    raise Skipped("resident memory is read from /proc")

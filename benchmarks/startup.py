@@ -1,0 +1,109 @@
+"""A server's start and memory: `tollgate serve` against a bare FastAPI application.
+
+The bare one runs on the same server settings and has one route, no tools, no database.
+Memory is the resident set of the process, as the kernel counts it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from benchmarks.harness import (
+    SMOKE,
+    Benchmark,
+    Compared,
+    Figures,
+    Result,
+    Scale,
+    interleave,
+    run,
+)
+from benchmarks.served import PATIENCE_S, Served, resident_kib, started
+from benchmarks.wire import WireClient
+
+CONNECTIONS = (100, 500)
+_URL = re.compile(rb"http://[\w.:]+")
+_SETTINGS = {"TOLLGATE_MAX_CONNECTIONS": "10000", "TOLLGATE_LOG_LEVEL": "warning"}
+
+
+async def _compare(scale: Scale) -> Compared:
+    resident_kib(os.getpid())
+    counts = (2, 4) if scale is SMOKE else CONNECTIONS
+    with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as folder:
+
+        async def subject() -> Figures:
+            words = ("-m", "app.cli", "serve", "--port", "0", "--data-dir", folder)
+            return await _serve("tollgate", words, counts)
+
+        async def floor() -> Figures:
+            return await _serve("floor", ("-m", "benchmarks.bare"), counts)
+
+        return await interleave(scale.rounds, subject, floor)
+
+
+async def _serve(kind: str, words: Sequence[str], counts: tuple[int, int]) -> Figures:
+    """From a command to a server that answers, and on to one that is full of clients."""
+    began = time.perf_counter()
+    async with started(sys.executable, *words, env=os.environ | _SETTINGS) as process:
+        assert process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            while (line := await process.stdout.readline()) and not _URL.search(line):
+                pass
+        found = _URL.search(line)
+        if found is None:
+            raise RuntimeError(f"the {kind} server did not start")
+        server = Served(kind, process, found[0].decode(), "")
+        return await _figures(server, began, counts)
+
+
+async def _figures(server: Served, began: float, counts: tuple[int, int]) -> Figures:
+    await asyncio.to_thread(_be_ready, server.url)
+    ready = time.perf_counter() - began
+    pid = server.process.pid
+    idle = resident_kib(pid)
+    figures = {"ready": ready * 1e6, "idle": idle}
+    clients: list[WireClient] = []
+    for name, count in zip(("few", "many"), counts, strict=True):
+        while len(clients) < count:
+            clients.append(await server.client("/stream"))
+        figures[name] = (resident_kib(pid) - idle) / count
+    for client in clients:
+        client.close()
+    return figures
+
+
+def _be_ready(url: str) -> None:
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
+    connection.request("GET", "/api/v1/ready")
+    status = connection.getresponse().status
+    connection.close()
+    if status != http.HTTPStatus.OK:
+        raise RuntimeError(f"the server answered {status}")
+
+
+def _server(scale: Scale) -> list[Result]:
+    compared = run(_compare(scale))
+    few, many = CONNECTIONS
+    return [
+        compared.result("server_start", "wall us to ready", "ready"),
+        compared.result("server_rss", "KiB resident, idle", "idle"),
+        compared.result(f"connection_rss_{few}", f"KiB per connection of {few}", "few"),
+        compared.result(f"connection_rss_{many}", f"KiB per connection of {many}", "many"),
+    ]
+
+
+BENCHMARKS = (
+    Benchmark(
+        ("server_start", "server_rss", *(f"connection_rss_{count}" for count in CONNECTIONS)),
+        "`tollgate serve` from start to ready, and its memory; floor: bare FastAPI, same settings",
+        _server,
+    ),
+)

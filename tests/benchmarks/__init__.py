@@ -1,0 +1,1 @@
+"""Benchmarks run and report; what they measure is not a test's business."""

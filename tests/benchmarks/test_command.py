@@ -1,0 +1,93 @@
+"""`python -m benchmarks`: every benchmark runs, with tiny counts, and prints its lines."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.harness import Benchmark, Result, Scale, Skipped
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = [name for benchmark in BENCHMARKS for name in benchmark.names]
+GROUPS = ("dispatch*", "governed*", "batch*", "ws_*", "event_log*", "bash*", "server*", "conn*")
+SEARCHES = ("grep*", "find*")
+KEYS = ["name", "subject_us", "floor_us", "ratio", "unit", "runs"]
+
+
+def measured(*patterns: str) -> list[dict[str, Any]]:
+    words = [sys.executable, "-m", "benchmarks", *patterns, "--smoke", "--json"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_every_benchmark_prints_one_line_for_each_of_its_names():
+    lines = measured(*GROUPS)
+    searches = [name for name in NAMES if name.startswith(("grep", "find"))]
+    assert [line["name"] for line in lines] == [name for name in NAMES if name not in searches]
+    assert all(list(line) == KEYS and line["subject_us"] >= 0 for line in lines)
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is the floor of searches")
+def test_searches_find_what_ripgrep_finds():
+    lines = measured(*SEARCHES)
+    assert [line["name"] for line in lines] == [
+        name for name in NAMES if name.startswith(("grep", "find"))
+    ]
+
+
+def test_names_are_listed_with_what_they_measure(capsys: pytest.CaptureFixture[str]):
+    assert main(["--list"]) == 0
+    printed = capsys.readouterr().out
+    assert [name for name in NAMES if name not in printed] == []
+
+
+def test_an_unknown_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(["dispach"])
+    assert ended.value.code == 2
+    assert "no benchmark is called 'dispach'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def only_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    def two(scale: Scale) -> list[Result]:
+        return [Result(name, 2.0, 1.0, "CPU us/call", scale.rounds) for name in ("one", "two")]
+
+    def none(_: Scale) -> list[Result]:
+        raise Skipped("the other program is not installed")
+
+    samples = (Benchmark(("one", "two"), "two", two, {"one": 4}), Benchmark(("gone",), "", none))
+    monkeypatch.setattr("benchmarks.__main__.BENCHMARKS", samples)
+
+
+@pytest.mark.usefixtures("only_sample")
+def test_one_name_of_a_benchmark_prints_one_line(capsys: pytest.CaptureFixture[str]):
+    assert main(["two", "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert (line["name"], line["runs"]) == ("two", 5)
+
+
+@pytest.mark.usefixtures("only_sample")
+def test_a_table_shows_budgets_and_says_what_was_skipped(capsys: pytest.CaptureFixture[str]):
+    assert main([]) == 0
+    head, one, two, gone = capsys.readouterr().out.splitlines()
+    assert head.split() == ["name", "subject", "floor", "ratio", "unit", "budget"]
+    assert one.split() == ["one", "2.0", "1.0", "2.00", "CPU", "us/call", "<=", "4"]
+    assert two.split() == ["two", "2.0", "1.0", "2.00", "CPU", "us/call"]
+    assert gone == "gone: skipped, the other program is not installed"
+
+
+@pytest.mark.usefixtures("only_sample")
+def test_a_benchmark_asked_for_by_name_must_run(capsys: pytest.CaptureFixture[str]):
+    assert main(["gone", "--json"]) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == (
+        "",
+        "gone: skipped, the other program is not installed\n",
+    )

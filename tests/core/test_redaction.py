@@ -1,0 +1,125 @@
+"""Masking: telling keys, known values, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.redaction import MASK, Redactor
+from app.core.text import dump_json
+
+SECRET = 'tg_"quoted"\\secret'
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "password",
+        "PASSWORD",
+        "db_password",
+        "db.password",
+        "api_key",
+        "apiKey",
+        "X-Api-Key",
+        "authorization",
+        "cookie",
+        "Set-Cookie",
+        "clientSecret",
+        "accessToken",
+        "refresh_token",
+        "credentials",
+        "private_key",
+        "secrets",
+        "passphrase",
+        "aws-secret",
+    ],
+)
+def test_a_telling_key_hides_whatever_it_holds(key: str):
+    for value in ("x", 12345, ["x"], {"v": "x"}):
+        arguments = {"a": [{key: value}]}
+        shown, paths = Redactor().arguments(arguments)
+        assert shown == {"a": [{key: MASK}]}
+        assert paths == [f"a[0].{key}"]
+        assert Redactor().is_clean(dump_json(arguments)) is False
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"max_tokens": 5, "tokens": 7, "tokenizer": "x", "secretary": "Ann", "keyboard": "x"},
+        {"password": "", "token": None, "use_cookie": True},
+        {"path": "secret/token.txt", "command": "cat password"},
+    ],
+    ids=str,
+)
+def test_what_only_looks_alike_is_shown(arguments: dict[str, Any]):
+    assert Redactor().arguments(arguments) == (arguments, [])
+
+
+def test_a_known_value_is_masked_wherever_it_stands():
+    redactor = Redactor([SECRET, "short"])
+    arguments = {"a": f"x{SECRET}y", SECRET: [SECRET], "n": 1, "short": "short"}
+    shown, paths = redactor.arguments(arguments)
+    assert shown == {"a": f"x{MASK}y", MASK: [MASK], "n": 1, "short": "short"}
+    assert paths == ["a", f"{MASK}[0]"]
+    assert redactor.secrets_in((SECRET, {SECRET: {"token": "kept"}})) == [
+        MASK,
+        {MASK: {"token": "kept"}},
+    ]
+    assert redactor.is_clean(dump_json(arguments)) is False
+    assert redactor.is_clean(dump_json({"a": "b"})) is True
+
+
+def test_of_two_secrets_of_which_one_holds_the_other_nothing_remains():
+    assert Redactor(["abcdef", "abcdefgh"]).text("-abcdefgh-") == f"-{MASK}-"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"password": "hunter2x', '{"a": 1, "apiKey":hunter2x, "b"', '{"token": "a\\"hunter2x"'],
+)
+def test_json_that_does_not_parse_is_masked_as_far_as_it_can_be_read(text: str):
+    assert "hunter2x" not in Redactor().raw_json(text)
+    assert Redactor().raw_json('{"path": "a.txt"') == '{"path": "a.txt"'
+
+
+def test_what_is_nested_too_deeply_to_be_looked_at_is_not_shown():
+    deep: Any = {"password": "hunter2x"}
+    for _ in range(200):
+        deep = [{"x": deep}]
+    assert "hunter2x" not in str(Redactor().arguments({"a": deep})[0])
+    assert "hunter2x" not in str(Redactor(["hunter2x"]).secrets_in(deep))
+
+
+@given(st.text("abt", max_size=12), st.integers(0, 12))
+def test_output_in_two_pieces_hides_what_it_hides_in_one(text: str, cut: int):
+    redactor = Redactor(["abab-ab"])
+    text = text.replace("t", "abab-ab")
+    first = redactor.text(text[:cut])
+    held = redactor.partial(first)
+    shown = first[: len(first) - held]
+    rest = redactor.text(first[len(first) - held :] + text[cut:])
+    assert "abab-ab" not in shown + rest
+
+
+json_values = st.recursive(
+    st.text(max_size=5) | st.integers(-9, 9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "token", "dbPassword", "x_token_y"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), json_values, max_size=3))
+def test_what_is_called_clean_has_nothing_to_mask(arguments: dict[str, Any]):
+    redactor = Redactor(["secret-value"])
+    encoded = dump_json(arguments)
+    if redactor.is_clean(encoded):
+        assert redactor.arguments(arguments) == (arguments, [])
+    json.loads(encoded)

@@ -1,0 +1,144 @@
+"""The writer: order, groups, and what one bad row may not do to the others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.errors import NotFound, StorageUnavailable
+from app.db.ledger import SqliteLedger, Transaction
+from tests.db.notes import ADD, ADD_LINE, ADD_SURELY, Commits, add, stored
+
+
+async def test_rows_appended_together_form_one_commit(ledger: SqliteLedger, path: Path):
+    commits = Commits(ledger)
+    marks = [ledger.append(ADD, (number, "x")) for number in range(100)]
+    await ledger.durable()
+    assert marks == list(range(1, 101))
+    assert commits.marks == [100]
+    assert stored(path) == list(range(100))
+
+
+async def test_rows_that_come_during_a_commit_form_the_next_one_without_being_asked(
+    ledger: SqliteLedger, path: Path
+):
+    commits = Commits(ledger)
+    for number in range(50):
+        ledger.append(ADD, (number, "x"))
+        await asyncio.sleep(0)
+    await commits.reached(50)
+    assert stored(path) == list(range(50))
+    assert len(commits.marks) < 50
+
+
+async def test_a_batch_is_written_in_the_order_of_its_statements(ledger: SqliteLedger, path: Path):
+    ledger.append(ADD_LINE, (7, "a line of a note that comes later"))
+    ledger.append(ADD, (7, "x"))
+    await ledger.durable()
+    assert stored(path, "SELECT note FROM lines") == [7]
+
+
+async def test_work_sees_everything_that_was_appended_before_it(ledger: SqliteLedger):
+    ledger.append(ADD, (1, "x"))
+
+    def count(transaction: Transaction) -> Any:
+        return transaction.fetch("SELECT count(*) FROM notes")[0][0]
+
+    assert await ledger.transact(count) == 1
+
+
+async def test_work_that_raises_leaves_nothing_and_its_error_comes_back(
+    ledger: SqliteLedger, path: Path
+):
+    def half(transaction: Transaction) -> None:
+        transaction.execute(ADD.sql, (1, "x"))
+        raise NotFound("no")
+
+    with pytest.raises(NotFound):
+        await ledger.transact(half)
+    assert stored(path) == []
+    assert await ledger.transact(add(2)) == 1
+    assert stored(path) == [2]
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), RuntimeError("x")], ids=repr)
+async def test_work_cannot_end_the_writer(ledger: SqliteLedger, error: BaseException):
+    def broken(_: Transaction) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        await ledger.transact(broken)
+    assert await ledger.transact(add(1)) == 1
+
+
+REFUSED: list[tuple[Any, ...]] = [
+    (1, "a key that is taken"),
+    (2, None),
+    (3, "lone \ud800 surrogate"),
+    (2**70, "too large"),
+    (4, object()),
+    (5,),
+]
+
+
+@pytest.mark.parametrize("bad", REFUSED, ids=ascii)
+async def test_one_row_that_does_not_fit_is_logged_and_the_others_are_kept(
+    ledger: SqliteLedger, path: Path, caplog: pytest.LogCaptureFixture, bad: tuple[Any, ...]
+):
+    with caplog.at_level(logging.ERROR):
+        ledger.append(ADD, (1, "x"))
+        ledger.append(ADD, bad)
+        ledger.append(ADD, (9, "x"))
+        ledger.append(ADD_LINE, (9, "x"))
+        ledger.append(ADD_LINE, (8, "of no note"))
+        await ledger.durable()
+    assert stored(path) == [1, 9]
+    assert stored(path, "SELECT note FROM lines") == [9]
+    assert [record.message for record in caplog.records] == ["row refused by the database"] * 2
+    ledger.append(ADD, (10, "x"))
+    await ledger.durable()
+    assert stored(path) == [1, 9, 10]
+
+
+async def test_a_bad_row_among_many_takes_no_other_with_it(ledger: SqliteLedger, path: Path):
+    for number in range(300):
+        ledger.append(ADD, (number, None if number == 100 else f"body {number}"))
+    await ledger.durable()
+    assert stored(path) == [number for number in range(300) if number != 100]
+    assert stored(path, "SELECT body FROM notes WHERE id = 299") == ["body 299"]
+
+
+async def test_a_barrier_is_flushed_to_the_disk(ledger: SqliteLedger):
+    def level(transaction: Transaction) -> Any:
+        return transaction.fetch("PRAGMA synchronous")[0][0]
+
+    ledger.append(ADD_SURELY, (1, "x"))
+    await ledger.durable()
+    assert await ledger.transact(level) == 2
+
+
+async def test_closing_writes_what_waits_and_afterwards_nothing_hangs(path: Path):
+    ledger = SqliteLedger(path)
+    await ledger.start()
+    ledger.append(ADD, (1, "x"))
+    await ledger.close()
+    await ledger.close()
+    assert stored(path) == [1]
+    ledger.append(ADD, (2, "x"))
+    with pytest.raises(StorageUnavailable):
+        await ledger.durable()
+    with pytest.raises(StorageUnavailable):
+        await ledger.transact(add(3))
+
+
+async def test_a_file_that_cannot_be_opened_is_a_typed_error(tmp_path: Path):
+    ledger = SqliteLedger(tmp_path / "missing" / "x.db")
+    with pytest.raises(StorageUnavailable, match="data directory exists and is writable"):
+        await ledger.start()
+    (tmp_path / "text.db").write_text("not a database at all", encoding="utf-8")
+    with pytest.raises(StorageUnavailable):
+        await SqliteLedger(tmp_path / "text.db").start()

@@ -1,0 +1,5 @@
+"""The lab of the executor's tests."""
+
+from tests.execution.conftest import house, lab, settings, template
+
+__all__ = ["house", "lab", "settings", "template"]
