@@ -13,12 +13,20 @@ from typing import Any
 import orjson
 
 MASK = "«redacted»"
-_WORDS = (
-    r"(?:passwords?|passwd|pwd|passphrase|secrets?|token|api[_\-]?key|authorization"
-    r"|credentials?|private[_\-]?key|access[_\-]?key|cookies?)"
+# `_` stands for a hyphen or nothing too. Tokens are counted, a token is kept secret.
+_TELLING = (
+    *("password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets", "token"),
+    *("authorization", "credential", "credentials", "cookie", "cookies"),
+    *("api_key", "private_key", "access_key"),
 )
-_KEY = re.compile(rf"(?:^|[_\-.]){_WORDS}$", re.IGNORECASE)
-_KEY_IN_JSON = re.compile(rf'{_WORDS}"\s*:'.encode(), re.IGNORECASE)
+_WORDS = "|".join(word.replace("_", "[_-]?") for word in _TELLING)
+_KEY = re.compile(rf"(?:^|[_\-.])(?:{_WORDS})$", re.IGNORECASE)
+# The same words as ends of a key in JSON bytes: a case-blind pattern over long arguments costs
+# 60 µs a kilobyte, looking at the end of each key costs less than one.
+_KEY_ENDS = tuple(
+    word.replace("_", separator).encode() for word in _TELLING for separator in ("_", "-", "")
+)
+_LONGEST_END = max(map(len, _KEY_ENDS))
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # In text that is no JSON; of the last value the closing quote may be missing.
 _PAIR = re.compile(r'("([^"\\]{1,64})"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^\s",}\]]+)')
@@ -43,9 +51,12 @@ class Redactor:
         return text
 
     def is_clean(self, encoded: bytes) -> bool:
-        """Whether JSON bytes certainly hold nothing to mask: one scan instead of a walk."""
-        if _KEY_IN_JSON.search(encoded) is not None:
-            return False
+        """Whether compact JSON bytes certainly hold nothing to mask: a scan instead of a walk."""
+        at = encoded.find(b'":')
+        while at >= 0:
+            if encoded[max(0, at - _LONGEST_END) : at].lower().endswith(_KEY_ENDS):
+                return False
+            at = encoded.find(b'":', at + 2)
         return not any(secret in encoded for secret in self._in_json)
 
     def partial(self, text: str) -> int:

@@ -47,15 +47,22 @@ class GrepPage:
         first = next(spans, None)
         if first is None:
             return
+        if self._query.mode == "files_with_matches":
+            # One hit decides; counting the rest of a large file would be for nothing.
+            self._take_file(path, 1)
+            return
         matched = [first, *spans]
         if self._matcher.multiline:
             matched = list(single_lines(buffer, iter(matched)))
         if self._query.mode == "content":
             self._take_lines(path, buffer, size, matched)
         else:
-            if self._in_page(self._total):
-                self._counts.append((path, len(matched)))
-            self._total += 1
+            self._take_file(path, len(matched))
+
+    def _take_file(self, path: str, count: int) -> None:
+        if self._in_page(self._total):
+            self._counts.append((path, count))
+        self._total += 1
 
     def result(self) -> GrepResult:
         shown = len(self._counts)

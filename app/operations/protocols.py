@@ -150,7 +150,10 @@ class GrepLine:
 
 @dataclass(frozen=True, slots=True)
 class GrepResult:
-    """Lines (`content`), or matching lines per file (`counts`) in the two file modes."""
+    """Lines (`content`), or a count per file in the two file modes.
+
+    The count is the number of matching lines in mode `count`, and 1 in `files_with_matches`.
+    """
 
     lines: tuple[GrepLine, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()

@@ -201,11 +201,11 @@ async def test_a_write_starts_the_count_anew_and_a_time_in_the_result_does_not(l
 
     with counted() as (function, _):
         lab.add(made(clockwise), made(function, name="change", **WRITES))
-        for number in range(3):
+        for number in range(4):
             await lab.call("clockwise", f"a{number}")
         await lab.call("change", "w")
         after = await lab.call("clockwise", "b")
-    assert "Repeating" in lab.watcher.of("tool_call_completed")[2]["content"][0]["text"]
+    assert "Repeating" in lab.watcher.of("tool_call_completed")[3]["content"][0]["text"]
     assert "Repeating" not in after.text
 
 

@@ -133,7 +133,11 @@ def _content(args: GrepArgs, result: GrepResult) -> ToolResult:
 
 def _files(args: GrepArgs, result: GrepResult) -> ToolResult:
     counted = args.output_mode == "count"
-    files = [{"path": path, "count": count} for path, count in result.counts]
+    # Without counting, a file is left at its first match.
+    files: list[dict[str, Any]] = [
+        {"path": path, "count": count} if counted else {"path": path}
+        for path, count in result.counts
+    ]
     data = {**_summary(result), "truncated": result.truncated, "files": files}
     shown = [f"{path}:{count}" if counted else path for path, count in result.counts]
     text = "\n".join([*shown, *_notes(args, result, len(files), cut=False)])
