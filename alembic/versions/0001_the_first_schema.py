@@ -18,14 +18,15 @@ depends_on = None
 def upgrade() -> None:
     op.create_table(
         "events",
+        sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("session_id", sa.String(), nullable=False),
         sa.Column("epoch", sa.String(), nullable=False),
         sa.Column("seq", sa.Integer(), nullable=False),
         sa.Column("type", sa.String(), nullable=False),
         sa.Column("ts", sa.String(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("session_id", "epoch", "seq"),
-        sqlite_with_rowid=False,
+        sa.PrimaryKeyConstraint("position"),
+        sa.UniqueConstraint("session_id", "epoch", "seq", name="uq_events_place"),
     )
     op.create_table(
         "projects",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, LargeBinary, Text, text
+from sqlalchemy import Column, Index, LargeBinary, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 SESSION_KEY = "sessions.id"
@@ -133,13 +133,18 @@ class ArtifactRow(SQLModel, table=True):
 
 
 class EventRow(SQLModel, table=True):
-    """One durable event, as the bytes that were and will be sent."""
+    """One durable event, as the bytes that were and will be sent.
+
+    Rows are appended in the order they come, the index leads to a session's own: clustering
+    them by session would make a commit touch as many pages as there are busy sessions.
+    """
 
     __tablename__ = "events"
-    __table_args__ = {"sqlite_with_rowid": False}
-    session_id: str = Field(primary_key=True)
-    epoch: str = Field(primary_key=True)
-    seq: int = Field(primary_key=True)
+    __table_args__ = (UniqueConstraint("session_id", "epoch", "seq", name="uq_events_place"),)
+    position: int | None = Field(default=None, primary_key=True)
+    session_id: str
+    epoch: str
+    seq: int
     type: str
     ts: str
     body: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
