@@ -189,6 +189,7 @@ def upgrade() -> None:
         sa.Column("owner", sa.String(), nullable=True),
         sa.Column("stop_reason", sa.String(), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("input", sa.Text(), nullable=True),
         sa.Column("usage", sa.String(), server_default=sa.text("'{}'"), nullable=False),
         sa.Column("started_at", sa.String(), nullable=False),
         sa.Column("finished_at", sa.String(), nullable=True),

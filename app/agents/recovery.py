@@ -8,9 +8,23 @@ import orjson
 
 from app.core import process
 from app.core.clock import isoformat
+from app.core.text import dump_json
 from app.db.ledger import Transaction
-from app.db.statements import CANCEL_CONFIRMATION, FINISH_CALL, FINISH_RUN
-from app.events.durable import RunFinished, ToolCallCompleted, ToolConfirmationResolved
+from app.db.statements import (
+    ADD_ENTRY,
+    CANCEL_CONFIRMATION,
+    FINISH_CALL,
+    FINISH_RUN,
+    MOVE_LEAF,
+    START_QUEUED,
+)
+from app.events.durable import (
+    MessageCompleted,
+    RunFinished,
+    RunStarted,
+    ToolCallCompleted,
+    ToolConfirmationResolved,
+)
 from app.events.log import SessionLog
 from app.execution.setup import Gate
 
@@ -20,6 +34,12 @@ _RUNNING = (
     "SELECT r.id, r.session_id, r.owner, s.epoch,"
     " (SELECT max(seq) FROM events e WHERE e.session_id = s.id AND e.epoch = s.epoch)"
     " FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'"
+)
+_QUEUED = (
+    "SELECT r.id, r.session_id, r.owner, s.epoch, s.leaf_entry_id, r.agent_id, r.model, r.input,"
+    " (SELECT max(seq) FROM events e WHERE e.session_id = s.id AND e.epoch = s.epoch)"
+    " FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'queued'"
+    " ORDER BY r.started_at, r.id"
 )
 _EVENTS = (
     "SELECT type, body FROM events WHERE session_id = ? AND epoch = ?"
@@ -42,10 +62,47 @@ async def recover(gate: Gate) -> int:
     for (run_id, session_id, _, epoch, head), events in lost:
         log = gate.events.open(session_id, epoch, head or 0)
         _close_run(gate, log, run_id, [orjson.loads(body) for _, body in events])
+    waiting = await _keep_waiting(gate)
     await gate.ledger.durable()
-    for (_, session_id, *_), _ in lost:
+    for session_id in {row[1] for row, _ in lost} | {row[1] for row in waiting}:
         gate.events.release(session_id)
-    return len(lost)
+    return len(lost) + len(waiting)
+
+
+async def _keep_waiting(gate: Gate) -> list[tuple[Any, ...]]:
+    """Messages that were accepted and never begun: they stand in their session, unanswered."""
+
+    def read(transaction: Transaction) -> list[tuple[Any, ...]]:
+        rows = transaction.fetch(_QUEUED)
+        return [row for row in rows if not process.is_alive(row[2] or "")]
+
+    leaves: dict[str, str | None] = {}
+    rows = await gate.ledger.transact(read)
+    for run_id, session_id, _, epoch, leaf, agent_id, model, stored, head in rows:
+        log = gate.events.open(session_id, epoch, head or 0)
+        message = orjson.loads(stored)
+        moment = isoformat(gate.clock.now())
+        message_id, content = message["message_id"], message["content"]
+        parent = leaves.get(session_id, leaf)
+        leaves[session_id] = message_id
+        gate.ledger.append(START_QUEUED, (moment, run_id))
+        encoded = dump_json(content).decode()
+        entry = (message_id, session_id, parent, run_id, "user", encoded, moment)
+        gate.ledger.append(ADD_ENTRY, entry)
+        gate.ledger.append(MOVE_LEAF, (message_id, moment, session_id))
+        gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
+        ids = {"run_id": run_id, "agent_id": agent_id}
+        log.emit(RunStarted, **ids, trigger="message", model=model)
+        log.emit(
+            MessageCompleted,
+            **ids,
+            message_id=message_id,
+            role="user",
+            content=content,
+            client_message_id=message["client_message_id"],
+        )
+        log.emit(RunFinished, **ids, status="interrupted")
+    return rows
 
 
 def _close_run(gate: Gate, log: SessionLog, run_id: str, events: list[dict[str, Any]]) -> None:

@@ -26,7 +26,8 @@ from app.core.clock import isoformat
 from app.core.contain import Contained
 from app.core.errors import Busy, InvalidArguments, NotFound, StorageUnavailable, TollgateError
 from app.core.ids import new_id
-from app.db.statements import ADD_RUN, FINISH_RUN
+from app.core.text import dump_json
+from app.db.statements import ADD_RUN, FINISH_RUN, QUEUE_RUN, START_QUEUED
 from app.events.durable import RunFinished, RunStarted, RunStatus, Trigger
 from app.execution.arguments import parse_object
 from app.execution.calls import CallRequest
@@ -61,8 +62,20 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class _Queued:
+    """A message that waits for the run before it; stored, because it was acknowledged."""
+
     run: Run
     message_id: str
+    content: list[Block]
+    client_message_id: str | None
+
+    def stored(self) -> str:
+        waiting = {
+            "message_id": self.message_id,
+            "content": self.content,
+            "client_message_id": self.client_message_id,
+        }
+        return dump_json(waiting).decode()
 
 
 class RunEngine:
@@ -111,8 +124,9 @@ class RunEngine:
             if len(queue) >= MAX_QUEUED:
                 raise Busy(f"{MAX_QUEUED} messages are waiting in this session", run_id=active.id)
             message_id = new_id("msg")
-            queue.append(_Queued(run, message_id))
-            run.turns = Turns([{"role": "user", "content": content, "id": client_message_id}])
+            waiting = _Queued(run, message_id, content, client_message_id)
+            self._gate.ledger.append(QUEUE_RUN, (*self._row(run, "queued"), waiting.stored()))
+            queue.append(waiting)
             return run.id, message_id
         # Claimed before the first await: two messages must not both find the session free.
         self._active[session.id] = run
@@ -173,7 +187,7 @@ class RunEngine:
         for item in queue:
             if item.run.id == run_id:
                 queue.remove(item)
-                self._announce(item.run)
+                self._announce(item.run, queued=True)
                 self._finish(item.run, "cancelled", None)
                 return True
         row = await self._archive.run(run_id) if self._archive else None
@@ -224,29 +238,40 @@ class RunEngine:
     def _begin(self, run: Run, work: Work) -> None:
         run.task = asyncio.create_task(self._guard(run, work), name=run.id)
 
-    def _announce(self, run: Run) -> None:
+    def _model_of(self, run: Run) -> str | None:
+        if run.trigger != "message":
+            return None
+        return run.session.model or self._gate.settings.model
+
+    def _row(self, run: Run, status: str) -> tuple[Any, ...]:
         session = run.session
         run.started_at = isoformat(self._gate.clock.now())
-        model = (session.model or self._gate.settings.model) if run.trigger == "message" else None
-        row = (
+        return (
             run.id,
             session.id,
             run.trigger,
-            "running",
+            status,
             session.agent_id,
-            model,
+            self._model_of(run),
             None,
             self._owner,
             run.started_at,
         )
+
+    def _announce(self, run: Run, *, queued: bool = False) -> None:
+        session = run.session
+        row = self._row(run, "running")
         session.log.holders.add(run.id)
-        self._gate.ledger.append(ADD_RUN, row)
+        if queued:
+            self._gate.ledger.append(START_QUEUED, (run.started_at, run.id))
+        else:
+            self._gate.ledger.append(ADD_RUN, row)
         session.log.emit(
             RunStarted,
             run_id=run.id,
             agent_id=session.agent_id,
             trigger=run.trigger,
-            model=model,
+            model=self._model_of(run),
             tool_names=list(self._gate.resolver.resolve().tool_names),
         )
         self._gate.metrics.gauge("runs_active", 1)
@@ -321,15 +346,13 @@ class RunEngine:
     def _open_queued(self, item: _Queued) -> None:
         """Announce the run of a message that waited, and add the message."""
         run = item.run
-        assert run.turns is not None
-        waiting = run.turns.messages[0]
-        self._announce(run)
+        self._announce(run, queued=True)
         self._sessions.append(
             run.session,
             "user",
-            waiting["content"],
+            item.content,
             run_id=run.id,
-            client_message_id=waiting["id"],
+            client_message_id=item.client_message_id,
             entry_id=item.message_id,
         )
 

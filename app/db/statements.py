@@ -54,8 +54,16 @@ ADD_RUN = insert(
     "runs",
     "id, session_id, trigger, status, agent_id, model, parent_run_id, owner, started_at",
 )
+QUEUE_RUN = insert(
+    20,
+    "runs",
+    "id, session_id, trigger, status, agent_id, model, parent_run_id, owner, started_at, input",
+)
+START_QUEUED = Statement(
+    21, "UPDATE runs SET status = 'running', input = NULL, started_at = ? WHERE id = ?"
+)
 FINISH_RUN = Statement(
-    21,
+    22,
     "UPDATE runs SET status = ?, stop_reason = ?, error = ?, usage = ?, finished_at = ?"
     " WHERE id = ?",
 )
@@ -107,6 +115,8 @@ ADD_EVENT = insert(70, "events", "session_id, epoch, seq, type, ts, body")
 ALL = (
     ADD_SESSION,
     ADD_RUN,
+    QUEUE_RUN,
+    START_QUEUED,
     FINISH_RUN,
     ADD_ENTRY,
     MOVE_LEAF,

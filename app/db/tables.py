@@ -53,6 +53,8 @@ class RunRow(SQLModel, table=True):
     owner: str | None = None
     stop_reason: str | None = None
     error: str | None = Field(default=None, sa_column=Column(Text))
+    # A message that waits for its turn: `{message_id, content, client_message_id}`.
+    input: str | None = Field(default=None, sa_column=Column(Text))
     usage: str = Field(default="{}", sa_column_kwargs={"server_default": text("'{}'")})
     started_at: str
     finished_at: str | None = None

@@ -17,6 +17,8 @@ import httpx2
 import websockets
 from websockets.typing import Subprotocol
 
+from tests.support.scripted_anthropic.server import ScriptedAnthropic
+from tests.support.scripted_anthropic.turns import Gate, Turn, text
 from tests.support.service import Chat
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), "TOLLGATE_PORT": "0"}
@@ -48,13 +50,13 @@ class Server:
 
 
 @asynccontextmanager
-async def server(folder: Path) -> AsyncIterator[Server]:
+async def server(folder: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Server]:
     """`tollgate serve` as a process of its own."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "app.cli", "serve", "--data-dir", str(folder / "data")),
         cwd=folder,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | (environment or {}),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -141,3 +143,31 @@ async def test_what_was_acknowledged_before_a_kill_is_never_lost(tmp_path: Path)
 
     assert page["events"][: len(seen)] == seen
     assert json.dumps(seen)
+
+
+async def test_a_message_that_waited_for_its_turn_is_kept(tmp_path: Path):
+    async with ScriptedAnthropic() as provider:
+        held = Gate()
+        provider.script(Turn(text("thinking ", held)))
+        model = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": provider.base_url}
+        async with server(tmp_path, model) as first:
+            session_id = await new_session(first)
+            say = {"type": "user_message", "session_id": session_id}
+            async with first.connect() as chat:
+                await chat.command(**say, content="first")
+                await held.reached.wait()
+                for number in range(2):
+                    await chat.command(**say, content=f"later {number}", when_busy="queue")
+                await first.kill()
+        held.open()
+        async with server(tmp_path) as second:
+            messages = (await second.get(f"/sessions/{session_id}/messages"))["messages"]
+            runs = (await second.get(f"/sessions/{session_id}/runs"))["runs"]
+            events = (await second.get(f"/sessions/{session_id}/events"))["events"]
+
+    said = [message["content"][0]["text"] for message in messages if message["role"] == "user"]
+    assert said == ["first", "later 0", "later 1"]
+    assert [run["status"] for run in runs] == ["interrupted"] * 3
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    ends = [event["status"] for event in events if event["type"] == "run_finished"]
+    assert ends == ["interrupted"] * 3
