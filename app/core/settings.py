@@ -1,7 +1,7 @@
 """Every setting, its default, and where a value may come from.
 
-Precedence, strongest first: arguments, environment (`TOLLGATE_…`), `.env`, secrets
-directory (`/run/secrets`), `config.yml`, defaults. Nested keys join with two
+Precedence, strongest first: arguments, environment (`TOLLGATE_…`), `.env`,
+`config.yml`, defaults. Nested keys join with two
 underscores: `TOLLGATE_SUB_AGENT__MAX_ITERATIONS=5`.
 """
 
@@ -26,6 +26,7 @@ from pydantic_settings import (
     SettingsConfigDict,
     YamlConfigSettingsSource,
 )
+from yaml import YAMLError
 
 from app.core.errors import ConfigurationError
 
@@ -234,6 +235,9 @@ def load_settings(**overrides: Any) -> Settings:
     """
     try:
         return Settings(**overrides)
+    except YAMLError as error:
+        message = f"config.yml is not valid YAML: {' '.join(str(error).split())}"
+        raise ConfigurationError(message) from None
     except ValidationError as error:
         lines = [
             f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
