@@ -7,21 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from app.core.settings import Settings, load_settings
-from tests.api.serving import Serving, serve
+from app.core.settings import Settings
+from tests.support.service import Running, settings_for
+from tests.support.service import serving as serve
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return load_settings(data_dir=tmp_path, port=0, anthropic_api_key=None)
+    return settings_for(tmp_path, anthropic_api_key=None)
 
 
 @pytest.fixture
-async def serving(settings: Settings) -> AsyncIterator[Serving]:
+async def serving(settings: Settings) -> AsyncIterator[Running]:
     async with serve(settings) as running:
         yield running
 
 
 @pytest.fixture
-def service_url(serving: Serving) -> str:
+def service_url(serving: Running) -> str:
     return serving.url

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import websockets
+from fastapi import FastAPI
 from websockets.asyncio.client import ClientConnection
 
 from app.agents.models.protocol import ModelClient
@@ -35,8 +36,19 @@ def settings_for(folder: Path, **overrides: Any) -> Settings:
 class Running:
     """A served service."""
 
-    service: Service
+    app: FastAPI
     url: str
+
+    @property
+    def service(self) -> Service:
+        """What is served."""
+        service: Service = self.app.state.service
+        return service
+
+    @property
+    def api(self) -> str:
+        """Where REST begins."""
+        return f"{self.url}/api/v1"
 
     def session(self, **fields: Any) -> Session:
         """A new session in the default project."""
@@ -123,7 +135,7 @@ async def serving(
     try:
         if serving.done():
             raise AssertionError("the server did not start")
-        yield Running(app.state.service, url_of(listener))
+        yield Running(app, url_of(listener))
     finally:
         server.should_exit = True
         await serving

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from tests.api.serving import Serving
+from tests.support.service import Running
 
 
 @pytest.fixture
-async def client(serving: Serving) -> AsyncIterator[httpx2.AsyncClient]:
+async def client(serving: Running) -> AsyncIterator[httpx2.AsyncClient]:
     async with httpx2.AsyncClient(base_url=serving.api) as running:
         yield running

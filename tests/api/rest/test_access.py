@@ -9,7 +9,7 @@ import pytest
 
 from app.core.settings import Settings, load_settings
 from tests.api.rest.client import call, new_session, problem, watching
-from tests.api.serving import Serving
+from tests.support.service import Running
 
 OWNER = "operator-secret-0123456789"
 
@@ -20,7 +20,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @asynccontextmanager
-async def user(serving: Serving, name: str, *scopes: str) -> AsyncIterator[httpx2.AsyncClient]:
+async def user(serving: Running, name: str, *scopes: str) -> AsyncIterator[httpx2.AsyncClient]:
     """A client with a token of its own."""
     secret, _ = await serving.service.tokens.create(name, scopes)
     headers = {"authorization": f"Bearer {secret}"}
@@ -67,7 +67,7 @@ async def test_health_and_the_document_need_no_token(client: httpx2.AsyncClient,
     ],
 )
 async def test_a_right_that_was_not_granted_is_named(
-    serving: Serving,
+    serving: Running,
     scopes: list[str],
     method: str,
     path: str,
@@ -80,7 +80,7 @@ async def test_a_right_that_was_not_granted_is_named(
     assert (told["status"], told["details"]) == (403, {"scope": missing})
 
 
-async def test_what_belongs_to_somebody_else_is_not_found(serving: Serving):
+async def test_what_belongs_to_somebody_else_is_not_found(serving: Running):
     everything = ("chat", "tools:call", "approve")
     async with user(serving, "ann", *everything) as ann, user(serving, "bob", *everything) as bob:
         session_id = await new_session(ann)
@@ -106,7 +106,7 @@ async def test_what_belongs_to_somebody_else_is_not_found(serving: Serving):
     assert own.status_code == 200
 
 
-async def test_nobody_else_answers_a_confirmation(serving: Serving):
+async def test_nobody_else_answers_a_confirmation(serving: Running):
     everything = ("chat", "tools:call", "approve")
     async with user(serving, "ann", *everything) as ann, user(serving, "bob", *everything) as bob:
         session_id = await new_session(ann)
@@ -128,7 +128,7 @@ async def test_nobody_else_answers_a_confirmation(serving: Serving):
     assert result["status"] == "declined"
 
 
-async def test_paths_of_the_server_are_for_administrators(serving: Serving):
+async def test_paths_of_the_server_are_for_administrators(serving: Running):
     async with user(serving, "ann", "chat") as ann, user(serving, "eve", "admin") as eve:
         plain = (await ann.get("/projects")).json()["projects"]
         full = (await eve.get("/projects")).json()["projects"]
@@ -139,7 +139,7 @@ async def test_paths_of_the_server_are_for_administrators(serving: Serving):
 
 @pytest.mark.requirement("GOV-02")
 async def test_the_catalog_is_served_while_the_database_is_not_there(
-    serving: Serving, client: httpx2.AsyncClient
+    serving: Running, client: httpx2.AsyncClient
 ):
     headers = {"authorization": f"Bearer {OWNER}"}
     before = (await client.get("/tools", headers=headers)).json()
@@ -178,7 +178,7 @@ async def test_a_change_from_the_own_page_is_allowed(client: httpx2.AsyncClient,
     assert (await client.post("/sessions", json={}, headers=headers)).status_code == 201
 
 
-async def test_a_ticket_is_redeemed_once_for_who_asked(serving: Serving):
+async def test_a_ticket_is_redeemed_once_for_who_asked(serving: Running):
     async with user(serving, "ann", "chat") as ann:
         ticket = (await ann.post("/ws-tickets")).json()
 

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from tests.api.rest.client import call, new_session, problem
-from tests.api.serving import Serving
+from tests.support.service import Running
 
 PRINTED = "".join(f"{number}\n" for number in range(1, 60_001))
 
@@ -68,7 +68,7 @@ async def test_an_offset_at_the_end_is_empty_and_behind_it_refused(
 
 
 async def test_an_artifact_whose_file_is_gone_is_not_found(
-    client: httpx2.AsyncClient, serving: Serving, printed: tuple[str, str]
+    client: httpx2.AsyncClient, serving: Running, printed: tuple[str, str]
 ):
     serving.service.gate.artifacts.path(printed[1]).unlink()
 

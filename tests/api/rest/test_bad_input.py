@@ -8,7 +8,7 @@ from app.api.errors import error_path
 from app.api.rest.middleware import MAX_BODY_BYTES
 from app.api.tickets import MAX_OPEN
 from tests.api.rest.client import call, new_session, problem
-from tests.api.serving import Serving
+from tests.support.service import Running
 
 JSON = {"content-type": "application/json"}
 
@@ -139,7 +139,7 @@ async def test_a_path_outside_the_workspace_is_an_answer_of_the_tool(
 
 
 async def test_an_unexpected_failure_shows_an_id_and_nothing_else(
-    serving: Serving, client: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
+    serving: Running, client: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
 ):
     serving.app.state.service = object()
 
@@ -152,7 +152,7 @@ async def test_an_unexpected_failure_shows_an_id_and_nothing_else(
 
 
 async def test_too_many_requests_say_when_to_come_back(
-    serving: Serving, client: httpx2.AsyncClient
+    serving: Running, client: httpx2.AsyncClient
 ):
     principal = await serving.service.authenticator.authenticate(None)
     for _ in range(MAX_OPEN):

@@ -5,7 +5,7 @@ import httpx2
 import pytest
 
 from tests.api.rest.client import call, new_session, problem, watching
-from tests.api.serving import Serving
+from tests.support.service import Running
 
 
 async def test_a_direct_call_answers_with_record_text_and_status(client: httpx2.AsyncClient):
@@ -30,7 +30,7 @@ async def test_each_call_without_a_session_gets_a_direct_session(client: httpx2.
     assert {row["id"] for row in direct} == {first["session_id"], second["session_id"]}
 
 
-async def test_a_direct_session_leaves_nothing_open(client: httpx2.AsyncClient, serving: Serving):
+async def test_a_direct_session_leaves_nothing_open(client: httpx2.AsyncClient, serving: Running):
     result = await call(client, "calculator", arguments={"expression": "1"})
 
     assert serving.service.gate.events.get(result["session_id"]) is None

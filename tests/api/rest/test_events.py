@@ -9,7 +9,7 @@ from app.core.errors import UnrecoverablePosition
 from app.core.settings import Settings, load_settings
 from app.events.log import Frame, SessionLog
 from tests.api.rest.client import call, new_session, problem, watching
-from tests.api.serving import Serving
+from tests.support.service import Running
 
 
 async def filled(client: httpx2.AsyncClient) -> tuple[str, int]:
@@ -92,7 +92,7 @@ async def test_live_output_has_no_id_and_can_be_left_out(client: httpx2.AsyncCli
     assert [event for event in everything if "seq" in event] == durable
 
 
-async def test_a_stream_that_ends_no_longer_watches(client: httpx2.AsyncClient, serving: Serving):
+async def test_a_stream_that_ends_no_longer_watches(client: httpx2.AsyncClient, serving: Running):
     session_id, _ = await filled(client)
     log = serving.service.gate.events.get(session_id)
     assert log is not None
@@ -129,7 +129,7 @@ class TestLongLog:
 
 
 @pytest.fixture
-async def log(client: httpx2.AsyncClient, serving: Serving) -> SessionLog:
+async def log(client: httpx2.AsyncClient, serving: Running) -> SessionLog:
     session_id, _ = await filled(client)
     log = serving.service.gate.events.get(session_id)
     assert log is not None
@@ -145,7 +145,7 @@ async def drained(feed: Feed, archive: Archive) -> list[int]:
     return [frame.seq async for frame in feed.frames(archive)]
 
 
-async def test_a_full_feed_drops_live_output_and_keeps_facts(log: SessionLog, serving: Serving):
+async def test_a_full_feed_drops_live_output_and_keeps_facts(log: SessionLog, serving: Running):
     feed = feed_of(log, after=log.committed)
     for seq in (0, 101, 0, 102, 0, 103, 104):
         feed.deliver(log.session_id, Frame(seq, b"{}"))
@@ -156,7 +156,7 @@ async def test_a_full_feed_drops_live_output_and_keeps_facts(log: SessionLog, se
 
 
 async def test_a_feed_that_overflows_with_facts_ends_without_a_gap(
-    log: SessionLog, serving: Serving
+    log: SessionLog, serving: Running
 ):
     feed = feed_of(log, after=log.committed)
     for seq in range(101, 110):
@@ -167,7 +167,7 @@ async def test_a_feed_that_overflows_with_facts_ends_without_a_gap(
 
 
 async def test_what_is_committed_during_the_replay_comes_once_after_it(
-    log: SessionLog, serving: Serving
+    log: SessionLog, serving: Running
 ):
     head = log.committed
     feed = feed_of(log)
@@ -181,7 +181,7 @@ async def test_what_is_committed_during_the_replay_comes_once_after_it(
     assert [first.seq, *rest] == list(range(1, head + 2))
 
 
-async def test_a_replay_that_would_have_a_hole_is_refused(log: SessionLog, serving: Serving):
+async def test_a_replay_that_would_have_a_hole_is_refused(log: SessionLog, serving: Running):
     archive = serving.service.archive
     log.ring.clear()
     ledger = serving.service.gate.ledger

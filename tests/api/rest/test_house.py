@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 
 from tests.api.rest.client import call, problem
-from tests.api.serving import Serving
+from tests.support.service import Running
 
 
 async def test_health_names_what_is_there_and_what_is_not(client: httpx2.AsyncClient):
@@ -29,7 +29,7 @@ def without_a_table(path: Path) -> Iterator[None]:
 
 
 async def test_a_service_that_cannot_write_is_alive_and_not_ready(
-    serving: Serving, client: httpx2.AsyncClient
+    serving: Running, client: httpx2.AsyncClient
 ):
     await call(client, "calculator", arguments={"expression": "1"})
     with without_a_table(serving.service.settings.database_path):

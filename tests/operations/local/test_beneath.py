@@ -195,7 +195,7 @@ def test_opening_while_folders_are_swapped_gives_inside_or_nothing(
 ):
     beneath = Beneath(root, opener)
     secret = (outside / "f.txt").stat().st_ino
-    inodes = set()
+    inodes: set[int] = set()
     with swapping(root, outside):
         for attempt in range(200_000):
             # On a busy machine the other thread may win for long: go on until both were seen.
