@@ -40,12 +40,12 @@ class Turns:
 
     Attributes:
         messages: the conversation as the model reads it; grows with every turn.
-        steering: user messages that arrived meanwhile, for the next turn.
+        steering: user messages that arrived meanwhile (id, content), for the next turn.
     """
 
     messages: list[dict[str, Any]]
     usage: Usage = field(default_factory=Usage)
-    steering: list[list[Block]] = field(default_factory=list)
+    steering: list[tuple[str, list[Block]]] = field(default_factory=list)
     stop_reason: str | None = None
 
 
@@ -175,7 +175,7 @@ class AgentLoop:
     def _steered(self, session: Session, run_id: str, turns: Turns) -> bool:
         """Add what the user said meanwhile; whether there was anything."""
         steering, turns.steering = turns.steering, []
-        for content in steering:
+        for _, content in steering:
             turns.messages.append({"role": "user", "content": content})
         return bool(steering)
 

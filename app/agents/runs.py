@@ -24,7 +24,7 @@ from app.agents.sessions import Block, Session, Sessions
 from app.core import process
 from app.core.clock import isoformat
 from app.core.contain import Contained
-from app.core.errors import Busy, InvalidArguments, NotFound, StorageUnavailable, TollgateError
+from app.core.errors import Busy, InvalidArguments, StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.core.text import dump_json
 from app.db.statements import ADD_RUN, FINISH_RUN, QUEUE_RUN, START_QUEUED
@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 WhenBusy = Literal["reject", "queue", "steer"]
 Work = Callable[[], Awaitable[RunStatus]]
 MAX_QUEUED = 100
+CLOSE_S = 10.0
 
 
 @dataclass(slots=True)
@@ -108,11 +109,13 @@ class RunEngine:
 
         Raises:
             Busy: a run is active, and `when_busy` says to refuse.
+            StorageUnavailable: the database cannot be written at the moment; nothing was begun.
         """
+        self._require_storage()
         active = self._active.get(session.id)
         if active is not None and when_busy == "steer" and active.turns is not None:
             message_id = self._user_entry(session, content, active.id, client_message_id)
-            active.turns.steering.append(content)
+            active.turns.steering.append((message_id, content))
             return active.id, message_id
         if active is not None and when_busy == "reject":
             raise Busy(
@@ -151,7 +154,9 @@ class RunEngine:
 
         Raises:
             Busy: a run is active in the session.
+            StorageUnavailable: as `send_message`.
         """
+        self._require_storage()
         active = self._active.get(session.id)
         if active is not None:
             raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
@@ -174,11 +179,7 @@ class RunEngine:
         return run
 
     async def cancel(self, session_id: str, run_id: str) -> bool:
-        """Stop a run; False when it is over already.
-
-        Raises:
-            NotFound: no such run in the session.
-        """
+        """Stop a run; False when it is over, or when the session has no such run."""
         active = self._active.get(session_id)
         if active is not None and active.id == run_id:
             self._stop(active)
@@ -190,9 +191,6 @@ class RunEngine:
                 self._announce(item.run, queued=True)
                 self._finish(item.run, "cancelled", None)
                 return True
-        row = await self._archive.run(run_id) if self._archive else None
-        if row is None or row.session_id != session_id:
-            raise NotFound(f"No run {run_id!r} in this session", run_id=run_id)
         return False
 
     async def close(self) -> None:
@@ -203,7 +201,12 @@ class RunEngine:
         for run in runs:
             run.interrupted = True
             self._stop(run)
-        await asyncio.gather(*(run.done for run in runs), return_exceptions=True)
+        if runs:
+            await asyncio.wait([run.done for run in runs], timeout=CLOSE_S)
+        for run in runs:
+            if not run.done.done():
+                log.error("run %s does not end; it is recorded as interrupted", run.id)
+                self._finish(run, "interrupted", None)
         for item in waiting:
             # Accepted, and so kept: the message stands in the session, unanswered.
             self._open_queued(item)
@@ -292,7 +295,9 @@ class RunEngine:
         self._finish(run, status, _error_of(run, held.error))
 
     def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
-        """Record the end, and let the session go on, also when it cannot be recorded."""
+        """Record the end, once, and let the session go on, also when it cannot be recorded."""
+        if run.done.done():
+            return
         session = run.session
         with Contained() as held:
             self._record_end(run, status, error)
@@ -301,11 +306,13 @@ class RunEngine:
         session.log.holders.discard(run.id)
         self._gate.metrics.gauge("runs_active", -1)
         self._gate.metrics.count("runs", status)
-        if not run.done.done():
-            run.done.set_result(status)
+        run.done.set_result(status)
         if self._active.get(session.id) is run:
             del self._active[session.id]
-            self._next(session)
+            if run.turns and run.turns.steering and status not in ("cancelled", "interrupted"):
+                self._follow_up(session, run.turns.steering)
+            else:
+                self._next(session)
 
     def _record_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         session = run.session
@@ -343,6 +350,19 @@ class RunEngine:
             self._open_queued(item)
         self._begin(item.run, partial(self._converse, item.run))
 
+    def _follow_up(self, session: Session, unheard: list[tuple[str, list[Block]]]) -> None:
+        """Answer what was said to a run that ended before it heard it."""
+        run = self._new_run(session, "message")
+        self._active[session.id] = run
+        with self._starting(run):
+            self._announce(run)
+        self._begin(run, partial(self._converse, run, unheard))
+
+    def _require_storage(self) -> None:
+        error = self._gate.ledger.error
+        if error is not None:
+            raise error
+
     def _open_queued(self, item: _Queued) -> None:
         """Announce the run of a message that waited, and add the message."""
         run = item.run
@@ -356,11 +376,17 @@ class RunEngine:
             entry_id=item.message_id,
         )
 
-    async def _converse(self, run: Run) -> RunStatus:
+    async def _converse(
+        self, run: Run, unheard: Sequence[tuple[str, list[Block]]] = ()
+    ) -> RunStatus:
+        """Talk about everything in the branch; what was `unheard` comes last."""
         assert self._loop is not None
         await self._gate.ledger.durable()
-        entries = await self._archive.path(run.session.id, run.session.leaf)
-        run.turns = Turns(to_messages(entries))
+        path = await self._archive.path(run.session.id, run.session.leaf)
+        late = {message_id for message_id, _ in unheard}
+        messages = to_messages(entry for entry in path if entry.id not in late)
+        messages += [{"role": "user", "content": content} for _, content in unheard]
+        run.turns = Turns(messages)
         return await self._loop.run(run.session, run.id, run.turns)
 
     async def _call(

@@ -21,6 +21,7 @@ from app.db.ledger import Ledger
 from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION
 from app.events.durable import MessageCompleted
 from app.events.log import EventLog, SessionLog
+from app.execution.record import bounded
 
 SessionKind = Literal["chat", "direct"]
 Role = Literal["user", "assistant", "tool"]
@@ -28,6 +29,7 @@ Block = dict[str, Any]
 
 UNTITLED = "New session"
 SHOWN_CHARS = 60_000
+INPUT_CHARS = 32_000
 MAX_OPEN = 500
 IDLE_S = 60.0
 MESSAGE_CHARS = 120_000
@@ -139,6 +141,7 @@ class Sessions:
             row, head = stored
             log = self._events.open(session_id, row["epoch"], head)
             session = self._open[session_id] = Session(log=log, **row)
+        session.touched = self._clock.monotonic()
         return session
 
     def append(
@@ -161,7 +164,7 @@ class Sessions:
         self._ledger.append(MOVE_LEAF, (entry_id, moment, session.id))
         session.leaf = entry_id
         if session.title == UNTITLED and role == "user":
-            self.rename(session, _title_of(content))
+            self.rename(session, self._redactor.text(_title_of(content)))
         session.log.emit(
             MessageCompleted,
             run_id=run_id,
@@ -232,4 +235,16 @@ def _cut(block: Block, room: int) -> Block:
         return {**block, "text": text[:room], "truncated": True}
     if block.get("type") == "tool_result" and isinstance(inner, list):
         return {**block, "content": [_cut(part, room) for part in inner]}
+    if block.get("type") == "tool_use":
+        return _cut_call(block)
+    if block.get("type") == "image":
+        # A picture is larger than an event may be; the stored message holds it.
+        return {"type": "image", "source": {"type": "omitted"}, "truncated": True}
     return block
+
+
+def _cut_call(block: Block) -> Block:
+    cut = {**block, "input": bounded(block.get("input"))}
+    if isinstance(cut.get("raw_input"), str):
+        cut["raw_input"] = cut["raw_input"][:INPUT_CHARS]
+    return cut

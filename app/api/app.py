@@ -71,7 +71,7 @@ def create_app(
     )
     app.state.settings = settings
     app.state.connections = Connections()
-    app.state.feeds = set[Feed]()
+    app.state.feeds = dict[Feed, str]()
     app.add_middleware(BodyLimit)
     app.add_middleware(SameSite)
     errors.install(app)
@@ -85,7 +85,7 @@ def create_app(
 
 def end_feeds(app: FastAPI) -> None:
     """End every event stream, so that a graceful shutdown does not wait for its clients."""
-    feeds: set[Feed] = app.state.feeds
+    feeds: dict[Feed, str] = app.state.feeds
     for feed in tuple(feeds):
         feed.close()
 

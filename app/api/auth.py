@@ -21,10 +21,11 @@ ADMIN_USER = "admin"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody with rights."""
+    """Somebody with rights; `token_id` names the stored token they came from, if any."""
 
     user_id: str
     scopes: frozenset[str]
+    token_id: str | None = None
 
     def may_see(self, owner: str) -> bool:
         """Whether what `owner` owns is visible."""
@@ -45,7 +46,7 @@ class Authenticator:
     def __init__(self, settings: Settings, tokens: Tokens) -> None:
         self._settings = settings
         self._tokens = tokens
-        self._hosts = LOOPBACK_HOSTS | frozenset(settings.allowed_hosts)
+        self._hosts = LOOPBACK_HOSTS | {host.lower() for host in settings.allowed_hosts}
         self._origins = frozenset(origin.rstrip("/").lower() for origin in settings.allowed_origins)
 
     async def authenticate(self, token: str | None) -> Principal:
@@ -57,9 +58,17 @@ class Authenticator:
         if token:
             return await self._holder(token)
         open_house = self._settings.is_loopback and self._settings.token is None
-        if open_house and not await self._tokens.any_active():
+        if open_house and not await self._tokens.any_issued():
             return Principal(LOCAL_USER, ALL_SCOPES)
         raise Unauthenticated("Send a token: `Authorization: Bearer …`")
+
+    async def still_holds(self, principal: Principal) -> bool:
+        """Whether what gave a principal its rights is still there; asked while it is connected."""
+        if principal.token_id is not None:
+            return await self._tokens.still_holds(principal.token_id)
+        if principal.user_id == LOCAL_USER:
+            return not await self._tokens.any_issued()
+        return True
 
     def check_host(self, host: str | None) -> None:
         """Refuse a request for a name that is not ours: DNS rebinding ends here.
@@ -68,7 +77,7 @@ class Authenticator:
             Forbidden: the host is neither loopback nor among the allowed ones.
         """
         name = _host_name(host or "")
-        if name not in self._hosts and name != self._settings.host:
+        if name not in self._hosts and name != self._settings.host.lower():
             raise Forbidden(
                 f"Host {name!r} is not allowed; add it to TOLLGATE_ALLOWED_HOSTS", host=name
             )
@@ -98,7 +107,7 @@ class Authenticator:
         if not token.startswith(PREFIX):
             raise Unauthenticated("The token is unknown, expired or revoked")
         known = await self._tokens.check(token)
-        return Principal(known.name, frozenset(known.scopes))
+        return Principal(known.name, frozenset(known.scopes), known.id)
 
 
 def bearer(header: str | None) -> str | None:

@@ -10,6 +10,7 @@ from app.core.errors import RateLimited, Unauthenticated
 
 TTL_S = 30.0
 MAX_OPEN = 1000
+MAX_PER_USER = 50
 
 
 class Tickets:
@@ -22,11 +23,12 @@ class Tickets:
         """A ticket, good for one `hello` within 30 seconds.
 
         Raises:
-            RateLimited: too many are open.
+            RateLimited: too many are open, of this user or in all.
         """
         now = time.monotonic()
         self._open = {key: item for key, item in self._open.items() if item[0] > now}
-        if len(self._open) >= MAX_OPEN:
+        own = sum(holder.user_id == principal.user_id for _, holder in self._open.values())
+        if own >= MAX_PER_USER or len(self._open) >= MAX_OPEN:
             raise RateLimited("Too many open tickets; try again", retry_after_ms=1000)
         ticket = secrets.token_urlsafe(24)
         self._open[ticket] = (now + TTL_S, principal)

@@ -37,7 +37,7 @@ async def needs_token(settings: Settings) -> bool:
         ConfigurationError: the service would be open to other machines.
     """
     async with open_tokens(settings) as tokens:
-        known = settings.token is not None or await tokens.any_active()
+        known = settings.token is not None or await tokens.any_issued()
     if not known and not settings.is_loopback:
         raise ConfigurationError(
             f"{settings.host} can be reached from other machines and no token is set: anybody"

@@ -22,6 +22,10 @@ from app.execution.setup import make_folder, secret_values
 
 NO_KERNEL_SANDBOX = "kernel sandbox: not in this version"
 PROCESS_LIMITS = "commands run with a clean environment, limits and their own process group"
+SAME_RIGHTS = (
+    "a command runs with the rights of the service: one that is let through could read its data"
+    " or answer a confirmation; give the shell only to agents you trust"
+)
 FILES_BENEATH = "file tools cannot leave the workspace"
 START_FAILED = 1
 
@@ -94,6 +98,7 @@ def banner(
         "access": access,
         "model": model,
         "sandbox": f"{NO_KERNEL_SANDBOX}; {PROCESS_LIMITS}; {FILES_BENEATH}",
+        "warning": SAME_RIGHTS,
     }
     lines = [f"Tollgate {__version__}"]
     lines += [f"  {name:10} {value}" for name, value in facts.items()]

@@ -76,6 +76,12 @@ class Ledger(Protocol):
             StorageUnavailable: the database cannot be written at the moment.
         """
 
+    async def outlast(self) -> None:
+        """`durable`, but waiting until the database can be written again.
+
+        For what has begun already: refusing it would be a lie, and a repeat would do it twice.
+        """
+
     async def transact(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` as one transaction, after everything appended so far."""
 
@@ -198,6 +204,15 @@ class SqliteLedger:
         future: asyncio.Future[None] = self._loop.create_future()
         self._waiters.append((self._mark, future))
         await future
+
+    async def outlast(self) -> None:
+        while True:
+            try:
+                return await self.durable()
+            except StorageUnavailable:
+                if self._thread is None:
+                    raise
+                await asyncio.sleep(RETRY_S)
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
         if self._error is not None:

@@ -17,6 +17,7 @@ from app.execution.context import CallContext
 from app.execution.pipeline import Call, Refusal
 from app.policy.decision import Decision, decide
 from app.policy.risk.model import Verdict
+from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import ResolvedToolset, Resolver
 
 log = logging.getLogger(__name__)
@@ -25,8 +26,14 @@ log = logging.getLogger(__name__)
 class Admission:
     """Turns requests into calls that may go on, or into calls with a refusal."""
 
-    def __init__(self, catalog: Callable[[], Catalog], resolver: Resolver) -> None:
+    def __init__(
+        self,
+        catalog: Callable[[], Catalog],
+        resolver: Resolver,
+        protection: SelfProtection | None = None,
+    ) -> None:
         self._catalog = catalog
+        self._protection = protection
         self._resolver = resolver
 
     def take_up(self, request: CallRequest, index: int, context: CallContext) -> Call:
@@ -100,6 +107,7 @@ class Admission:
             prepared.validated,
             requires_confirmation=entry.tool.name in resolved.confirmation,
             cwd=context.project.root if context.project else "/",
+            protection=self._protection,
         )
 
     def _disabled(self, entry: CatalogEntry) -> Refusal | None:

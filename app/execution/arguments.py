@@ -13,6 +13,7 @@ from app.core.errors import InvalidArguments
 from app.toolkit.schema import invalid_arguments
 
 MAX_ARGUMENT_BYTES = 8 << 20
+MAX_ARGUMENTS = 1000
 
 
 @dataclass(slots=True)
@@ -57,6 +58,9 @@ def prepare(entry: CatalogEntry, arguments: dict[str, Any] | str) -> Prepared:
     raw = parse_object(arguments)
     if entry.alias is not None and entry.alias.adapt is not None:
         raw = entry.alias.adapt(raw)
+    if len(raw) > MAX_ARGUMENTS:
+        message = f"{len(raw)} arguments; at most {MAX_ARGUMENTS} are looked at"
+        raise invalid_arguments([{"path": "arguments", "message": message, "code": "too_many"}])
     names = entry.tool.argument_aliases
     if names and not names.keys().isdisjoint(raw):
         raw = _rename(raw, names)

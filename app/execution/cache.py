@@ -9,10 +9,11 @@ from app.core.clock import Clock
 from app.execution.outcome import CallOutcome
 from app.toolkit.tool import Tool
 
-MAX_PER_SESSION = 256
-MAX_SESSIONS = 1024
+MAX_ENTRIES = 10_000
+MAX_BYTES = 32 << 20
 
 Key = tuple[str, bytes]
+_Place = tuple[str, str, Key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,11 @@ class _Kept:
     outcome: CallOutcome
     epoch: int
     expires: float
+    size: int
 
 
 class ResultCache:
-    """Results by session, scope, tool and canonical arguments.
+    """Results by session, scope, tool and canonical arguments; the oldest go first.
 
     Every call with side effects bumps the epoch of its scope (project or session), before
     it starts and after it ends: whatever was read before or meanwhile is not served again.
@@ -35,7 +37,8 @@ class ResultCache:
         self._ttl_s = ttl_s
         self.enabled = enabled and ttl_s > 0
         self._epochs: dict[str, int] = {}
-        self._sessions: OrderedDict[str, OrderedDict[tuple[str, Key], _Kept]] = OrderedDict()
+        self._kept: OrderedDict[_Place, _Kept] = OrderedDict()
+        self._bytes = 0
 
     def epoch(self, scope: str) -> int:
         return self._epochs.get(scope, 0)
@@ -45,12 +48,12 @@ class ResultCache:
         self._epochs[scope] = self._epochs.get(scope, 0) + 1
 
     def get(self, session_id: str, scope: str, key: Key) -> CallOutcome | None:
-        kept_of_session = self._sessions.get(session_id)
-        kept = kept_of_session.get((scope, key)) if kept_of_session else None
-        if kept is None or kept_of_session is None:
+        place = (session_id, scope, key)
+        kept = self._kept.get(place)
+        if kept is None:
             return None
         if kept.epoch != self.epoch(scope) or kept.expires <= self._clock.monotonic():
-            del kept_of_session[scope, key]
+            self._drop(place)
             return None
         return kept.outcome
 
@@ -58,13 +61,21 @@ class ResultCache:
         """Keep a success that was computed entirely within `epoch`."""
         if not outcome.success or epoch != self.epoch(scope):
             return
-        kept = self._sessions.setdefault(session_id, OrderedDict())
-        self._sessions.move_to_end(session_id)
-        kept[scope, key] = _Kept(outcome, epoch, self._clock.monotonic() + self._ttl_s)
-        if len(kept) > MAX_PER_SESSION:
-            kept.popitem(last=False)
-        if len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+        place = (session_id, scope, key)
+        self._drop(place)
+        # The text stands in the structured result once more.
+        size = 2 * len(outcome.text) + len(key[1]) + 500
+        if size > MAX_BYTES // 8:
+            return
+        self._kept[place] = _Kept(outcome, epoch, self._clock.monotonic() + self._ttl_s, size)
+        self._bytes += size
+        while self._bytes > MAX_BYTES or len(self._kept) > MAX_ENTRIES:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, place: _Place) -> None:
+        kept = self._kept.pop(place, None)
+        if kept is not None:
+            self._bytes -= kept.size
 
     def may_keep(self, tool: Tool) -> bool:
         return self.enabled and tool.cacheable and not tool.has_side_effects

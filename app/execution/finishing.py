@@ -67,9 +67,8 @@ class Finisher:
             truncated=truncated,
         )
         live = ran.live
-        self._recorder.completed(
-            call, outcome, chunks=live.chunks if live else 0, size=live.size if live else len(text)
-        )
+        size = live.size if live else len(text.encode())
+        self._recorder.completed(call, outcome, chunks=live.chunks if live else 0, size=size)
         return outcome
 
     async def refused(self, call: Call, refusal: Refusal) -> CallOutcome:

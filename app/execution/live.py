@@ -28,7 +28,7 @@ class LiveOutput:
     """What a streaming tool has printed so far.
 
     `write` is called by the executor for each item the tool yields; it awaits only to
-    let the disk keep up. Chunks are numbered over all streams of the call.
+    let the disk keep up. Chunks are numbered per stream.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class LiveOutput:
         self._timer: asyncio.TimerHandle | None = None
         self._unspilled: list[bytes] = []
         self._unspilled_size = 0
-        self._tail: list[str] = []
-        self._tail_chars = 0
+        self._tail = _Tail()
+        self._tails: dict[OutputStream, _Tail] = {}
+        self._sent: dict[OutputStream, int] = {}
         self._held: dict[OutputStream, str] = {}
         self.chunks = 0
-        self._sent_chunks = 0
         self.size = 0
 
     async def write(self, item: Output | str) -> None:
@@ -90,7 +90,8 @@ class LiveOutput:
         self.chunks += 1
         if self._on_output is not None:
             self._on_output(stream, text)
-        self._remember(text)
+        self._tail.add(text)
+        self._tails.setdefault(stream, _Tail()).add(text)
         self._waiting.append((stream, text))
         self._waiting_chars += len(text)
         if self._waiting_chars >= FRAME_CHARS:
@@ -126,40 +127,54 @@ class LiveOutput:
             await asyncio.to_thread(self._spool.write, data)
 
     def snapshot(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The tail of everything sent so far, for a client that joins now."""
+        """The tail of each stream so far, for a client that joins now."""
         self.flush()
-        if self._sent_chunks:
+        for stream, sent in self._sent.items():
             fields = {
                 **self._head,
-                "stream": "content",
+                "stream": stream,
                 "chunk_from": 0,
-                "chunk_to": self._sent_chunks,
-                "text": "".join(self._tail)[-TAIL_CHARS:],
+                "chunk_to": sent,
+                "text": self._tails[stream].text(),
                 "snapshot": True,
             }
             yield "tool_result_streamed", fields
 
     def text(self) -> str:
         """The last `TAIL_CHARS` characters of everything printed."""
-        return "".join(self._tail)[-TAIL_CHARS:]
+        return self._tail.text()
 
     def _send(self, stream: OutputStream, text: str, count: int) -> None:
+        first = self._sent.get(stream, 0)
         for offset in range(0, len(text), TAIL_CHARS):
             last = offset + TAIL_CHARS >= len(text)
             fields = {
                 **self._head,
                 "stream": stream,
-                "chunk_from": self._sent_chunks,
-                "chunk_to": self._sent_chunks + (count if last else 0),
+                "chunk_from": first,
+                "chunk_to": first + (count if last else 0),
                 "text": text[offset : offset + TAIL_CHARS],
                 "snapshot": False,
             }
             self._log.send("tool_result_streamed", fields)
-        self._sent_chunks += count
+        self._sent[stream] = first + count
 
-    def _remember(self, text: str) -> None:
-        self._tail.append(text)
-        self._tail_chars += len(text)
-        if self._tail_chars > 2 * TAIL_CHARS:
-            kept = "".join(self._tail)[-TAIL_CHARS:]
-            self._tail, self._tail_chars = [kept], len(kept)
+
+class _Tail:
+    """The last `TAIL_CHARS` characters of a text that grows."""
+
+    __slots__ = ("_chars", "_pieces")
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._chars = 0
+
+    def add(self, text: str) -> None:
+        self._pieces.append(text)
+        self._chars += len(text)
+        if self._chars > 2 * TAIL_CHARS:
+            kept = self.text()
+            self._pieces, self._chars = [kept], len(kept)
+
+    def text(self) -> str:
+        return "".join(self._pieces)[-TAIL_CHARS:]

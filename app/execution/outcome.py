@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from app.core.text import dump_json
 from app.events.durable import CallStatus
 from app.execution.calls import CallRequest
 from app.toolkit.result import ToolResult
@@ -48,7 +49,7 @@ class CallOutcome:
         """The unified record: the same in history and on the wire."""
         arguments = self.request.arguments
         if not isinstance(arguments, str):
-            arguments = orjson.dumps(arguments).decode()
+            arguments = dump_json(arguments).decode()
         record: dict[str, Any] = {
             "id": self.request.id,
             "type": "function",

@@ -76,7 +76,7 @@ class Recorder:
         fields["truncated"] = outcome.truncated or len(outcome.text) > MAX_CONTENT_CHARS
         if outcome.artifact_id:
             fields["artifact_id"] = outcome.artifact_id
-        fields["bytes"] = size or len(outcome.text)
+        fields["bytes"] = size or len(outcome.text.encode())
         fields["chunks"] = chunks
         if not result.success:
             fields["error"] = {

@@ -27,6 +27,7 @@ from app.execution.projects import OpenWorkspace, Projects
 from app.execution.record import Recorder
 from app.execution.running import Runner
 from app.governance.store import GovernanceStore
+from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import Resolver
 from app.toolkit.ports import ARTIFACTS
 from app.toolkit.services import Services
@@ -98,7 +99,7 @@ def assemble(
     recorder = Recorder(ledger, redactor, metrics)
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
     executor = Executor(
-        admission=Admission(registry.snapshot, resolver),
+        admission=Admission(registry.snapshot, resolver, _protection(settings)),
         hooks=hooks,
         cache=cache,
         loops=loops,
@@ -135,6 +136,14 @@ def assemble(
         redactor=redactor,
         metrics=metrics,
         services=services,
+    )
+
+
+def _protection(settings: Settings) -> SelfProtection:
+    return SelfProtection(
+        port=settings.port,
+        data_dir=str(settings.data_dir.absolute()),
+        workspace=str(settings.workspace_dir.absolute()),
     )
 
 

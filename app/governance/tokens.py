@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from app.core.clock import Clock, isoformat
-from app.core.errors import InvalidInput, NotFound, Unauthenticated
+from app.core.errors import InvalidInput, NotFound, StorageUnavailable, Unauthenticated
 from app.core.ids import new_id
 from app.db.ledger import Ledger, Transaction
 
@@ -116,10 +116,18 @@ class Tokens:
             raise NotFound(f"No active token {name_or_id!r}", token=name_or_id)
         await self.refresh()
 
-    async def any_active(self) -> bool:
-        """Whether anybody holds a token that works."""
+    async def any_issued(self) -> bool:
+        """Whether the house is guarded: there is a token that nobody has revoked.
+
+        One that has expired counts: a house must not open by itself.
+        """
         await self._refresh_old()
-        return any(self._is_active(token) for token in self._by_digest.values())
+        return any(token.revoked_at is None for token in self._by_digest.values())
+
+    async def still_holds(self, token_id: str) -> bool:
+        """Whether the token of that id may still be used."""
+        await self._refresh_old()
+        return any(t.id == token_id and self._is_active(t) for t in self._by_digest.values())
 
     async def check(self, secret: str) -> Token:
         """The token behind a secret.
@@ -135,8 +143,14 @@ class Tokens:
         return token
 
     async def _refresh_old(self) -> None:
-        if self._clock.monotonic() - self._read_at > REREAD_S:
+        if self._clock.monotonic() - self._read_at <= REREAD_S:
+            return
+        try:
             await self.refresh()
+        except StorageUnavailable:
+            # What was read last still says who may come in; nothing was ever read: nobody.
+            if self._read_at == float("-inf"):
+                raise
 
     async def refresh(self) -> None:
         """Read the tokens again."""

@@ -6,11 +6,18 @@ client may say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from app.policy.risk.engine import assess_command
-from app.policy.risk.model import Finding, RiskReport, Verdict
+from app.policy.risk.model import (
+    Finding,
+    RiskReport,
+    Verdict,
+    worst_level,
+    worst_verdict,
+)
+from app.policy.self_protection import SelfProtection
 from app.toolkit.tool import Tool
 
 RiskName = Literal["low", "medium", "high", "critical"]
@@ -50,7 +57,12 @@ ALLOW = Decision(Verdict.ALLOW)
 
 
 def decide(
-    tool: Tool, arguments: Any, *, requires_confirmation: bool, cwd: str = "/workspace"
+    tool: Tool,
+    arguments: Any,
+    *,
+    requires_confirmation: bool,
+    cwd: str = "/workspace",
+    protection: SelfProtection | None = None,
 ) -> Decision:
     """Judge one call from its validated arguments.
 
@@ -58,6 +70,7 @@ def decide(
         arguments: validated arguments model, or a dict for tools with a raw schema.
         requires_confirmation: the effective flag (operator's, else the tool's).
         cwd: where a shell command would run.
+        protection: knows the names of the service that a command must not touch unasked.
     """
     if tool.shell is None:
         if not requires_confirmation:
@@ -65,7 +78,16 @@ def decide(
         return Decision(
             Verdict.ASK, f"{tool.name} asks before it runs", ("requires_confirmation",), asks=True
         )
-    report = assess_command(_command(arguments), shell=tool.shell, cwd=cwd)
+    command = _command(arguments)
+    report = assess_command(command, shell=tool.shell, cwd=cwd)
+    found = protection.finding(command) if protection else None
+    if found is not None:
+        report = replace(
+            report,
+            verdict=worst_verdict((report.verdict, found.verdict)),
+            risk=worst_level((report.risk, found.level)),
+            findings=(*report.findings, found),
+        )
     return _from_report(report, flagged=requires_confirmation, tool=tool)
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from app.core.errors import InvalidArguments
+from app.core.text import truncate
+
+MAX_PROBLEMS = 100
+MAX_PATH = 200
+MAX_SUMMARY = 4000
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -54,29 +60,33 @@ def argument_validator(model: type[M]) -> Callable[[bytes], M]:
 
 
 def problems(error: ValidationError) -> list[dict[str, str]]:
-    """Pydantic's errors as `{path, message, code}`, paths like `a.b[0]`."""
+    """Pydantic's errors as `{path, message, code}`, paths like `a.b[0]`; the first hundred."""
     return [
         {
             "path": path_label(item["loc"]),
             "message": item["msg"],
             "code": item["type"],
         }
-        for item in error.errors(include_url=False, include_context=False, include_input=False)
+        for item in islice(
+            error.errors(include_url=False, include_context=False, include_input=False),
+            MAX_PROBLEMS,
+        )
     ]
 
 
 def path_label(location: tuple[int | str, ...]) -> str:
-    """`("a", "b", 0)` → `a.b[0]`; the root is `arguments`."""
+    """`("a", "b", 0)` → `a.b[0]`; the root is `arguments`, a very long path is cut."""
     label = ""
     for part in location:
         if isinstance(part, int):
             label += f"[{part}]"
         else:
             label += f".{part}" if label else part
-    return label or "arguments"
+    return truncate(label, MAX_PATH) or "arguments"
 
 
 def invalid_arguments(errors: list[dict[str, str]]) -> InvalidArguments:
     """One error that names every problem."""
     summary = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
-    return InvalidArguments(f"Invalid arguments: {summary}", errors=errors)
+    message = truncate(f"Invalid arguments: {summary}", MAX_SUMMARY)
+    return InvalidArguments(message, errors=errors)

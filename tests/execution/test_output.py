@@ -124,14 +124,18 @@ async def test_output_is_numbered_without_holes_and_a_late_comer_sees_the_tail(l
     running = asyncio.create_task(lab.call("prints"))
     await reached.wait()
     (live,) = lab.session.log.live.values()
-    ((kind, fields),) = live.snapshot()
-    assert (kind, fields["snapshot"], fields["text"][:3]) == ("tool_result_streamed", True, "abc")
+    snapshots = [(fields["stream"], fields["text"][:2]) for _, fields in live.snapshot()]
+    assert snapshots == [("stdout", "ac"), ("stderr", "b")]
     go.set()
     await running
     streamed = lab.watcher.of("tool_result_streamed")
-    ranges = [(event["chunk_from"], event["chunk_to"]) for event in streamed]
-    assert [end for _, end in ranges[:-1]] == [start for start, _ in ranges[1:]]
-    assert (ranges[0][0], ranges[-1][1]) == (0, 4)
+    ranges = [(event["stream"], event["chunk_from"], event["chunk_to"]) for event in streamed]
+    assert ranges == [
+        ("stdout", 0, 1),
+        ("stderr", 0, 1),
+        ("stdout", 1, 2),
+        ("content", 0, 1),
+    ]
     assert "".join(event["text"] for event in streamed) == "ab" + "c" * 20_000 + "end"
     assert lab.watcher.of("tool_call_completed")[0]["chunks"] == 4
     assert lab.session.log.live == {}

@@ -19,10 +19,10 @@ def tokens(lab: Lab) -> Tokens:
 
 async def test_a_token_opens_what_its_scopes_say_and_is_stored_as_a_digest(lab: Lab):
     store = tokens(lab)
-    assert await store.any_active() is False
+    assert await store.any_issued() is False
     secret, token = await store.create("ci", ("chat",))
     assert (await store.check(secret)).scopes == ("chat",)
-    assert await store.any_active() is True
+    assert await store.any_issued() is True
     assert secret not in str(await lab.rows("SELECT * FROM tokens"))
     assert secret.startswith(token.prefix)
 

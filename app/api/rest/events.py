@@ -14,7 +14,7 @@ from app.api.deps import Chatter, ReadableSession, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import JsonRoute, PathId
 from app.api.rest.stream import Feed
-from app.core.errors import InvalidInput, NotFound, UnrecoverablePosition
+from app.core.errors import InvalidInput, NotFound, RateLimited, UnrecoverablePosition
 
 router = APIRouter(tags=["events"], route_class=JsonRoute)
 
@@ -100,6 +100,10 @@ async def open_feed(
     session = await service.session_for(principal, session_id)
     _check_epoch(epoch, session.epoch)
     settings = service.settings
+    feeds: dict[Feed, str] = request.app.state.feeds
+    if list(feeds.values()).count(principal.user_id) >= settings.max_connections:
+        message = f"At most {settings.max_connections} streams may be open for one user"
+        raise RateLimited(message, retry_after_ms=1000)
     feed = Feed(
         session.log,
         after=_position(last_event_id, after),
@@ -107,13 +111,12 @@ async def open_feed(
         max_frames=settings.outbox_frames,
         max_bytes=settings.outbox_bytes,
     )
-    feeds: set[Feed] = request.app.state.feeds
-    feeds.add(feed)
+    feeds[feed] = principal.user_id
     try:
         await feed.prepare(service.archive)
         yield feed
     finally:
-        feeds.discard(feed)
+        feeds.pop(feed, None)
         feed.close()
 
 
@@ -121,7 +124,7 @@ async def open_feed(
     "/sessions/{session_id}/events/stream",
     summary="Events of a session as they happen",
     response_class=EventSourceResponse,
-    responses={**problems(NotFound, UnrecoverablePosition), 200: _STREAM},
+    responses={**problems(NotFound, UnrecoverablePosition, RateLimited), 200: _STREAM},
 )
 async def stream_events(
     feed: Annotated[Feed, Depends(open_feed)], service: ServiceDep

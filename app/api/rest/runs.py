@@ -63,7 +63,7 @@ async def send_message(
         client_message_id=body.client_message_id,
         when_busy=body.when_busy,
     )
-    await service.gate.ledger.durable()
+    await service.gate.ledger.outlast()
     return MessageAccepted(run_id=run_id, message_id=message_id)
 
 

@@ -134,9 +134,9 @@ async def list_messages(
 ) -> MessageList:
     """Scope `chat`. The active branch, root first, unless `tree` asks for all of them."""
     leaf = session.leaf_entry_id
-    archive = service.archive
+    archive, redactor = service.archive, service.gate.redactor
     rows = await archive.entries(session.id) if tree else await archive.path(session.id, leaf)
-    return MessageList(leaf_entry_id=leaf, messages=[MessageView.of(row) for row in rows])
+    return MessageList(leaf_entry_id=leaf, messages=[MessageView.of(row, redactor) for row in rows])
 
 
 @router.post(
@@ -191,9 +191,10 @@ async def get_snapshot(
     row = await visible_session(service, principal, session.id)
     messages = await service.archive.path(row.id, row.leaf_entry_id)
     active = service.runs.active(row.id)
+    redactor = service.gate.redactor
     return Snapshot(
         session=SessionView.of(row),
-        messages=[MessageView.of(entry) for entry in messages],
+        messages=[MessageView.of(entry, redactor) for entry in messages],
         epoch=row.epoch,
         seq=seq,
         pending_confirmations=service.gate.confirmations.pending(row.id),

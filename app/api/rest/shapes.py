@@ -7,6 +7,7 @@ from typing import Any, Self
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.core.redaction import Redactor
 from app.core.text import scrub
 from app.db.tables import ArtifactRow, EntryRow, RunRow, SessionRow, ToolCallRow
 from app.execution.outcome import CallOutcome
@@ -86,13 +87,13 @@ class MessageView(BaseModel):
     created_at: str
 
     @classmethod
-    def of(cls, row: EntryRow) -> Self:
+    def of(cls, row: EntryRow, redactor: Redactor) -> Self:
         return cls(
             id=row.id,
             parent_id=row.parent_id,
             run_id=row.run_id,
             role=row.role,
-            content=orjson.loads(row.content),
+            content=redactor.secrets_in(orjson.loads(row.content)),
             created_at=row.created_at,
         )
 

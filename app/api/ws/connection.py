@@ -19,13 +19,13 @@ from app.api.ws import closing
 from app.api.ws.commands import ClientCommand, Hello
 from app.api.ws.contain import contain
 from app.api.ws.dispatch import Dispatcher
-from app.api.ws.frames import Refused, error_body, parse_command
+from app.api.ws.frames import Refused, error_body, id_of, parse_command
 from app.api.ws.limits import CommandRate, Remembered
 from app.api.ws.outbox import Outbox
 from app.api.ws.raw import EXTENSION, write_all
 from app.api.ws.subscription import Subscription
 from app.core.clock import stamp
-from app.core.errors import RateLimited, TollgateError, Unauthenticated
+from app.core.errors import RateLimited, StorageUnavailable, TollgateError
 from app.core.ids import new_id
 from app.events.control import Ack, ErrorMessage, GoingAway, Heartbeat, Ready
 from app.events.envelope import Wire
@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 MAX_WAITING_COMMANDS = 256
 MAX_BAD_FRAMES = 20
+MAX_REFUSALS = 200
 _REPEATABLE = frozenset({"subscribe", "unsubscribe", "ping"})
 
 
@@ -47,7 +48,6 @@ class Connection:
         remembered: Remembered,
         *,
         principal: Principal | None,
-        token: str | None,
     ) -> None:
         settings = service.settings
         self.id = new_id("con")
@@ -55,12 +55,12 @@ class Connection:
         self._service = service
         self._remembered = remembered
         self._principal = principal
-        self._token = token
         self._outbox = Outbox(max_frames=settings.outbox_frames, max_bytes=settings.outbox_bytes)
         self._rate = CommandRate(settings.command_rate, settings.command_burst)
         self._commands: asyncio.Queue[ClientCommand] = asyncio.Queue(MAX_WAITING_COMMANDS)
         self.subscriptions: dict[str, Subscription] = {}
         self._bad_frames = 0
+        self._refusals = 0
         self.on_ready: Callable[[], bool] = lambda: True
 
     @property
@@ -134,12 +134,12 @@ class Connection:
         if auth and auth.ticket:
             self._principal = self._service.tickets.redeem(auth.ticket)
             return
-        self._token = auth.token if auth else None
-        self._principal = await self._service.authenticator.authenticate(self._token)
+        token = auth.token if auth else None
+        self._principal = await self._service.authenticator.authenticate(token)
 
     def _ready(self, hello: Hello) -> None:
         settings = self._service.settings
-        log.info("client %s connected as %s", hello.client or "unnamed", self.principal.user_id)
+        log.info("client %r connected as %r", hello.client or "unnamed", self.principal.user_id)
         limits = {
             "max_frame_bytes": settings.max_frame_bytes,
             "commands_per_second": int(settings.command_rate),
@@ -172,20 +172,27 @@ class Connection:
                 text = await self._receive()
             except WebSocketDisconnect:
                 return closing.GONE
+            ref: str | None = None
             try:
-                command = parse_command(text)
+                # Before parsing: a frame costs the same whatever is wrong with it.
                 self._rate.spend()
+                command = parse_command(text)
+                ref = command.id
                 self._commands.put_nowait(command)
+                self._refusals = 0
             except Refused as refused:
                 self._bad_frames += 1
                 self.send(ErrorMessage(ref=refused.ref, error=error_body(refused.error)))
                 if self._bad_frames >= MAX_BAD_FRAMES:
                     return closing.BAD_FRAME
             except RateLimited as error:
-                self.send(ErrorMessage(ref=command.id, error=error_body(error)))
+                self._refusals += 1
+                self.send(ErrorMessage(ref=id_of(text), error=error_body(error)))
+                if self._refusals >= MAX_REFUSALS:
+                    return closing.RATE_LIMITED
             except asyncio.QueueFull:
                 busy = RateLimited("Too many commands wait already", retry_after_ms=500)
-                self.send(ErrorMessage(ref=command.id, error=error_body(busy)))
+                self.send(ErrorMessage(ref=ref, error=error_body(busy)))
 
     async def _work(self) -> closing.Close:
         """Carry out commands one after another: a client's order is kept."""
@@ -194,6 +201,8 @@ class Connection:
             command = await self._commands.get()
             if isinstance(command, Hello):
                 return closing.PROTOCOL_VIOLATION
+            if not await self._still_holds():
+                return closing.REVOKED
             await self._answer(dispatcher, command)
 
     async def _answer(self, dispatcher: Dispatcher, command: ClientCommand) -> None:
@@ -244,13 +253,17 @@ class Connection:
         """Heartbeats; and whether the token still holds."""
         while True:
             await asyncio.sleep(self._service.settings.heartbeat_s)
-            try:
-                if self._token is not None:
-                    await self._service.authenticator.authenticate(self._token)
-            except Unauthenticated:
+            if not await self._still_holds():
                 return closing.REVOKED
             heads = {key: item.log.committed for key, item in self.subscriptions.items()}
             self.send(Heartbeat(ts=stamp(self._service.gate.clock.time()), heads=heads))
+
+    async def _still_holds(self) -> bool:
+        """Whether the client's rights still stand; without news from the database they do."""
+        try:
+            return await self._service.authenticator.still_holds(self.principal)
+        except StorageUnavailable:
+            return True
 
     async def _send_now(self, refused: Refused) -> None:
         message = ErrorMessage(ref=refused.ref, error=error_body(refused.error))

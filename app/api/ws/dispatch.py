@@ -103,7 +103,7 @@ class Dispatcher:
             client_message_id=command.id,
             when_busy=command.when_busy,
         )
-        await service.gate.ledger.durable()
+        await service.gate.ledger.outlast()
         return {"run_id": run_id, "message_id": message_id}
 
     async def _tool_call(self, command: ToolCall) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Dispatcher:
         run = await service.runs.call_tools(
             session, requests, caller="websocket", cacheable=command.cacheable
         )
-        await service.gate.ledger.durable()
+        await service.gate.ledger.outlast()
         return {"run_id": run.id, "tool_call_ids": [request.id for request in requests]}
 
     async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:

@@ -65,13 +65,11 @@ async def chat(socket: WebSocket) -> None:
         return
     await socket.accept(subprotocol=PROTOCOL if offered else None)
     try:
-        principal, token = await _early_principal(socket, service, offered)
+        principal = await _early_principal(socket, service, offered)
     except Unauthenticated:
         await _close(socket, closing.UNAUTHENTICATED)
         return
-    connection = Connection(
-        socket, service, connections.remembered, principal=principal, token=token
-    )
+    connection = Connection(socket, service, connections.remembered, principal=principal)
     await _serve(socket, service, connections, connection)
 
 
@@ -91,14 +89,12 @@ async def _serve(
 
 async def _early_principal(
     socket: WebSocket, service: Service, offered: list[str]
-) -> tuple[Principal | None, str | None]:
+) -> Principal | None:
     """Whoever sent a token with the request itself; nobody yet, when it sent none."""
     token = bearer(socket.headers.get("authorization"))
     if token is None:
         token = _subprotocol_token(offered)
-    if token is None:
-        return None, None
-    return await service.authenticator.authenticate(token), token
+    return None if token is None else await service.authenticator.authenticate(token)
 
 
 def _subprotocol_token(offered: list[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -12,6 +13,9 @@ from app.core.errors import BadFrame, InvalidInput, TollgateError, UnknownMessag
 from app.core.text import truncate
 from app.events.envelope import ErrorBody
 from app.toolkit.schema import path_label
+
+_ID = re.compile(r'"id"\s*:\s*"([A-Za-z0-9_.:\-]{1,128})"')
+_LOOKED_AT = 2000
 
 
 class Refused(Exception):
@@ -48,6 +52,12 @@ def parse_command(text: str | None) -> ClientCommand:
         return client_command.validate_json(text, strict=True)
     except ValidationError as error:
         raise Refused(_invalid(error), _short(ref)) from None
+
+
+def id_of(text: str | None) -> str | None:
+    """The id of a frame that is refused before it is parsed; None when it does not stand plain."""
+    found = _ID.search(text[:_LOOKED_AT]) if text else None
+    return found[1] if found else None
 
 
 def error_body(error: TollgateError) -> ErrorBody:

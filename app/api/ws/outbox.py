@@ -4,6 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
+
+PAGE_FRAMES = 256
+PAGE_BYTES = 1 << 20
+MAX_REPLAY = 1000
+
+
+class Backlog:
+    """What one subscription has to catch up with: sent when nothing newer waits, page by page."""
+
+    def __init__(self, bodies: Iterable[bytes]) -> None:
+        self.bodies = deque(bodies)
+
+    def page(self) -> list[bytes]:
+        """The next messages, about a mebibyte of them."""
+        page: list[bytes] = []
+        size = 0
+        while self.bodies and len(page) < PAGE_FRAMES and size < PAGE_BYTES:
+            size += len(self.bodies[0])
+            page.append(self.bodies.popleft())
+        return page
 
 
 class Outbox:
@@ -20,6 +41,7 @@ class Outbox:
         self._frames: deque[tuple[bytes, bool]] = deque()
         self._bytes = 0
         self._ready = asyncio.Event()
+        self._backlogs: deque[Backlog] = deque()
         self.overflowed = False
         self.dropped = 0
 
@@ -33,13 +55,32 @@ class Outbox:
             self._make_room()
         self._ready.set()
 
+    def catch_up(self, bodies: Iterable[bytes]) -> Backlog:
+        """Send many messages beside the queue: a replay may be larger than the queue's bound."""
+        backlog = Backlog(bodies)
+        self._backlogs.append(backlog)
+        self._ready.set()
+        return backlog
+
+    def append_to(self, backlog: Backlog, body: bytes) -> None:
+        """Queue a message behind a backlog that is still being sent."""
+        if len(backlog.bodies) >= self._max_frames + MAX_REPLAY:
+            self._overflow()
+        else:
+            backlog.bodies.append(body)
+
     async def take(self) -> list[bytes]:
-        """Everything that waits; waits itself while there is nothing."""
-        while not self._frames and not self.overflowed:
+        """Everything that waits, or a page of a backlog; waits itself while there is nothing."""
+        while not (self._frames or self._backlogs or self.overflowed):
             self._ready.clear()
             await self._ready.wait()
         if self.overflowed:
             return []
+        if not self._frames:
+            page = self._backlogs[0].page()
+            if not self._backlogs[0].bodies:
+                self._backlogs.popleft()
+            return page
         bodies = [body for body, _ in self._frames]
         self._frames.clear()
         self._bytes = 0
@@ -59,6 +100,11 @@ class Outbox:
                 kept.append((body, droppable))
         self._frames = kept
         if excess_frames > 0 or excess_bytes > 0:
-            self.overflowed = True
-            self._frames.clear()
-            self._bytes = 0
+            self._overflow()
+
+    def _overflow(self) -> None:
+        self.overflowed = True
+        self._frames.clear()
+        self._backlogs.clear()
+        self._bytes = 0
+        self._ready.set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.agents.archive import Archive
-from app.api.ws.outbox import Outbox
+from app.api.ws.outbox import Backlog, Outbox
 from app.events.control import Subscribed
 from app.events.log import Frame, SessionLog
 
@@ -16,6 +16,7 @@ class Subscription:
         self._outbox = outbox
         self._ephemerals = ephemerals
         self._held: list[Frame] | None = None
+        self._backlog: Backlog | None = None
         self._last = 0
 
     def deliver(self, session_id: str, frame: Frame) -> None:
@@ -24,8 +25,8 @@ class Subscription:
         elif frame.seq:
             if frame.seq > self._last:
                 self._last = frame.seq
-                self._outbox.put(frame.body)
-        elif self._ephemerals:
+                self._send(frame.body)
+        elif self._ephemerals and not self._is_catching_up:
             self._outbox.put(frame.body, droppable=True)
 
     async def start(
@@ -80,17 +81,28 @@ class Subscription:
         frames: list[Frame],
     ) -> None:
         update = {"head": head, "recovered": recovered, "replay_from": replay_from}
-        self._outbox.put(
-            answer.model_copy(update=update).model_dump_json(exclude_none=True).encode()
-        )
+        first = answer.model_copy(update=update).model_dump_json(exclude_none=True).encode()
         held, self._held = self._held or [], None
         self.log.subscribers.add(self)
-        for frame in frames:
-            self.deliver(self.log.session_id, frame)
-        self._last = max(self._last, head)
+        self._last = head
+        self._backlog = self._outbox.catch_up([first, *(frame.body for frame in frames)])
         for frame in held:
             self.deliver(self.log.session_id, frame)
         if self._ephemerals:
             for source in list(self.log.live.values()):
                 for kind, fields in source.snapshot():
-                    self._outbox.put(self.log.encode_live(kind, fields), droppable=True)
+                    self._send(self.log.encode_live(kind, fields))
+
+    @property
+    def _is_catching_up(self) -> bool:
+        if self._backlog is not None and not self._backlog.bodies:
+            self._backlog = None
+        return self._backlog is not None
+
+    def _send(self, body: bytes) -> None:
+        """Send behind what the client still has to catch up with."""
+        if self._is_catching_up:
+            assert self._backlog is not None
+            self._outbox.append_to(self._backlog, body)
+        else:
+            self._outbox.put(body)

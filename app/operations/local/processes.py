@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from app.operations.local.beneath import Beneath
 from app.operations.local.pipes import InputPipe, OutputPipes
 from app.operations.local.spawn import GATE_LINE, Started, start
-from app.operations.local.threads import to_end
+from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols import ProcessChunk, ProcessExit, ProcessSpec, RunningProcess
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class LocalProcesses:
 
     async def _start(self, spec: ProcessSpec) -> _LocalProcess:
         starting = asyncio.ensure_future(
-            asyncio.to_thread(start, self._beneath, spec, self._private_tmp)
+            run_in(PROCESSES, start, self._beneath, spec, self._private_tmp)
         )
         try:
             started = await to_end(starting)
@@ -145,7 +145,7 @@ class _LocalProcess:
             if self._pidfd < 0:
                 return
             self._input.close()
-            members = await asyncio.to_thread(self._tree.signal, signal.SIGTERM)
+            members = await run_in(PROCESSES, self._tree.signal, signal.SIGTERM)
             if members and not await self._dies_within(self._term_grace_s):
                 await self._kill_hard()
             await self._reap()
@@ -153,7 +153,7 @@ class _LocalProcess:
     async def _dies_within(self, seconds: float) -> bool:
         deadline = self._loop.time() + seconds
         pause = _FIRST_POLL_S
-        while await asyncio.to_thread(self._tree.alive):
+        while await run_in(PROCESSES, self._tree.alive):
             if self._loop.time() >= deadline:
                 return False
             await asyncio.sleep(pause)
@@ -164,7 +164,7 @@ class _LocalProcess:
         deadline = self._loop.time() + _KILL_LIMIT_S
         pause = _FIRST_POLL_S
         # again until a scan finds nobody: a member may fork between scan and signal
-        while left := await asyncio.to_thread(self._tree.signal, signal.SIGKILL):
+        while left := await run_in(PROCESSES, self._tree.signal, signal.SIGKILL):
             if self._loop.time() >= deadline:
                 _log.error("process tree of %s not ended, left: %s", self.pid, left)
                 return

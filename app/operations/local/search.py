@@ -7,7 +7,6 @@ not dominate.
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import os
 import stat
@@ -24,7 +23,7 @@ from app.operations.ignore import IgnoreRules
 from app.operations.local.beneath import Beneath
 from app.operations.local.failures import failure
 from app.operations.local.stats import to_file_stat
-from app.operations.local.threads import to_end
+from app.operations.local.threads import SEARCHES, run_in, to_end
 from app.operations.local.walk import OPEN_FILE, Entry, IgnoreCache, Walk
 from app.operations.protocols import FileStat, FindQuery, FindResult, GrepQuery, GrepResult
 from app.operations.scan import LineMatcher
@@ -190,7 +189,7 @@ def _scan(page: GrepPage, path: str, buffer: _FileBuffer, size: int) -> None:
 
 async def run_stoppable(work: Callable[[threading.Event], T]) -> T:
     stop = threading.Event()
-    return await to_end(asyncio.to_thread(work, stop), on_cancel=stop.set)
+    return await to_end(run_in(SEARCHES, work, stop), on_cancel=stop.set)
 
 
 def _matching(

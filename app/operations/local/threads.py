@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import ParamSpec, TypeVar
+
+# One pool for each kind of work: a queue of long searches must not hold up the kill of a
+# process, nor the read of a file. All of this waits for the disk or releases the lock.
+SEARCHES = ThreadPoolExecutor(2, thread_name_prefix="search")
+PROCESSES = ThreadPoolExecutor(16, thread_name_prefix="process")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,3 +42,10 @@ async def to_end(awaitable: Awaitable[T], on_cancel: Callable[[], None] | None =
 async def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """`asyncio.to_thread`, but cancelling waits until the thread has finished."""
     return await to_end(asyncio.to_thread(work, *args, **kwargs))
+
+
+def run_in(
+    pool: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> asyncio.Future[T]:
+    """Start `work` in a pool of its own kind."""
+    return asyncio.get_running_loop().run_in_executor(pool, partial(work, *args, **kwargs))

@@ -430,3 +430,34 @@ async def test_a_command_whose_socket_was_lost_is_found_again_not_started_twice(
                 await run.done
 
     assert (running.service.settings.workspace_dir / "log").read_text() == "x\n" * 10
+
+
+async def test_what_was_said_to_a_run_that_ended_is_answered_by_the_next(
+    with_model: Running, provider: ScriptedAnthropic
+):
+    gate = Gate()
+    provider.script(
+        Turn(text("I will not ", gate, "do that."), stop="refusal"), Turn(text("Hello again."))
+    )
+    session = with_model.session()
+    say = {"type": "user_message", "session_id": session.id}
+    async with with_model.connect() as chat:
+        await chat.command(type="subscribe", session_id=session.id)
+        await chat.command(**say, content="first")
+        await gate.reached.wait()
+        await chat.command(**say, content="are you there?", when_busy="steer")
+        gate.open()
+        ends = [(await chat.until("run_finished"))["status"] for _ in range(2)]
+
+    assert ends == ["refused", "success"]
+    assert provider.requests[1].last_user_text() == "are you there?"
+
+
+async def test_a_stop_of_something_unknown_has_nothing_to_stop(running: Running):
+    session = running.session()
+    async with running.connect() as chat:
+        for target in ("run", "call", "operation"):
+            answer = await chat.command(
+                type="cancel", session_id=session.id, target=target, target_id="nothing"
+            )
+            assert answer["result"] == {"already_finished": True}
