@@ -35,15 +35,21 @@ STATUS_STYLE = {
 BAR = "  │ "
 MAX_RESULT_LINES = 40
 SNAPSHOT_CHARS = 64 << 10
+STREAMS = ("stdout", "stderr", "content")
 
 
 @dataclass(slots=True)
 class _Shown:
-    """What of a message or of a call's output has been printed."""
+    """What of a message, or of one stream of a call's output, has been printed."""
 
     chunks: int = 0
     chars: int = 0
     has_hole: bool = False
+
+
+def _place(owner: str, stream: str | None) -> str:
+    """What a piece of live output belongs to: a message, or one stream of a call."""
+    return f"{owner} {stream}" if stream else owner
 
 
 class StreamView:
@@ -144,7 +150,8 @@ class StreamView:
 
     def _on_tool_call_completed(self, event: Event) -> None:
         call_id = event["tool_call_id"]
-        streamed = self._shown.pop(call_id, _Shown()).chars > 0
+        places = [_place(call_id, stream) for stream in STREAMS]
+        streamed = sum(self._shown.pop(place, _Shown()).chars for place in places) > 0
         status = event["status"]
         if not streamed and status == "success":
             self._result(event)
@@ -176,7 +183,8 @@ class StreamView:
     def _delta(self, event: Event, owner: str, prefix: str, style: str) -> None:
         """Print what is new in a piece of live output."""
         text = event.get("text") or ""
-        shown = self._shown.setdefault(owner, _Shown())
+        # Chunks are numbered per stream of a call.
+        shown = self._shown.setdefault(_place(owner, event.get("stream")), _Shown())
         if event["chunk_to"] <= shown.chunks:
             return
         if event.get("snapshot"):

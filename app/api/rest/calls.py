@@ -214,7 +214,8 @@ async def _run(
     )
     # The run belongs to the session, not to this request.
     await asyncio.shield(run.done)
-    await service.gate.ledger.outlast()
+    # Not waited for without end: without storage nothing with side effects has run.
+    await service.gate.ledger.durable()
     if session_id is None and service.runs.active(session.id) is None:
         service.sessions.release(session)
     outcomes = [run.finished[item.id] for item in requests if item.id in run.finished]

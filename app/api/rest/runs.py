@@ -75,7 +75,7 @@ async def list_runs(
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> RunList:
-    """Scope `chat`. Newest first; a queued message has no run here before it begins."""
+    """Scope `chat`. Newest first; a message that waits for its turn is `queued`."""
     rows = await service.archive.runs(session.id, limit=limit)
     return RunList(runs=[RunView.of(row) for row in rows])
 
@@ -97,4 +97,6 @@ async def get_run(run_id: PathId, session: ReadableSession, service: ServiceDep)
 async def cancel_run(run_id: PathId, session: ReadableSession, service: ServiceDep) -> RunCancelled:
     """Scope `chat`. Answers at once; `run_finished` tells when everything has stopped."""
     stopping = await service.runs.cancel(session.id, run_id)
+    if not stopping:
+        await get_run(run_id, session, service)
     return RunCancelled(run_id=run_id, already_finished=not stopping)

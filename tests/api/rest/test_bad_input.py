@@ -6,7 +6,7 @@ import pytest
 
 from app.api.errors import error_path
 from app.api.rest.middleware import MAX_BODY_BYTES
-from app.api.tickets import MAX_OPEN
+from app.api.tickets import MAX_PER_USER
 from tests.api.rest.client import call, new_session, problem
 from tests.support.service import Running
 
@@ -155,7 +155,7 @@ async def test_too_many_requests_say_when_to_come_back(
     serving: Running, client: httpx2.AsyncClient
 ):
     principal = await serving.service.authenticator.authenticate(None)
-    for _ in range(MAX_OPEN):
+    for _ in range(MAX_PER_USER):
         serving.service.tickets.issue(principal)
 
     answer = await client.post("/ws-tickets")
