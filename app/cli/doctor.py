@@ -185,11 +185,10 @@ def _address(settings: Settings) -> Check:
 
 
 def _is_ours(settings: Settings) -> bool:
-    from app.cli.main import settings_url
 
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{settings_url(settings)}/api/v1/health", timeout=2) as answer:
+        with opener.open(f"{settings.client_url}/api/v1/health", timeout=2) as answer:
             health = json.loads(answer.read(1 << 16))
     except (OSError, ValueError, urllib.error.URLError):
         return False

@@ -106,7 +106,7 @@ def chat(
     settings = _settings()
     from app.cli.chat import ChatOptions, run_chat
 
-    options = ChatOptions(url=url or settings_url(settings), token=_token(token, settings))
+    options = ChatOptions(url=url or settings.client_url, token=_token(token, settings))
     _run(run_chat(options, session_id=session, new=new))
 
 
@@ -232,12 +232,6 @@ def db_upgrade(data_dir: DataDir = None) -> None:
     from app.cli.database import upgrade_database
 
     upgrade_database(settings)
-
-
-def settings_url(settings: Settings) -> str:
-    """Where a client on this machine finds the service of these settings."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - compared, not bound
-    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
 
 
 def _settings(**overrides: Any) -> Settings:

@@ -206,6 +206,12 @@ class Settings(BaseSettings):
     def is_loopback(self) -> bool:
         return self.host in ("127.0.0.1", "::1", "localhost")
 
+    @property
+    def client_url(self) -> str:
+        """Where a client on this machine finds the service."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
     @classmethod
     def settings_customise_sources(
         cls,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from app.agents.content import user_content
+from app.api.auth import Principal
 from app.api.service import Service
 from app.api.ws.commands import (
     Cancel,
@@ -17,19 +18,29 @@ from app.api.ws.commands import (
     Unsubscribe,
     UserMessage,
 )
+from app.api.ws.outbox import Outbox
 from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
 from app.events.control import Subscribed
 from app.execution.calls import parse_calls
 
-if TYPE_CHECKING:
-    from app.api.ws.connection import Connection
+
+class Client(Protocol):
+    """What a command may touch of the connection it came on."""
+
+    subscriptions: dict[str, Subscription]
+
+    @property
+    def principal(self) -> Principal: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
 
 
 class Dispatcher:
     """Carries out one connection's commands."""
 
-    def __init__(self, service: Service, connection: Connection) -> None:
+    def __init__(self, service: Service, connection: Client) -> None:
         self._service = service
         self._connection = connection
 

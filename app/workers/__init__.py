@@ -1,1 +1,0 @@
-"""The edge without a request: separate processes."""
