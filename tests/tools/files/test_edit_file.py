@@ -22,7 +22,7 @@ async def _content(ctx):
     return await ctx.operations.files.read("f.py", max_bytes=1000)
 
 
-@pytest.mark.requirement("FIL-08", "FIL-09")
+@pytest.mark.requirement("FIL-08")
 async def test_text_is_replaced_line_endings_are_kept_and_the_diff_comes_back(ctx, source):
     result = await call(
         edit_file, ctx, path="f.py", old_text="f():\n    return 1", new_text="g():\n    return 2"
@@ -59,7 +59,6 @@ async def test_lines_are_replaced_deleted_or_inserted_by_number(ctx, source, arg
     assert await _content(ctx) == content
 
 
-@pytest.mark.requirement("FIL-09")
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
