@@ -12,11 +12,16 @@ from urllib.parse import urlsplit
 
 from app.core.errors import Forbidden, Unauthenticated
 from app.core.settings import Settings
-from app.governance.tokens import PREFIX, SCOPES, Tokens, equal_secrets
+from app.governance.tokens import (
+    ADMIN_USER,
+    LOCAL_USER,
+    PREFIX,
+    SCOPES,
+    Tokens,
+    equal_secrets,
+)
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
-LOCAL_USER = "local"
-ADMIN_USER = "admin"
 
 
 @dataclass(frozen=True, slots=True)

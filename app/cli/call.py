@@ -14,7 +14,6 @@ import orjson
 
 from app.agents.runs import Run, RunEngine
 from app.agents.sessions import Sessions
-from app.api.auth import LOCAL_USER
 from app.cli.arguments import parse_pairs
 from app.cli.asking import YES, confirmation_lines, option_of
 from app.cli.call_view import EventLines, LiveText, View
@@ -28,6 +27,7 @@ from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate
+from app.governance.tokens import LOCAL_USER
 from app.main import local_gate
 
 _EXIT_BY_STATUS = {

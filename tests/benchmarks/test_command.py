@@ -1,7 +1,6 @@
 """`python -m benchmarks`: every benchmark runs, with tiny counts, and prints its lines."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.harness import Benchmark, Result, Scale, Skipped
+from tests.support.binaries import require_binary
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [name for benchmark in BENCHMARKS for name in benchmark.names]
@@ -33,8 +33,8 @@ def test_every_benchmark_prints_one_line_for_each_of_its_names():
     assert all(list(line) == KEYS and line["subject_us"] >= 0 for line in lines)
 
 
-@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is the floor of searches")
 def test_searches_find_what_ripgrep_finds():
+    require_binary("rg")
     lines = measured(*SEARCHES)
     assert [line["name"] for line in lines] == [
         name for name in NAMES if name.startswith(("grep", "find"))

@@ -86,3 +86,9 @@ async def test_a_token_that_makes_no_sense_is_not_made(lab: Lab, wrong: dict[str
 def test_secrets_are_compared_as_bytes():
     assert equal_secrets("grün", "grün") is True
     assert equal_secrets("a", "b") is False
+
+
+@pytest.mark.parametrize("name", ["admin", "Local", " local "])
+async def test_a_token_cannot_take_the_name_of_a_built_in_user(lab: Lab, name: str):
+    with pytest.raises(InvalidInput, match="built-in user"):
+        await tokens(lab).create(name, ("chat",))

@@ -25,7 +25,7 @@ from app.api.ws.outbox import Outbox
 from app.api.ws.raw import EXTENSION, write_all
 from app.api.ws.subscription import Subscription
 from app.core.clock import stamp
-from app.core.errors import RateLimited, StorageUnavailable, TollgateError
+from app.core.errors import RateLimited, StorageUnavailable, TollgateError, Unauthenticated
 from app.core.ids import new_id
 from app.events.control import Ack, ErrorMessage, GoingAway, Heartbeat, Ready
 from app.events.envelope import Wire
@@ -109,22 +109,25 @@ class Connection:
 
     async def _hello(self) -> Hello | closing.Close:
         """Wait for a valid `hello` and establish who it is."""
-        while True:
-            try:
-                command = parse_command(await self._receive())
-            except WebSocketDisconnect:
-                return closing.GONE
-            except Refused as refused:
-                await self._send_now(refused)
-                return closing.BAD_FRAME
-            if not isinstance(command, Hello):
-                return closing.PROTOCOL_VIOLATION
-            try:
-                await self._establish(command)
-            except TollgateError as error:
-                await self._send_now(Refused(error, command.id))
-                return closing.UNAUTHENTICATED
-            return command
+        try:
+            command = parse_command(await self._receive())
+        except WebSocketDisconnect:
+            return closing.GONE
+        except Refused as refused:
+            await self._send_now(refused)
+            return closing.BAD_FRAME
+        if not isinstance(command, Hello):
+            return closing.PROTOCOL_VIOLATION
+        try:
+            await self._establish(command)
+        except Unauthenticated as error:
+            await self._send_now(Refused(error, command.id))
+            return closing.UNAUTHENTICATED
+        except TollgateError as error:
+            # Not the client's fault: it may come again.
+            await self._send_now(Refused(error, command.id))
+            return closing.INTERNAL
+        return command
 
     async def _establish(self, hello: Hello) -> None:
         """A header (checked before) wins, then a ticket, then a token, then nobody."""
@@ -179,7 +182,8 @@ class Connection:
                 command = parse_command(text)
                 ref = command.id
                 self._commands.put_nowait(command)
-                self._refusals = 0
+                # Counted in a row: a long life may hold a mistake now and then.
+                self._refusals = self._bad_frames = 0
             except Refused as refused:
                 self._bad_frames += 1
                 self.send(ErrorMessage(ref=refused.ref, error=error_body(refused.error)))

@@ -121,3 +121,10 @@ async def test_a_question_nobody_asked_cannot_be_answered(running: Running):
             answer="x",
         )
     assert answer["error"]["code"] == "not_found"
+
+
+async def test_mistakes_with_good_commands_between_them_cut_nobody_off(running: Running):
+    async with running.connect() as chat:
+        for _ in range(25):
+            assert (await _error(chat, "nonsense"))["code"] == "bad_frame"
+            assert (await chat.command(type="ping"))["type"] == "ack"
