@@ -157,6 +157,31 @@ def tools(*, as_json: Json = False, data_dir: DataDir = None) -> None:
 
 
 @app.command()
+def risk(
+    command: Annotated[str | None, typer.Argument(help="The shell command to judge.")] = None,
+    shell: Annotated[str, typer.Option(help="bash, powershell or cmd.")] = "bash",
+    *,
+    as_json: Json = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help='Judge {"command", "shell"} objects, one per line.')
+    ] = False,
+) -> None:
+    """Say what a shell command would do: safe, ask or deny, and why. Nothing is run.
+
+    Exit code: 0 judged, whatever the verdict; 2 usage.
+    """
+    from app.cli.risk import SHELLS, explain, explain_batch
+
+    if (command is None) != batch:
+        _fail("give one COMMAND, or --batch and requests on standard input", USAGE)
+    if shell not in SHELLS:
+        _fail(f"--shell {shell!r} is not bash, powershell or cmd", USAGE)
+    raise typer.Exit(
+        explain_batch() if command is None else explain(command, shell, as_json=as_json)
+    )
+
+
+@app.command()
 def doctor(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     """Check everything the service needs; exit code 1 when something required is broken."""
     settings = _settings(data_dir=data_dir)

@@ -15,7 +15,9 @@
     │   ├── AlreadyFinished
     │   ├── ConfirmationAlreadyResolved
     │   ├── ConfirmationExpired
-    │   └── DigestMismatch
+    │   ├── DigestMismatch
+    │   ├── AlreadyExists
+    │   └── VersionMismatch          somebody else changed it first
     ├── RateLimited
     ├── UnrecoverablePosition        a resume point the log no longer holds
     ├── ToolFailed                   the tool ran and failed: adapt, do not repeat
@@ -126,6 +128,17 @@ class ConfirmationExpired(Conflict):
 
 class DigestMismatch(Conflict):
     code = "digest_mismatch"
+
+
+class AlreadyExists(Conflict):
+    code = "already_exists"
+
+
+class VersionMismatch(Conflict):
+    """`details["version"]` is the version that is there now."""
+
+    code = "version_mismatch"
+    http_status = 412
 
 
 class RateLimited(TollgateError):

@@ -358,7 +358,10 @@ def commit_rows(
     """Write all `rows` in one transaction, statement by statement in their fixed order."""
     with transaction(connection, full=any(statement.barrier for statement in rows)):
         for statement in sorted(rows, key=lambda item: item.order):
-            put(connection.raw, statement, rows[statement])
+            ready = rows[statement]
+            if statement.prepare is not None:
+                ready = statement.prepare(connection.fetch, ready)
+            put(connection.raw, statement, ready)
 
 
 def _put_all(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:

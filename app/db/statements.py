@@ -7,7 +7,12 @@ PostgreSQL alike; a test prepares each against the migrated schema.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+Fetch = Callable[..., list[tuple[Any, ...]]]
+Prepare = Callable[[Fetch, list[Sequence[Any]]], list[Sequence[Any]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,12 +23,16 @@ class Statement:
         order: its place inside a batch.
         barrier: the commit that holds it is flushed to the disk before anybody acts on it.
         many: for an insert, the same statement for each number of rows in `CHUNKS`.
+        prepare: gives the rows their final form inside the transaction that writes them, on
+            the writer's thread: `(fetch, rows) -> rows`. For what only the one who commits
+            knows, such as a place in a chain. Called anew when a commit is tried again.
     """
 
     order: int
     sql: str
     barrier: bool = False
     many: tuple[tuple[int, str], ...] = ()
+    prepare: Prepare | None = None
 
 
 # Rows per statement, largest first. sqlite3 gives up the interpreter lock at every step, and
@@ -32,7 +41,13 @@ CHUNKS = (64, 8)
 
 
 def insert(
-    order: int, table: str, columns: str, suffix: str = "", *, barrier: bool = False
+    order: int,
+    table: str,
+    columns: str,
+    suffix: str = "",
+    *,
+    barrier: bool = False,
+    prepare: Prepare | None = None,
 ) -> Statement:
     """`INSERT INTO table (columns) VALUES (?, …) suffix`; the parts are constants of this file."""
     row = f"({', '.join('?' for _ in columns.split(','))})"
@@ -41,7 +56,8 @@ def insert(
         values = ", ".join([row] * count)
         return f"INSERT INTO {table} ({columns}) VALUES {values} {suffix}".strip()  # noqa: S608
 
-    return Statement(order, of(1), barrier, tuple((count, of(count)) for count in CHUNKS))
+    many = tuple((count, of(count)) for count in CHUNKS)
+    return Statement(order, of(1), barrier, many, prepare)
 
 
 ADD_SESSION = insert(

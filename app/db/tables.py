@@ -8,6 +8,8 @@ from sqlmodel import Field, SQLModel
 SESSION_KEY = "sessions.id"
 # The ledger's partial rows leave these columns to the database.
 NO = {"server_default": text("0")}
+ONE = {"server_default": text("1")}
+NONE_YET = {"server_default": text("'{}'")}
 
 
 class ProjectRow(SQLModel, table=True):
@@ -18,6 +20,8 @@ class ProjectRow(SQLModel, table=True):
     name: str
     root: str
     created_at: str
+    version: int = Field(default=1, sa_column_kwargs=ONE)
+    updated_at: str | None = None
 
 
 class SessionRow(SQLModel, table=True):
@@ -35,6 +39,8 @@ class SessionRow(SQLModel, table=True):
     epoch: str
     leaf_entry_id: str | None = None
     meta: str = "{}"
+    # Tokens and cost of all its runs, as the limits count them.
+    usage: str = Field(default="{}", sa_column_kwargs=NONE_YET)
     created_at: str
     updated_at: str
 
@@ -55,7 +61,7 @@ class RunRow(SQLModel, table=True):
     error: str | None = Field(default=None, sa_column=Column(Text))
     # A message that waits for its turn: `{message_id, content, client_message_id}`.
     input: str | None = Field(default=None, sa_column=Column(Text))
-    usage: str = Field(default="{}", sa_column_kwargs={"server_default": text("'{}'")})
+    usage: str = Field(default="{}", sa_column_kwargs=NONE_YET)
     started_at: str
     finished_at: str | None = None
 
@@ -99,7 +105,11 @@ class ToolCallRow(SQLModel, table=True):
 
 
 class ConfirmationRow(SQLModel, table=True):
-    """A question to a person, and its one answer. `expires_at` is a Unix time."""
+    """A question to a person, and its one answer. `expires_at` is a Unix time.
+
+    `call` holds what a restarted service needs to run exactly this call, `options` what was
+    offered, `edited_args` what the approver changed.
+    """
 
     __tablename__ = "confirmations"
     id: str = Field(primary_key=True)
@@ -112,6 +122,10 @@ class ConfirmationRow(SQLModel, table=True):
     digest: str
     status: str = Field(index=True)
     request: str = Field(sa_column=Column(Text, nullable=False))
+    call: str = Field(
+        default="{}", sa_column=Column(Text, nullable=False, server_default=text("'{}'"))
+    )
+    edited_args: str | None = Field(default=None, sa_column=Column(Text))
     option_id: str | None = None
     answered_by: str | None = None
     message: str | None = None
@@ -163,8 +177,115 @@ class ToolRow(SQLModel, table=True):
     enabled: bool = True
     requires_confirmation: bool | None = None
     prompt_hint: str | None = None
+    is_core: bool | None = None
+    timeout_s: float | None = None
+    max_output_chars: int | None = None
+    limits: str = Field(default="{}", sa_column_kwargs=NONE_YET)
     version: int = 1
     updated_at: str
+
+
+class AgentRow(SQLModel, table=True):
+    """An agent's profile. `profile` is JSON text of `governance.agents.AgentProfile`."""
+
+    __tablename__ = "agents"
+    id: str = Field(primary_key=True)
+    profile: str = Field(sa_column=Column(Text, nullable=False))
+    version: int = 1
+    created_at: str
+    updated_at: str
+
+
+class RuleRow(SQLModel, table=True):
+    """A rule on arguments. `body` is JSON text of its definition, kept also when it is invalid."""
+
+    __tablename__ = "rules"
+    id: str = Field(primary_key=True)
+    body: str = Field(sa_column=Column(Text, nullable=False))
+    enabled: bool = True
+    version: int = 1
+    created_by: str
+    created_at: str
+    updated_at: str
+
+
+class GrantRow(SQLModel, table=True):
+    """A lasting approval: what it covers, where it came from, how often it spoke.
+
+    `scope` is run, session, agent or always, `scope_id` the one it is bound to; `expires_at`
+    is a Unix time.
+    """
+
+    __tablename__ = "grants"
+    id: str = Field(primary_key=True)
+    tool_name: str
+    scope: str
+    scope_id: str | None = None
+    pattern: str = Field(sa_column=Column(Text, nullable=False))
+    confirmation_id: str | None = None
+    created_by: str
+    created_at: str
+    expires_at: float | None = None
+    hits: int = Field(default=0, sa_column_kwargs=NO)
+    last_used_at: str | None = None
+    revoked_at: str | None = None
+    revoked_by: str | None = None
+
+
+class AuditRow(SQLModel, table=True):
+    """One line of the audit. `hash` covers the row and the hash of the row before it.
+
+    `seq` has no gaps and is given by whoever commits, so that the chain has one order.
+    """
+
+    __tablename__ = "audit"
+    __table_args__ = (
+        Index("ix_audit_ts", "ts"),
+        Index("ix_audit_kind", "kind", "seq"),
+        Index("ix_audit_session", "session_id", "seq"),
+        Index("ix_audit_tool", "tool_name", "seq"),
+    )
+    seq: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    ts: str
+    kind: str
+    actor: str
+    subject: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_name: str | None = None
+    operation_id: str | None = None
+    verdict: str | None = None
+    outcome: str | None = None
+    detail: str = Field(sa_column=Column(Text, nullable=False))
+    previous: str
+    hash: str
+
+
+class AuditHeadRow(SQLModel, table=True):
+    """Where the chain ends, and where it begins since older rows were let go. One row."""
+
+    __tablename__ = "audit_head"
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    seq: int
+    hash: str
+    first_seq: int = 1
+    first_previous: str = ""
+
+
+class LoginRow(SQLModel, table=True):
+    """A browser that signed in with a token: only digests are kept."""
+
+    __tablename__ = "logins"
+    id: str = Field(primary_key=True)
+    token_id: str | None = None
+    user_id: str
+    sha256: str = Field(unique=True)
+    csrf_sha256: str
+    created_at: str
+    expires_at: str
+    last_used_at: str | None = None
+    revoked_at: str | None = None
 
 
 class TokenRow(SQLModel, table=True):
@@ -176,6 +297,11 @@ class TokenRow(SQLModel, table=True):
     prefix: str
     sha256: str = Field(unique=True)
     scopes: str
+    # JSON lists of ids it is limited to; null means every one.
+    agents: str | None = None
+    projects: str | None = None
+    limits: str = Field(default="{}", sa_column_kwargs=NONE_YET)
+    created_by: str | None = None
     created_at: str
     expires_at: str | None = None
     revoked_at: str | None = None

@@ -23,7 +23,7 @@ from app.policy.risk.model import (
 )
 from app.policy.risk.parse import parse
 from app.policy.risk.paths import reading, writing
-from app.policy.risk.registry import RULES
+from app.policy.risk.registry import RULES, WRAPPING
 from app.policy.risk.rules.environment import assignment
 from app.policy.risk.syntax import (
     AndOr,
@@ -51,6 +51,23 @@ _ANY_HOME = "/home/~"
 
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh)[\d.]+")
+_OPAQUE = frozenset(
+    {
+        "arithmetic_code",
+        "code_danger",
+        "deferred",
+        "git_config",
+        "loaded_code",
+        "lookalike",
+        "nested",
+        "opaque_code",
+        "remote_shell",
+        "too_long",
+        "unreadable",
+        "unresolved_command",
+    }
+)
+"""Findings that say: what runs is not among the segments."""
 _SILENT = Stream("")
 _UNSEEN = Stream(None)
 
@@ -98,6 +115,7 @@ class Assessor:
             segments=tuple(self.segments),
             findings=tuple(self.findings),
             resolved_targets=tuple(self.targets),
+            opaque=any(finding.code in _OPAQUE for finding in self.findings),
         )
 
     def found(self, hit: Hit, segment: int | None) -> None:
@@ -277,6 +295,8 @@ class Assessor:
         output = self._written_script(call, word, scope, index)
         for answer in self._answers(call, scope):
             output = self._answer(answer, index, scope) or output
+        if name in WRAPPING and len(self.segments) > index + 1:
+            self.segments[index] = replace(self.segments[index], wraps=True)
         effects.apply(call, scope)
         folded = fold.output(call)
         return folded if folded.text is not None else output or _UNSEEN

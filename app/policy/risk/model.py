@@ -52,20 +52,31 @@ class Finding:
 class Segment:
     """One command that would run, also when nested in wrappers, substitutions or scripts.
 
-    `argv` holds None for a word that is not known before the command runs; `cwd` is None
-    when the working directory is not known there.
+    Attributes:
+        argv: every word as the command would get it; None for a word that is not known
+            before the command runs.
+        cwd: None when the working directory is not known there.
+        wraps: does nothing itself but run commands that are segments of their own, as the
+            same user on the same host (`env`, `timeout`, `bash -c`, `xargs`). A rule that
+            allows need not name it. What changes user, root or host (`sudo`, `chroot`,
+            `ssh`, `docker`) or acts by itself (`find`, `git`) is never a wrapper here.
     """
 
     argv: tuple[str | None, ...]
     text: str
     cwd: str | None
+    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RiskReport:
     """The worst of all findings, and what they were found in.
 
-    `resolved_targets` are the absolute paths that deleting commands would hit.
+    Attributes:
+        resolved_targets: absolute paths that deleting commands would hit.
+        opaque: something runs that is not in `segments`: a command word, a script or a
+            program that cannot be read before it runs. An answer about this command must
+            not be kept for later ones. A None among the arguments does not set it.
     """
 
     verdict: Verdict
@@ -73,3 +84,4 @@ class RiskReport:
     segments: tuple[Segment, ...]
     findings: tuple[Finding, ...]
     resolved_targets: tuple[str, ...]
+    opaque: bool = False

@@ -53,3 +53,6 @@ RULES = _merge(
         windows_names.RULES,
     ]
 )
+
+WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
+"""Commands that do nothing but run others, as the same user on the same host."""

@@ -7,7 +7,18 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, Rule, RuleTable, ask, options, run, script
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    Call,
+    Rule,
+    RuleTable,
+    ask,
+    names,
+    options,
+    run,
+    script,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +169,18 @@ _WRAPPERS: dict[str, Wrapper] = {
     "lxc-attach": Wrapper("n P -name"),
     "start-stop-daemon": Wrapper("x p u c n a", lookup="K -stop"),
 }
+
+
+_CHANGES_WHO_OR_WHERE = frozenset(
+    names(
+        "sudo doas su runuser sg chroot unshare nsenter systemd-run script gosu su-exec chpst "
+        "setpriv runcon pkexec capsh lxc-attach proot fakeroot firejail wine nix-shell npx bunx "
+        "pnpx uvx pipx dlx corepack conda mamba micromamba start-stop-daemon daemonize perf op "
+        "doppler aws-vault dbus-launch strace ltrace valgrind"
+    )
+)
+TRANSPARENT = frozenset(_WRAPPERS) - _CHANGES_WHO_OR_WHERE
+"""Wrappers that only run the command they are given, as the same user on the same host."""
 
 
 def _rule(spec: Wrapper) -> Rule:

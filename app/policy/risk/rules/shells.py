@@ -89,10 +89,11 @@ def _let(call: Call) -> Iterator[Answer]:
             yield ask("arithmetic_code", "arithmetic would run the command in its text")
 
 
+_SHELLS = "bash sh zsh dash ksh ash mksh fish rbash lksh pdksh yash csh tcsh elvish nu xonsh"
+TRANSPARENT = frozenset([*_SHELLS.split(), "eval", "source", "."])
+
 RULES: RuleTable = {
-    **table(
-        "bash sh zsh dash ksh ash mksh fish rbash lksh pdksh yash csh tcsh elvish nu xonsh", _shell
-    ),
+    **table(_SHELLS, _shell),
     **table("source .", _source),
     "eval": _eval,
     "trap": _trap,

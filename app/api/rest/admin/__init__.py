@@ -1,0 +1,1 @@
+"""What administrators change, one router per subject. Each change is audited."""
