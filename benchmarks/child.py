@@ -29,6 +29,7 @@ from app.api.app import create_app
 from app.api.server import run_server
 from app.api.service import Service
 from app.api.ws.endpoint import Connections
+from app.events.encode import encode
 from app.events.log import SessionLog
 from app.main import open_service
 from benchmarks import sample_tools as samples
@@ -69,11 +70,12 @@ def floor(listening: set[WebSocket]) -> FastAPI:
 async def emit_events(log: SessionLog, order: Order) -> None:
     """Send events of a session the way runs do; after each burst the loop goes round."""
     fields: dict[str, Any] = {"message_id": "msg_1", "chunk_from": 0, "chunk_to": 1, "text": TEXT}
+    encoded = encode(fields).decode()
     for number in range(1, order["count"] + 1):
         if order["live"]:
             log.send("text_delta", fields)
         else:
-            log.append("text_delta", fields)
+            log.append("text_delta", encoded)
         if number % order["burst"] == 0:
             await asyncio.sleep(0)
 

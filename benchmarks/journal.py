@@ -38,7 +38,7 @@ EVENTS = 20_000
 EVENTS_OF_ONE = 1500
 BODY_BYTES = 230
 _KIND = "tool_call_started"
-_FIELDS = {"tool_name": "add", "title": "add", "args": {"a": 1}}
+_FIELDS = '"tool_name":"add","title":"add","args":{"a":1}}'
 
 
 async def _compare(producers: int, events: int, scale: Scale, *, waits: bool) -> Compared:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import orjson
-from sqlalchemy import func, literal, tuple_
+from sqlalchemy import func, literal, text, tuple_
 from sqlmodel import col, select
 
 from app.db.engine import Database
+from app.db.event_blocks import EVERY, HEAD, READ
 from app.db.tables import (
     ArtifactRow,
     ConfirmationRow,
     EntryRow,
-    EventRow,
     RunRow,
     SessionRow,
     ToolCallRow,
 )
+from app.governance.token_rules import DEFAULT_AGENT
 
 MAX_DEPTH = 10_000
+_HEAD, _EVENTS = text(HEAD), text(READ)
 
 
 class Archive:
@@ -34,11 +37,8 @@ class Archive:
             row = await session.get(SessionRow, session_id)
             if row is None:
                 return None
-            head = await session.scalar(
-                select(func.max(EventRow.seq)).where(
-                    EventRow.session_id == session_id, EventRow.epoch == row.epoch
-                )
-            )
+            where = {"session_id": session_id, "epoch": row.epoch}
+            head = await session.scalar(_HEAD, where)
         fields = {
             "id": row.id,
             "kind": row.kind,
@@ -50,13 +50,21 @@ class Archive:
             "model": row.model,
             "leaf": row.leaf_entry_id,
             "meta": orjson.loads(row.meta),
+            "usage": orjson.loads(row.usage),
         }
         return fields, head or 0
 
     async def sessions(
-        self, user_id: str | None, *, kind: str | None, limit: int, before: str | None
+        self,
+        user_id: str | None,
+        *,
+        kind: str | None,
+        limit: int,
+        before: str | None,
+        agents: Collection[str] | None = None,
+        projects: Collection[str] | None = None,
     ) -> list[SessionRow]:
-        """Newest first. `before` is the id of the last one seen."""
+        """Newest first. `before` is the id of the last one seen; None filters nothing."""
         query = select(SessionRow).order_by(
             col(SessionRow.updated_at).desc(), col(SessionRow.id).desc()
         )
@@ -64,6 +72,11 @@ class Archive:
             query = query.where(SessionRow.user_id == user_id)
         if kind is not None:
             query = query.where(SessionRow.kind == kind)
+        if agents is not None:
+            agent = func.coalesce(SessionRow.agent_id, DEFAULT_AGENT)
+            query = query.where(agent.in_(agents))
+        if projects is not None:
+            query = query.where(col(SessionRow.project_id).in_(projects))
         async with self._database.session() as session:
             last = await session.get(SessionRow, before) if before else None
             if last is not None:
@@ -136,16 +149,16 @@ class Archive:
         self, session_id: str, epoch: str, *, after: int, upto: int | None = None, limit: int = 1000
     ) -> list[tuple[int, bytes]]:
         """Committed events with `after < seq <= upto`, as they were sent."""
-        query = (
-            select(EventRow.seq, EventRow.body)
-            .where(EventRow.session_id == session_id, EventRow.epoch == epoch, EventRow.seq > after)
-            .order_by(col(EventRow.seq))
-            .limit(limit)
-        )
-        if upto is not None:
-            query = query.where(EventRow.seq <= upto)
+        where = {
+            "session_id": session_id,
+            "epoch": epoch,
+            "after": after,
+            "upto": EVERY if upto is None else upto,
+            "most": limit,
+        }
         async with self._database.session() as session:
-            return [(seq, body) for seq, body in (await session.exec(query)).all()]
+            rows = (await (await session.connection()).execute(_EVENTS, where)).all()
+        return [(row[0], row[2]) for row in rows]
 
     async def confirmation(self, confirmation_id: str) -> ConfirmationRow | None:
         async with self._database.session() as session:

@@ -59,15 +59,24 @@ def isoformat(moment: datetime) -> str:
     return stamp(moment.timestamp())
 
 
-_second = -1
-_prefix = ""
+# The last second with its text, the last millisecond with its: read and replaced as wholes,
+# because other threads stamp too.
+_second = (-1, "")
+_millisecond = (-1, "")
 
 
 def stamp(timestamp: float) -> str:
-    """`isoformat` of a Unix time; the date is formatted once a second, not once an event."""
-    global _second, _prefix  # noqa: PLW0603 - a cache of one value, on the loop's thread
-    second = int(timestamp)
-    if second != _second:
-        _prefix = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
-        _second = second
-    return f"{_prefix}{int((timestamp - second) * 1000):03d}Z"
+    """`isoformat` of a Unix time; formatted once a millisecond, its date once a second."""
+    global _second, _millisecond  # noqa: PLW0603 - caches of one value
+    millisecond = int(timestamp * 1000)
+    last = _millisecond
+    if millisecond == last[0]:
+        return last[1]
+    second, date = _second
+    if second != millisecond // 1000:
+        second = millisecond // 1000
+        date = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S.")
+        _second = second, date
+    text = f"{date}{millisecond % 1000:03d}Z"
+    _millisecond = millisecond, text
+    return text

@@ -52,13 +52,13 @@ class SessionLog:
     """
 
     __slots__ = (
-        "_awaiting",
         "_clock",
         "_ledger",
         "_part",
         "_pending",
         "_ring_bytes",
         "_ring_frames",
+        "_uncommitted",
         "committed",
         "epoch",
         "head",
@@ -78,7 +78,7 @@ class SessionLog:
         *,
         ledger: Ledger,
         clock: Clock,
-        awaiting: deque[tuple[int, SessionLog]],
+        uncommitted: set[SessionLog],
         ring: int,
     ) -> None:
         self.session_id = session_id
@@ -95,16 +95,16 @@ class SessionLog:
         self.live: dict[str, LiveSource] = {}
         self._ledger = ledger
         self._clock = clock
-        self._awaiting = awaiting
+        self._uncommitted = uncommitted
         self._part = session_part(session_id, epoch)
         self._pending: deque[tuple[int, Frame]] = deque()
 
-    def append(self, kind: str, fields: dict[str, Any]) -> int:
-        """Append a durable event from its own fields (no None among them); its `seq`."""
+    def append(self, kind: str, fields: str) -> int:
+        """Append a durable event; `fields` is JSON text without the first brace. Its `seq`."""
         seq = self.head + 1
         ts = stamp(self._clock.time())
-        body = durable_head(kind, ts, self._part, seq) + encode(fields)
-        return self._write(kind, ts, seq, body)
+        body = durable_head(kind, ts, self._part, seq) + fields
+        return self._write(kind, ts, seq, body.encode())
 
     def emit(self, kind: type[DurableEvent], **fields: Any) -> int:
         """Append a durable event, validated by its model; its `seq`."""
@@ -134,8 +134,11 @@ class SessionLog:
         ts = stamp(self._clock.time())
         return ephemeral_head(kind, ts, self._part, self.head) + encode(fields)
 
-    def publish(self, committed_mark: int) -> None:
-        """Deliver everything up to a watermark, live output that waited behind it included."""
+    def publish(self, committed_mark: int) -> bool:
+        """Deliver everything up to a watermark, live output that waited behind it included.
+
+        True when nothing is left that waits for a commit.
+        """
         pending = self._pending
         while pending and pending[0][0] <= committed_mark:
             frame = pending.popleft()[1]
@@ -143,6 +146,7 @@ class SessionLog:
                 self.committed = frame.seq
                 self._remember(frame)
             self._deliver(frame)
+        return not pending
 
     def _remember(self, frame: Frame) -> None:
         """Keep the newest frames in memory, bounded by number and by bytes."""
@@ -168,13 +172,15 @@ class SessionLog:
         mark = self._ledger.append(ADD_EVENT, (self.session_id, self.epoch, seq, kind, ts, body))
         self.head = seq
         self.last_ts = ts
+        if not self._pending:
+            self._uncommitted.add(self)
         self._pending.append((mark, Frame(seq, body)))
-        self._awaiting.append((mark, self))
         return seq
 
     def _deliver(self, frame: Frame) -> None:
-        for subscriber in tuple(self.subscribers):
-            subscriber.deliver(self.session_id, frame)
+        if self.subscribers:
+            for subscriber in tuple(self.subscribers):
+                subscriber.deliver(self.session_id, frame)
 
 
 def _dump(
@@ -194,7 +200,7 @@ class EventLog:
         self._clock = clock
         self._ring = ring
         self._logs: dict[str, SessionLog] = {}
-        self._awaiting: deque[tuple[int, SessionLog]] = deque()
+        self._uncommitted: set[SessionLog] = set()
         ledger.subscribe(self._publish)
 
     def open(self, session_id: str, epoch: str, head: int) -> SessionLog:
@@ -207,7 +213,7 @@ class EventLog:
                 head,
                 ledger=self._ledger,
                 clock=self._clock,
-                awaiting=self._awaiting,
+                uncommitted=self._uncommitted,
                 ring=self._ring,
             )
         return log
@@ -223,10 +229,6 @@ class EventLog:
             del self._logs[session_id]
 
     def _publish(self, mark: int) -> None:
-        awaiting = self._awaiting
-        ready: dict[int, SessionLog] = {}
-        while awaiting and awaiting[0][0] <= mark:
-            log = awaiting.popleft()[1]
-            ready[id(log)] = log
-        for log in ready.values():
-            log.publish(mark)
+        for log in tuple(self._uncommitted):
+            if log.publish(mark):
+                self._uncommitted.discard(log)

@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.text import dump_json
-from app.events.encode import durable_head, encode, ephemeral_head, session_part
+from app.events.encode import (
+    call_part,
+    call_started,
+    durable_head,
+    encode,
+    ephemeral_head,
+    run_part,
+    session_part,
+)
 from app.events.union import server_message
 from app.execution.calls import CallRequest
+from app.governance.agents import AgentProfile
 from app.toolkit.context import Output
 from app.toolkit.result import RawResult, ToolResult
 from tests.execution.lab import AnyArgs, Lab, made
@@ -39,6 +48,7 @@ async def every_way_to_end(lab: Lab) -> None:
         return ToolResult.ok("\ud800", text="\ud800", raw_result=RawResult("text", "\ud800"))
 
     lab.add(made(streams, max_output_chars=1000), made(fails), made(odd))
+    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
     await lab.run(
         CallRequest("c1", "streams", {"text": "a\u2029😀"}),
         CallRequest("c2", "fails", {"number": 7}),
@@ -86,19 +96,15 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_any_json_arguments_give_a_started_event_with_those_arguments(value: Any):
-    fields = {
-        "tool_call_id": "c1",
-        "tool_name": "t",
-        "title": "t",
-        "kind": "read",
-        "args": {"value": value},
-        "redacted": [],
-        "route": "main",
-        "awaits_confirmation": False,
-        "index": 0,
-    }
-    part = session_part("ses_1", "ep_1")
-    body = durable_head("tool_call_started", "2026-01-01T00:00:00.000Z", part, 1) + encode(fields)
+    ids = call_part(run_part(None, "a"), "c1", "op_1")
+    args = dump_json({"value": value}).decode()
+    fields = call_started(
+        ids, '"t"', '"t"', "read", args, "[]", "main", asks=False, index=0, message_id=None
+    )
+    head = durable_head(
+        "tool_call_started", "2026-01-01T00:00:00.000Z", session_part("ses_1", "ep_1"), 1
+    )
+    body = (head + fields).encode()
     event = server_message.validate_json(body)
     assert event.type == "tool_call_started"
     assert event.args == {"value": value}

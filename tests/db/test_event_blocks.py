@@ -1,0 +1,101 @@
+"""A session's events are found by blocks, wherever they lie among everybody's."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agents.archive import Archive
+from app.db.engine import Database
+from app.db.event_blocks import BLOCK, events_of, head_of
+from app.db.ledger import SqliteLedger
+from app.db.schema import ensure_schema
+from app.db.statements import ADD_EVENT
+
+TS = "2026-01-01T00:00:00.000Z"
+
+
+@pytest.fixture
+async def path(tmp_path: Path) -> Path:
+    path = tmp_path / "tollgate.db"
+    ensure_schema(path)
+    return path
+
+
+@pytest.fixture
+async def archive(path: Path) -> AsyncIterator[Archive]:
+    database = Database(path)
+    yield Archive(database)
+    await database.close()
+
+
+def body_of(session: str, seq: int) -> bytes:
+    return f"{session}:{seq}".encode()
+
+
+async def write(path: Path, lengths: dict[str, int], *, seed: int) -> None:
+    """Sessions of these lengths, interleaved, in commits of random sizes."""
+    dice = random.Random(seed)
+    order = [session for session, length in lengths.items() for _ in range(length)]
+    dice.shuffle(order)
+    seqs = dict.fromkeys(lengths, 0)
+    ledger = SqliteLedger(path)
+    await ledger.start()
+    for session in order:
+        seqs[session] += 1
+        seq = seqs[session]
+        ledger.append(ADD_EVENT, (session, "ep", seq, "kind", TS, body_of(session, seq)))
+        if dice.random() < 0.02:
+            await ledger.durable()
+    await ledger.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_every_page_of_every_session_is_whole_and_in_order(
+    path: Path, archive: Archive, seed: int
+):
+    dice = random.Random(seed)
+    lengths = {f"ses_{n}": dice.choice((0, 1, 7, 100, BLOCK, 3 * BLOCK + 5)) for n in range(6)}
+    await write(path, lengths, seed=seed)
+    for session, length in lengths.items():
+        for limit in (1, 50, 5000):
+            after = dice.randrange(length + 1)
+            got = await archive.events(session, "ep", after=after, limit=limit)
+            seqs = range(after + 1, min(length, after + limit) + 1)
+            assert got == [(seq, body_of(session, seq)) for seq in seqs]
+        upto = await archive.events(session, "ep", after=0, upto=5, limit=100)
+        assert [seq for seq, _ in upto] == list(range(1, min(5, length) + 1))
+        assert await archive.events(session, "another", after=0) == []
+
+
+async def test_what_no_block_covers_yet_is_found_too(path: Path):
+    await write(path, {"ses_a": BLOCK - 1, "ses_b": BLOCK + 700}, seed=9)
+    with closing(sqlite3.connect(path)) as raw:
+
+        def fetch(sql: str, row: Any = ()) -> list[tuple[Any, ...]]:
+            return raw.execute(sql, row).fetchall()
+
+        blocks = fetch("SELECT covers_to FROM event_blocks")
+        last = fetch("SELECT max(position) FROM events")[0][0]
+        assert blocks
+        assert max(row[0] for row in blocks) < last
+        assert head_of(fetch, "ses_a", "ep") == BLOCK - 1
+        assert head_of(fetch, "ses_b", "ep") == BLOCK + 700
+        assert head_of(fetch, "ses_c", "ep") == 0
+        events = events_of(fetch, "ses_b", "ep")
+        assert [seq for seq, _, _ in events] == list(range(1, BLOCK + 701))
+
+
+async def test_a_page_begins_with_the_first_event_that_is_left(path: Path, archive: Archive):
+    await write(path, {"ses_a": 4 * BLOCK}, seed=3)
+    with closing(sqlite3.connect(path, isolation_level=None)) as raw:
+        raw.execute("DELETE FROM events WHERE position <= ?", (2 * BLOCK,))
+        raw.execute("DELETE FROM event_blocks WHERE last_position <= ?", (2 * BLOCK,))
+    got = await archive.events("ses_a", "ep", after=0, limit=10)
+    assert [seq for seq, _ in got] == list(range(2 * BLOCK + 1, 2 * BLOCK + 11))
