@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from app.policy.risk.model import RiskLevel, Verdict
@@ -14,10 +15,17 @@ UNKNOWN = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What a command reads or writes. `text` None: not known; `file`: read from a named file."""
+    """What a command reads or writes.
+
+    Attributes:
+        text: None when it is not known.
+        file: the named file it comes from.
+        listed: words that are certain to be in a text that is not known as a whole.
+    """
 
     text: str | None
     file: str | None = None
+    listed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,16 @@ class Call:
     stdin: Stream | None = None
     contained: bool = False
     assigned: dict[str, str] = field(default_factory=dict)
+    files: Mapping[str, str | None] = field(default_factory=dict)
+
+    def written(self, path: str) -> str | None:
+        """What this same script wrote to `path` before, or feeds through it; None: not known."""
+        if path in {"-", "/dev/stdin"}:
+            return self.stdin.text if self.stdin else None
+        return self.files.get(self.at(path))
+
+    def was_written(self, path: str) -> bool:
+        return path.startswith("/dev/fd/") or self.at(path) in self.files
 
     def at(self, path: str) -> str:
         """The absolute, normalised path; UNKNOWN at its front when it cannot be told."""
@@ -103,6 +121,12 @@ def asking(names: str, code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -
 def names(text: str) -> list[str]:
     """A table of words, written as text."""
     return text.split()
+
+
+def unresolved_verb(call: Call, verb: str) -> Iterator[Hit]:
+    """A subcommand that is not known decides everything, as the command's name does."""
+    if UNKNOWN in verb:
+        yield ask("unresolved_command", f"what {call.name} is to do is not known before it runs")
 
 
 def only_help(args: Sequence[str]) -> bool:
@@ -171,7 +195,7 @@ def options(
     `stop`: the first operand ends the options, as for wrappers. `clusters` False: one dash
     is as good as two (`find`, `terraform`). `optional` letters take only an attached value.
     """
-    wanted = frozenset("-" + word for word in valued.split())
+    wanted = _dashed(valued)
     found = Options(first=len(args))
     at = 0
     while at < len(args):
@@ -197,6 +221,11 @@ def options(
         )
         at += 2 if taken else 1
     return found
+
+
+@lru_cache(maxsize=512)
+def _dashed(valued: str) -> frozenset[str]:
+    return frozenset("-" + word for word in valued.split())
 
 
 def _long(found: Options, arg: str, following: str, wanted: frozenset[str]) -> bool:

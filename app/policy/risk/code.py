@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, ask, script
+from app.policy.risk.call import Answer, Stream, ask, script
 from app.policy.risk.python_code import assess_python
 from app.policy.risk.sql import assess_sql
 
@@ -18,15 +19,17 @@ _DANGER: dict[str, str] = {
     r"fork)\s*\(|\beval\s*\(|new\s+Function|\bFunction\s*\("
     r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
     r"Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\("
-    r"|constructor\s*\[|\$`",
+    r"|constructor\s*\[|\$`|\[[^\]\n]*\+[^\]\n]*\]\s*\(",
     "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"
     r"syscall|fork)\b(?!\s*=>)|`"
-    r"|\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)[^\n]{0,200}?\1[^\n]{0,200}?\1\w*e",
+    r"|&\s*[$]|POSIX::(?:remove|unlink|rmdir)|"
+    r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)[^\n]{0,200}?\1[^\n]{0,200}?\1\w*e",
     "ruby": r"FileUtils|\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|"
     r"popen)|\b(?:system|exec|spawn|fork|eval|"
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"
     r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree|delete)\b|Process\.kill",
-    "lua": r"os\s*\.\s*(?:remove|execute|rename|exit)|io\s*\.\s*popen|\b(?:load|loadstring|"
+    "lua": r"(?<!\btable)\.\s*(?:remove|execute|popen)\b|os\s*\.\s*(?:remove|execute|rename|exit)"
+    r"|io\s*\.\s*popen|\b(?:load|loadstring|"
     r"dofile|loadfile)\b|os\s*\[",
     "php": r"\b(?:unlink|rmdir|exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec|"
     r"eval|assert|ftruncate|create_function|"
@@ -44,9 +47,16 @@ _DANGER: dict[str, str] = {
     "lisp": r"delete-(?:file|directory)|shell-command|call-process|start-process|run-program|"
     r"\beval\b|kill-emacs.*-1",
     "tcl": r"\bexec\b|file\s+delete|\beval\b|\bspawn\b|\bopen\b[^\n]*\||\bsystem\b",
+    "octave": r"\b(?:delete|system|unlink|rmdir|shell_cmd|dos|unix|eval|popen)\b",
+    "gnuplot": r"\bsystem\b|!|`|\|",
+    "prolog": r"\b(?:shell|delete_\w+|process_create|consult)\b",
+    "dc": r"!",
+    "m4": r"\be?syscmd\b",
+    "java": r"\.delete\w*\s*\(|\bexec\s*\(|ProcessBuilder|Runtime",
     "swift": r"removeItem|Process\(|system\(|unlink\(|rmdir\(",
 }
 _PATTERNS = {language: re.compile(pattern, re.DOTALL) for language, pattern in _DANGER.items()}
+_MAX = 16_000
 _COMMENTS = {
     "node": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
     "lua": re.compile(r"--(?!\[\[)[^\n]*"),
@@ -66,6 +76,8 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
         yield from assess_python(text)
     elif language == "sql":
         yield from assess_sql(text)
+    elif len(text) > _MAX:
+        yield ask("opaque_code", f"{language} code that is too long to read here")
     elif language in _PATTERNS:
         yield from _scan(language, text)
     else:
@@ -81,9 +93,11 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
 
     def hold(match: re.Match[str]) -> str:
         held.append(match.group()[1:-1])
-        before = bare[: match.start()].rstrip()
-        after = bare[match.end() :].lstrip()
-        indexed = (before.endswith("[") and after.startswith("]")) or before.endswith("require(")
+        before = bare[max(0, match.start() - 80) : match.start()].rstrip()
+        after = bare[match.end() : match.end() + 80].lstrip()
+        indexed = (
+            re.search(r"[\w)\]]\s*\[$", before) and after.startswith("]")
+        ) or before.endswith("require(")
         interpolated = (
             re.search(r"#\{([^}]*)\}|@\{\[(.*?)\]\}", held[-1])
             if language in {"ruby", "perl"}
@@ -94,10 +108,30 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
         return f".{held[-1]}(" if indexed else '""'
 
     code = _STRING.sub(hold, bare)
+    yield from _held_danger(language, text, held)
     code = comments.sub(" ", code) if comments else code
     if match := _PATTERNS[language].search(code):
         what = match.group().strip()[:40] or "code"
         yield ask("code_danger", f"{language} code uses {what}")
+
+
+_WRITES = re.compile(
+    r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|File\.write|IO\.write)"
+    r"\s*\(\s*(['\"])(?P<path>[^'\"\n]+)\1"
+)
+_PIPED_OPEN = re.compile(r"\bopen\b[^;]*['\"]\s*\||\bopen\b[^;]*\|\s*['\"]")
+
+
+def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
+    """What is dangerous in the strings themselves: file names, callbacks, commands to open."""
+    for match in _WRITES.finditer(text):
+        yield script(f"cat > {shlex.quote(match.group('path'))}", stdin=Stream(None))
+    if language == "perl" and _PIPED_OPEN.search(text):
+        yield ask("code_danger", "perl opens a pipe to a command")
+    if language == "php" and re.search(r"\b(?:array_\w+|usort|iterator_apply)\s*\(", text):
+        for name in held:
+            if _PATTERNS["php"].fullmatch(name):
+                yield ask("code_danger", f"php calls {name}")
 
 
 def _without_shell_calls(text: str) -> str:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from app.policy.risk.call import UNKNOWN, Call, options
-from app.policy.risk.expand import Scope
+import re
 
-_READS_VARIABLES = frozenset({"read", "mapfile", "readarray", "getopts", "let", "printf", "unset"})
+from app.policy.risk.call import UNKNOWN, Call, names, options
+from app.policy.risk.expand import Scope
+from app.policy.risk.syntax import EVERY_NAME
+
+_PROGRAM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[\w.+-]+$")
+_READS_VARIABLES = frozenset(
+    {"read", "mapfile", "readarray", "getopts", "let", "printf", "unset", "wait"}
+)
+
+
+_EFFECTIVE = _READS_VARIABLES | set(
+    names("cd pushd chdir popd alias source . trap tee curl wget aria2c cp mv ln install dd sponge")
+)
 
 
 def apply(call: Call, scope: Scope) -> None:
     """Update `scope` as running `call` in this shell would."""
+    if call.name not in _EFFECTIVE:
+        return
     if call.name in {"cd", "pushd", "chdir"}:
         scope.cwd = _directory(call)
     elif call.name == "popd":
@@ -19,9 +32,9 @@ def apply(call: Call, scope: Scope) -> None:
     elif call.name in _READS_VARIABLES:
         scope.forget({arg.split("=", 1)[0] for arg in call.args} | {"REPLY", "MAPFILE", "OPTARG"})
     elif call.name in {"source", "."}:
-        scope.variables = {
-            key: scope.variables[key] for key in ("HOME", "IFS") if key in scope.variables
-        }
+        scope.variables = scope.child().variables
+    elif call.name == "trap" and any("=" in arg or "eval" in arg for arg in call.args[:1]):
+        scope.poisoned.add(EVERY_NAME)
     for path, text in written_files(call, scope).items():
         scope.files[path] = text
 
@@ -52,9 +65,27 @@ def written_files(call: Call, scope: Scope) -> dict[str, str | None]:
     if call.name in {"curl", "wget", "aria2c"}:
         return dict.fromkeys(_downloads(call))
     if call.name in {"cp", "mv", "ln", "install"}:
-        paths = [call.at(path) for path in options(call.args, "t m o g S").rest]
-        if len(paths) == 2 and paths[0] in scope.files:
-            return {paths[1]: scope.files[paths[0]]}
+        return _copied(call, scope)
+    if call.name in {"dd", "sponge"}:
+        written = [arg.removeprefix("of=") for arg in call.args if arg.startswith("of=")]
+        written += call.args if call.name == "sponge" else []
+        text = call.stdin.text if call.stdin else None
+        return {call.at(path): text for path in written}
+    return {}
+
+
+def _copied(call: Call, scope: Scope) -> dict[str, str | None]:
+    operands = options(call.args, "t m o g S").rest
+    if len(operands) != 2:
+        return {}
+    source, target = (call.at(path) for path in operands)
+    if operands[0] in {"-", "/dev/stdin"}:
+        return {target: call.stdin.text if call.stdin else None}
+    if source in scope.files:
+        return {target: scope.files[source]}
+    if _PROGRAM.match(source):
+        # Under its new name the program does what it did under the old one.
+        return {target: f'{source} "$@"'}
     return {}
 
 
@@ -65,7 +96,7 @@ def _downloads(call: Call) -> list[str]:
         if call.name == "wget"
         else "o -output H -header d -data X -request A u -user e T F",
     )
-    names = given.all_values("-o", "-O", "--output", "--output-document")
+    saved = given.all_values("-o", "-O", "--output", "--output-document")
     if call.name == "wget" or given.has("-O", "--remote-name"):
-        names += [url.split("?", 1)[0].rstrip("/").rsplit("/", 1)[-1] for url in given.rest]
-    return [call.at(name) for name in names if name not in {"-", "", "/dev/null"}]
+        saved += [url.split("?", 1)[0].rstrip("/").rsplit("/", 1)[-1] for url in given.rest]
+    return [call.at(name) for name in saved if name not in {"-", "", "/dev/null"}]

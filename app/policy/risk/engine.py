@@ -8,8 +8,14 @@ from dataclasses import replace
 from functools import lru_cache
 
 from app.policy.risk import effects, fold, integrity, windows
+from app.policy.risk.answers import MAX_REMEMBERED, judged, quoted, remembered
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny
 from app.policy.risk.code import assess_code
+from app.policy.risk.command import (
+    READERS,
+    file_operand,
+    unresolved,
+)
 from app.policy.risk.expand import Expander, Scope
 from app.policy.risk.model import (
     Finding,
@@ -23,7 +29,7 @@ from app.policy.risk.model import (
 )
 from app.policy.risk.parse import parse
 from app.policy.risk.paths import reading, writing
-from app.policy.risk.registry import RULES, WRAPPING
+from app.policy.risk.registry import READING, WRAPPING
 from app.policy.risk.rules.environment import assignment
 from app.policy.risk.syntax import (
     AndOr,
@@ -41,16 +47,19 @@ from app.policy.risk.syntax import (
     Simple,
     Unreadable,
     assigned_names,
+    self_calls,
 )
 
 MAX_BYTES = 64 * 1024
-MAX_SEGMENTS = 3_000
+MAX_SEGMENTS = 1_500
 MAX_NESTING = 16
+MAX_TURNS = 24
+MAX_KEPT = 4_096
+"""Longest command, in characters, whose whole report is kept: at most a few megabytes."""
 _ANY_HOME = "/home/~"
 """Stands for a home directory whose place is not given."""
 
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
-_VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh)[\d.]+")
 _OPAQUE = frozenset(
     {
         "arithmetic_code",
@@ -68,6 +77,7 @@ _OPAQUE = frozenset(
     }
 )
 """Findings that say: what runs is not among the segments."""
+_PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)*+", re.ASCII)
 _SILENT = Stream("")
 _UNSEEN = Stream(None)
 
@@ -81,6 +91,12 @@ def assess_command(
     for everything that it cannot read. Without `home`, a home directory is still recognised
     by `~`, `$HOME` and its usual places.
     """
+    if len(command) <= MAX_KEPT:
+        return _kept(command, shell, cwd, home)
+    return _assess(command, shell, cwd, home)
+
+
+def _assess(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
     assessor = Assessor(home or _ANY_HOME)
     for hit in integrity.findings(command):
         assessor.found(hit, None)
@@ -97,6 +113,18 @@ def assess_command(
     return assessor.report()
 
 
+@lru_cache(maxsize=512)
+def _kept(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
+    """The report is a value of its arguments alone, so it may be given out again."""
+    return _assess(command, shell, cwd, home)
+
+
+def forget() -> None:
+    """Empty what is kept between calls: for measuring, and for nothing else."""
+    _kept.cache_clear()
+    remembered.cache_clear()
+
+
 class Assessor:
     """One assessment: collects segments, findings and targets."""
 
@@ -104,8 +132,10 @@ class Assessor:
         self.home = home
         self.segments: list[Segment] = []
         self.findings: list[Finding] = []
+        self.seen: set[Finding] = set()
         self.targets: dict[str, None] = {}
         self.nesting = 0
+        self.turns = 0
         self.contained = False
 
     def report(self) -> RiskReport:
@@ -123,7 +153,8 @@ class Assessor:
         if self.contained and verdict is Verdict.DENY:
             verdict, level = Verdict.ASK, RiskLevel.HIGH
         finding = Finding(hit.code, segment, hit.why.replace(_ANY_HOME, "~"), level, verdict)
-        if finding not in self.findings[-8:]:
+        if finding not in self.seen:
+            self.seen.add(finding)
             self.findings.append(finding)
         self.targets.update((target.replace(_ANY_HOME, "~"), None) for target in hit.targets)
 
@@ -142,9 +173,9 @@ class Assessor:
             return _UNSEEN
         return self.script(tree, scope, stdin)
 
-    def _windows(self, argv: tuple[str, ...], answer: Answer | None, scope: Scope) -> None:
+    def _windows(self, argv: list[str], answer: Answer | None, scope: Scope) -> None:
         if argv:
-            self._segment(list(argv), scope)
+            self._segment(argv, scope)
         if answer is not None:
             self._answer(answer, self._last(), scope)
 
@@ -170,7 +201,7 @@ class Assessor:
     def _pipeline(self, node: Pipeline, scope: Scope, stdin: Stream | None) -> Stream:
         flow = stdin
         for command in node.commands:
-            inner = _copy(scope)
+            inner = scope.copy()
             flow = self.node(command, inner, flow)
             scope.files.update(inner.files)
         return flow or _UNSEEN
@@ -182,7 +213,7 @@ class Assessor:
         return _joined(outputs) if all(output.text is not None for output in outputs) else _UNSEEN
 
     def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
-        inner = _copy(scope) if node.subshell else scope
+        inner = scope.copy() if node.subshell else scope
         stdin = self._redirects(node.redirects, inner, stdin)
         output = self.script(node.body, inner, stdin)
         scope.files.update(inner.files)
@@ -191,22 +222,41 @@ class Assessor:
     def _branches(self, node: Branches, scope: Scope, stdin: Stream | None) -> Stream:
         expander = self._expander(scope)
         for word in node.words:
-            values = expander.fields(word) if not node.arithmetic else [expander.text(word)]
             if node.arithmetic:
-                self._subscripts(values)
+                expander.arithmetic(word)
+            else:
+                expander.fields(word)
         stdin = self._redirects(node.redirects, scope, stdin)
-        names, cwd = assigned_names(node), scope.cwd
+        names = assigned_names(node)
         if node.loop:
             scope.forget(names)
-        for body in node.bodies:
-            inner = _copy(scope)
-            self.script(body, inner, stdin)
-            scope.files.update(inner.files)
-            scope.aliases.update(inner.aliases)
-            cwd = cwd if inner.cwd == scope.cwd else None
+        inners = [self._body(body, scope, stdin, {}) for body in node.bodies[1:]]
+        for values in self._turns(node, scope):
+            inners.extend(self._body(body, scope, stdin, values) for body in node.bodies[:1])
+        for inner in inners:
+            scope.join(inner)
         scope.forget(names)
-        scope.cwd = cwd
         return self._into_files(node.redirects, scope, _UNSEEN)
+
+    def _turns(self, node: Branches, scope: Scope) -> list[dict[str, str]]:
+        """The values of a `for` variable, one turn each, when they are few and all known."""
+        if node.variable is None or node.variable in scope.poisoned:
+            return [{}]
+        expander = self._expander(scope)
+        values = [value for word in node.words for value in expander.fields(word)]
+        self.turns += len(values)
+        known = not any(UNKNOWN in value or set(value) & set("*?[") for value in values)
+        if not values or not known or self.turns > MAX_TURNS:
+            return [{}]
+        return [{node.variable: value} for value in values]
+
+    def _body(
+        self, body: Script, scope: Scope, stdin: Stream | None, values: dict[str, str]
+    ) -> Scope:
+        inner = scope.copy()
+        inner.variables.update(values)
+        self.script(body, inner, stdin)
+        return inner
 
     def _subscripts(self, texts: list[str]) -> None:
         """Arithmetic evaluates an array subscript, also one that arrives as plain text."""
@@ -214,39 +264,40 @@ class Assessor:
             self.found(ask("arithmetic_code", "arithmetic would run the command in its text"), None)
 
     def _function(self, node: Function, scope: Scope) -> Stream:
-        calls = _self_calls(node.body, node.name, piped=False)
-        if _self_calls(node.body, node.name, piped=True) >= 2:
+        calls = self_calls(node.body, node.name, piped=False)
+        if self_calls(node.body, node.name, piped=True) >= 2:
             self.found(deny("fork_bomb", "a function that pipes itself into itself"), None)
         elif calls >= 2:
             self.found(ask("recursion", "a function that calls itself more than once"), None)
         names = assigned_names(node.body)
         scope.poisoned |= names
-        inner = _copy(scope)
-        inner.variables = {
-            key: scope.variables[key] for key in ("HOME", "IFS") if key in scope.variables
-        }
+        inner = scope.child()
         self.node(node.body, inner)
+        scope.files.update(inner.files)
         return _SILENT
 
     def _expander(self, scope: Scope) -> Expander:
         def substitute(body: Script) -> str:
-            return (self.script(body, _copy(scope)).text or UNKNOWN).rstrip("\n")
+            return (self.script(body, scope.copy()).text or UNKNOWN).rstrip("\n")
 
         def process(part: Proc) -> str:
-            output = self.script(part.script, _copy(scope), None if part.reads else _UNSEEN)
+            output = self.script(part.script, scope.copy(), None if part.reads else _UNSEEN)
             path = f"/dev/fd/{63 + len(scope.files)}"
             scope.files[path] = output.text if part.reads else None
             return path
 
         def arithmetic(parts: list[Part]) -> None:
-            self._subscripts([Expander(scope, substitute, process, arithmetic).text(parts)])
+            text = Expander(scope, substitute, process, arithmetic).text(parts)
+            # A name in arithmetic is evaluated in turn.
+            held = [scope.lookup(name) for name in re.findall(r"[A-Za-z_]\w*", text[:1000])]
+            self._subscripts([text, *held])
 
         return Expander(scope, substitute, process, arithmetic)
 
     def _simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
         if node.plain:
             return self.argv(list(node.plain), scope, stdin)
-        expander = self._expander(scope)
+        expander, given = self._expander(scope), stdin
         values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
         argv = [field for word in node.words for field in expander.fields(word)]
         stdin = self._redirects(node.redirects, scope, stdin)
@@ -257,6 +308,8 @@ class Assessor:
             if any(re.fullmatch(r"-\w*[nliuc]\w*", word) for word in argv[1:3]):
                 values = dict.fromkeys(values, UNKNOWN)
             scope.variables.update(values)
+        if argv == ["exec"] and stdin is not given:
+            scope.stdin = stdin
         output = self.argv(argv, scope, stdin, values) if argv else _SILENT
         return self._into_files(node.redirects, scope, output)
 
@@ -280,7 +333,7 @@ class Assessor:
         """Assess one command given by its words."""
         index = self._segment(argv, scope)
         word = argv[0]
-        if hit := _unresolved(word):
+        if hit := unresolved(word):
             self.found(hit, index)
             return _UNSEEN
         name = (
@@ -288,7 +341,17 @@ class Assessor:
             if "\\" in word
             else (word.rsplit("/", 1)[-1])
         )
-        call = Call(name, argv[1:], scope.cwd, scope.home, stdin, self.contained, assigned or {})
+        stdin = stdin if stdin is not None else scope.stdin
+        call = Call(
+            name,
+            argv[1:],
+            scope.cwd,
+            scope.home,
+            stdin,
+            self.contained,
+            assigned or {},
+            scope.files,
+        )
         if alias := scope.aliases.get(word):
             # Only some shells expand aliases: both readings count.
             self._alias(alias, argv, scope, stdin)
@@ -299,17 +362,20 @@ class Assessor:
             self.segments[index] = replace(self.segments[index], wraps=True)
         effects.apply(call, scope)
         folded = fold.output(call)
-        return folded if folded.text is not None else output or _UNSEEN
+        return folded if folded.text is not None or folded.listed else output or _UNSEEN
 
-    def _answers(self, call: Call, scope: Scope) -> list[Answer]:
+    def _answers(self, call: Call, scope: Scope) -> tuple[Answer, ...]:
         files = scope.files
-        if files and call.name in _READERS and any(call.at(arg) in files for arg in call.args):
-            call.stdin = _file_operand(call, files)
-        rules = RULES.get(call.name) or RULES.get(_plain_name(call.name), ())
-        return [answer for rule in rules for answer in rule(call)]
+        if files and call.name in READERS and any(call.at(arg) in files for arg in call.args):
+            call.stdin = file_operand(call, files)
+        if call.stdin is None and (not files or call.name not in READING):
+            words = tuple(call.args)
+            if sum(map(len, words)) <= MAX_REMEMBERED:
+                return remembered(call.name, words, call.cwd, call.home, contained=call.contained)
+        return judged(call)
 
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
-        inner = _copy(scope)
+        inner = scope.copy()
         inner.aliases.pop(argv[0], None)
         return self.text(f"{alias} {shlex.join(argv[1:])}", inner, "bash", stdin)
 
@@ -334,10 +400,16 @@ class Assessor:
         return output
 
     def _payload(self, payload: Payload, index: int | None, scope: Scope) -> Stream | None:
-        inner = scope if payload.here else _copy(scope)
+        inner = scope if payload.here else scope.child()
         if payload.moves is not None:
             moved = Call("", [], scope.cwd, scope.home).at(payload.moves)
             inner.cwd = None if UNKNOWN in moved else moved
+        output = self._run(payload, index, inner)
+        if not payload.contained:
+            scope.files.update(inner.files)
+        return output
+
+    def _run(self, payload: Payload, index: int | None, inner: Scope) -> Stream | None:
         if payload.kind == "argv":
             return self.argv(list(payload.argv), inner, payload.stdin) if payload.argv else None
         if payload.text is None:
@@ -354,8 +426,13 @@ class Assessor:
     def _segment(self, argv: list[str], scope: Scope) -> int:
         if len(self.segments) >= MAX_SEGMENTS:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
-        words = tuple(None if UNKNOWN in word else word.replace(_ANY_HOME, "~") for word in argv)
-        text = " ".join("…" if word is None else _quoted(word) for word in words)
+        text = " ".join(argv)
+        words: tuple[str | None, ...] = tuple(argv)
+        if not _PLAIN_WORDS.fullmatch(text) or _ANY_HOME in text:
+            words = tuple(
+                None if UNKNOWN in word else word.replace(_ANY_HOME, "~") for word in argv
+            )
+            text = " ".join("…" if word is None else quoted(word) for word in words)
         self.segments.append(Segment(words, text, scope.cwd))
         return len(self.segments) - 1
 
@@ -377,6 +454,8 @@ class Assessor:
             redirect.target = [Lit(value, quoted=True)]
             if redirect.op == "<":
                 stdin = self._input(value, scope)
+            elif redirect.op in {"<&", "<>"}:
+                stdin = None if value == "-" else _UNSEEN
             elif not (redirect.op in {">&", "<&"} and re.fullmatch(r"\d*-?", value)):
                 path = Call("", [], scope.cwd, scope.home).at(value)
                 for hit in writing(path, scope.home):
@@ -404,76 +483,8 @@ class Assessor:
         return output
 
 
-def _file_operand(call: Call, files: dict[str, str | None]) -> Stream:
-    """For readers (`cat f`) and interpreters (`bash f`) of a file that this script wrote."""
-    written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)
-    rest = [arg for arg in call.args if call.at(arg) not in files]
-    call.args = [arg for arg in [_READERS[call.name], *rest] if arg]
-    return Stream(written)
-
-
-_READERS: dict[str, str] = {
-    **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "ash", "mksh"), "-s"),
-    **dict.fromkeys(("source", "."), "/dev/stdin"),
-    **dict.fromkeys(("python", "python3", "node", "perl", "ruby", "lua", "php"), "-"),
-    "cat": "",
-}
-
-
-@lru_cache(maxsize=4096)
-def _quoted(word: str) -> str:
-    return shlex.quote(word)
-
-
-@lru_cache(maxsize=4096)
-def _plain_name(name: str) -> str:
-    """Lower case, without `.exe` and without the version of an interpreter."""
-    lowered = name.lower().removesuffix(".exe")
-    versioned = _VERSIONED.fullmatch(lowered)
-    return versioned.group(1) if versioned else lowered
-
-
-def _unresolved(word: str) -> Hit | None:
-    if UNKNOWN in word:
-        return ask("unresolved_command", "the command to run is not known before it runs")
-    if not word or (
-        any(char in word for char in "*?") or ("[" in word and word not in {"[", "[["})
-    ):
-        return ask("unresolved_command", f"{word!r} is a pattern, not a command")
-    if not word.isascii():
-        return ask("lookalike", "the command's name holds characters outside ASCII")
-    return None
-
-
 def _joined(outputs: list[Stream]) -> Stream:
     if len(outputs) == 1:
         return outputs[0]
     texts = [output.text for output in outputs]
     return _UNSEEN if None in texts else Stream("".join(text or "" for text in texts))
-
-
-def _copy(scope: Scope) -> Scope:
-    return replace(
-        scope,
-        variables=dict(scope.variables),
-        aliases=dict(scope.aliases),
-        files=dict(scope.files),
-    )
-
-
-def _self_calls(node: Node | Script, name: str, *, piped: bool) -> int:
-    match node:
-        case Simple():
-            first = node.words[0] if node.words else []
-            word = node.plain[:1] or [part.text for part in first if isinstance(part, Lit)]
-            return int(not piped and word == [name])
-        case Pipeline():
-            return max(sum(_self_calls(item, name, piped=False) for item in node.commands), 0)
-        case AndOr() | Script():
-            return sum(_self_calls(item, name, piped=piped) for item in node.items)
-        case Group():
-            return _self_calls(node.body, name, piped=piped)
-        case Branches():
-            return sum(_self_calls(body, name, piped=piped) for body in node.bodies)
-        case Function():
-            return 0

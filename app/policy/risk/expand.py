@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
-from app.policy.risk.call import UNKNOWN
-from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Word
+from app.policy.risk.call import UNKNOWN, Stream
+from app.policy.risk.syntax import EVERY_NAME, Arith, Cmd, Lit, Part, Proc, Script, Var, Word
 
 _HOLE = 0xE000
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
 _MAX_BRACES = 512
 _MAX_TEXT = 64_000
+_MAX_PARTS = 6_000
 
 
 @dataclass(slots=True)
@@ -27,14 +29,49 @@ class Scope:
     aliases: dict[str, str] = field(default_factory=dict)
     files: dict[str, str | None] = field(default_factory=dict)
 
+    stdin: Stream | None = None
+
+    def copy(self) -> Scope:
+        return Scope(
+            dict(self.variables),
+            self.cwd,
+            self.home,
+            self.poisoned,
+            dict(self.aliases),
+            dict(self.files),
+            self.stdin,
+        )
+
+    def child(self) -> Scope:
+        """For another process: it has the exported variables only, and we do not know which."""
+        inner = self.copy()
+        inner.variables = {"IFS": " \t\n"}
+        inner.variables |= {
+            key: self.variables[key] for key in ("HOME", "SHELL") if key in self.variables
+        }
+        return inner
+
+    def join(self, other: Scope) -> None:
+        """Keep only what is the same in a branch that may have run."""
+        theirs = other.variables
+        self.variables = {
+            key: value for key, value in self.variables.items() if theirs.get(key) == value
+        }
+        self.files.update(other.files)
+        self.aliases.update(other.aliases)
+        if other.cwd != self.cwd:
+            self.cwd = None
+
     def lookup(self, name: str) -> str:
-        if name in self.poisoned:
+        if name in self.poisoned or EVERY_NAME in self.poisoned:
             return UNKNOWN
         if name == "PWD":
             return self.cwd if self.cwd is not None else UNKNOWN
         return self.variables.get(name, UNKNOWN)
 
     def forget(self, names: set[str]) -> None:
+        if EVERY_NAME in names:
+            self.variables = {}
         for name in names:
             self.variables.pop(name, None)
 
@@ -62,13 +99,18 @@ class Expander:
 
     def text(self, word: Word) -> str:
         """The value of `word` where it is not split: assignments, redirects, here-documents."""
-        return "".join(self._value(part) for part in _tilde(word, self.scope))[:_MAX_TEXT]
+        value = "".join(self._value(part) for part in _tilde(word, self.scope))
+        return value if len(value) <= _MAX_TEXT else UNKNOWN
 
     def _split(self, word: Word) -> list[str]:
         found: list[str] = []
         current: str | None = None
+        size = 0
         for part in word:
             value = self._value(part)
+            size += len(value)
+            if size > _MAX_TEXT:
+                return [UNKNOWN]
             if isinstance(part, Var | Cmd) and not part.quoted:
                 pieces = self._pieces(value)
                 if len(pieces) == 1:
@@ -111,14 +153,21 @@ class Expander:
         if part.op in {"[", "#", "!"}:
             self.arithmetic(part.arg)
             return UNKNOWN
+        if part.op == "@" and [piece.text for piece in part.arg if isinstance(piece, Lit)] == ["P"]:
+            self.arithmetic([Lit(value, quoted=True)])
         arg = "".join(self._value(piece) for piece in part.arg)
         if part.op in {":-", "-", ":=", "="}:
             return self._default(part, value, arg)
-        if part.op in {":+", "+"} and value and UNKNOWN not in value:
+        if part.op in {":+", "+"} and value and (UNKNOWN not in value or arg.startswith("-")):
             return arg
+        if part.op in {":?", "?"} and value and UNKNOWN not in value:
+            return value
         return UNKNOWN if UNKNOWN in value or UNKNOWN in arg else _edited(value, part.op, arg)
 
     def _default(self, part: Var, value: str, arg: str) -> str:
+        """A default that is an option counts as given: an unknown word could hide it."""
+        if UNKNOWN in value and arg.startswith("-"):
+            return arg
         if part.op.endswith("="):
             self.scope.forget({part.name})
         return UNKNOWN if UNKNOWN in value else value or arg
@@ -133,11 +182,25 @@ def _edited(value: str, op: str, arg: str) -> str:
         return (
             value[start:] if match.group(2) is None else value[start : start + int(match.group(2))]
         )
+    if op in {"#", "##", "%", "%%"}:
+        return _trimmed(value, op, arg)
     old, slash, new = arg.partition("/")
     plain = not any(char in old for char in "*?[\\#%")
     if op in {"/", "//"} and old and plain and (slash or not new):
         return value.replace(old, new, 1 if op == "/" else -1)
     return UNKNOWN
+
+
+def _trimmed(value: str, op: str, pattern: str) -> str:
+    """`${x#a}` and its three sisters, for patterns of plain text and `*` or `?`."""
+    if any(char in pattern for char in "[\\(") or len(value) > 4096:
+        return UNKNOWN
+    lengths = range(len(value) + 1)
+    for length in lengths if len(op) == 1 else reversed(lengths):
+        piece = value[:length] if op[0] == "#" else value[len(value) - length :]
+        if fnmatchcase(piece, pattern):
+            return value[length:] if op[0] == "#" else value[: len(value) - length]
+    return value
 
 
 def _tilde(word: Word, scope: Scope) -> Word:
@@ -160,9 +223,11 @@ def _braces(word: Word) -> Iterator[Word]:
         return
     pattern = "".join(
         part.text if isinstance(part, Lit) and not part.quoted else chr(_HOLE + at)
-        for at, part in enumerate(word[:6000])
+        for at, part in enumerate(word[:_MAX_PARTS])
     )
-    if any(isinstance(part, Lit) and _PRIVATE.search(part.text) for part in word):
+    if len(word) > _MAX_PARTS or any(
+        isinstance(part, Lit) and _PRIVATE.search(part.text) for part in word
+    ):
         yield [Lit(UNKNOWN, quoted=True)]
         return
     budget = [_MAX_BRACES]

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 
 from app.policy.risk.call import UNKNOWN, names
 
@@ -56,5 +57,4 @@ def is_catastrophic(path: str, home: str) -> bool:
 
 
 def _top_level_glob(path: str) -> bool:
-    pattern = re.escape(path).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
-    return any(re.fullmatch(pattern, name) for name in _SYSTEM)
+    return any(fnmatchcase(name, path) for name in _SYSTEM if name.count("/") == 1)

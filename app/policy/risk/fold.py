@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from app.policy.risk.call import UNKNOWN, Call, Stream, options
+from app.policy.risk.rules import search
 from app.policy.risk.words import decode_ansi
 
 _LIMIT = 64_000
@@ -18,6 +19,8 @@ _FORMAT = re.compile(r"%(%|-?\d*(?:s|d|b|c|x|q))")
 
 def output(call: Call) -> Stream:
     """What `call` writes to its standard output, when that is certain."""
+    if call.name == "find" and not search.narrowed(call.args):
+        return Stream(None, listed=tuple(search.starts(call.args)[0]))
     fold = _FOLDS.get(call.name)
     if fold is None:
         return _UNKNOWN
@@ -43,6 +46,8 @@ def _printf(call: Call) -> str | None:
     if not args or args[0] == "-v":
         return "" if args else None
     template, values = decode_ansi(args[0]), args[1:]
+    if len(template) * (1 + len(values)) > _LIMIT:
+        return None
     if re.sub(r"%(?:%|s|d|b|c)", "", template).count("%"):
         return None
     pieces: list[str] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from app.policy.risk.call import names
 from app.policy.risk.syntax import (
     AndOr,
     Assign,
@@ -25,6 +26,8 @@ from app.policy.risk.syntax import (
 )
 from app.policy.risk.words import WordReader
 
+_TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
+_SKIPPED = frozenset([" ", "\t", "\\", "#"])
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||>|<)|(&>>|&>)")
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
@@ -35,8 +38,17 @@ _RESERVED = re.compile(
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "in"})
 _FUNCTION = re.compile(r"([^\s'\"\\$`|&;()<>=]+)[ \t]*\([ \t]*\)")
 _CASE_END = re.compile(r";;&|;;|;&")
+_QUOTED = r"'[^'\n]*+'|\"[^\"$`\\\n]*+\""
+_PLAIN_WORD = re.compile(rf"(?:[^\s'\"]|{_QUOTED})++")
+_PLAIN_QUOTE = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _PLAIN_COMMAND = re.compile(
-    r"[\w./:@%,^-]+(?:[ \t]+[\w./:@%,^=+-]+)*(?=[ \t]*(?:[;\n]|&&|\|\||$))", re.ASCII
+    rf"(?:(?:[\w./:@%,^-]|{_QUOTED})++|\[(?=[ \t]))"
+    rf"(?:[ \t]++(?:[\w./:@%,^=+*?\[\]-]|{_QUOTED})++)*+"
+    r"(?=[ \t]*+(?:[;\n)|]|&(?!>)|\Z))",
+    re.ASCII,
+)
+_RESERVED_WORDS = frozenset(
+    names("if then elif else fi while until for select do done case esac in function coproc time")
 )
 _DECLARE = frozenset({"export", "declare", "typeset", "local", "readonly"})
 
@@ -93,6 +105,8 @@ class ScriptReader(WordReader):
         self.at += len(text)
 
     def blanks(self) -> None:
+        if self.text[self.at : self.at + 1] not in _SKIPPED:
+            return
         if match := _BLANK.match(self.text, self.at):
             self.at = match.end()
         if self.peek() == "#":
@@ -140,7 +154,7 @@ class ScriptReader(WordReader):
         char = self.peek()
         if char in {"", ")"} or (char == ";" and self._at_case_end()):
             return True
-        return self.reserved() in _CLOSERS
+        return char in "tefdi}" and self.reserved() in _CLOSERS
 
     def _and_or(self) -> Node:
         items = [self._pipeline()]
@@ -153,31 +167,51 @@ class ScriptReader(WordReader):
             items.append(self._pipeline())
 
     def _pipeline(self) -> Node:
-        if match := _PLAIN_COMMAND.match(self.text, self.at):
-            words = match.group().split()
-            if not self.reserved() and "=" not in words[0] and words[0] not in _DECLARE:
-                self.at = match.end()
-                return Simple([], [], [], words)
-        self._prefixes()
-        commands = [self._command()]
+        self.spend()
+        commands: list[Node] = []
+        if plain := self._plain():
+            commands.append(plain)
+        else:
+            self._prefixes()
+            commands.append(self._command())
         while True:
             self.blanks()
             if self.peek() != "|" or self.peek(1) == "|":
                 return commands[0] if len(commands) == 1 else Pipeline(commands)
             self.at += 2 if self.peek(1) == "&" else 1
             self.newlines()
-            commands.append(self._command())
+            self.spend()
+            commands.append(self._plain() or self._command())
+
+    def _plain(self) -> Simple | None:
+        """The quick way for a command in which nothing is expanded."""
+        match = _PLAIN_COMMAND.match(self.text, self.at)
+        if match is None:
+            return None
+        text = match.group()
+        words = text.split()
+        if words[0] in _RESERVED_WORDS:
+            return None
+        if "'" in text or '"' in text:
+            words = [
+                _PLAIN_QUOTE.sub(_unquoted, word) if "'" in word or '"' in word else word
+                for word in _PLAIN_WORD.findall(text)
+            ]
+        if words[0] in _DECLARE:
+            return None
+        self.at = match.end()
+        return Simple([], [], [], words)
 
     def _prefixes(self) -> None:
         while self.reserved() in {"!", "time"}:
-            if self.reserved() == "time" and re.compile(r"time\s+-(?!p\s)").match(
+            if self.reserved() == "time" and re.compile(r"time\s+-(?!p\s|-\s)").match(
                 self.text, self.at
             ):
                 return
             self.at += len(self.reserved())
             self.blanks()
-            if self.text.startswith("-p ", self.at):
-                self.at += 3
+            while flag := _TIME_FLAG.match(self.text, self.at):
+                self.at = flag.end()
                 self.blanks()
 
     def _command(self) -> Node:
@@ -226,7 +260,9 @@ class ScriptReader(WordReader):
         self.blanks()
         if match := re.compile(r"\w+(?=\s+[({])", re.ASCII).match(self.text, self.at):
             self.at = match.end()
-        return Group(Script([self._command()]), [], subshell=True)
+        # What the co-process reads comes through a pipe whose writers are not followed.
+        unseen = Redirect("<&", [Lit("COPROC")])
+        return Group(Script([self._command()]), [unseen], subshell=True)
 
     def _function_keyword(self) -> Node:
         self.blanks()
@@ -347,6 +383,7 @@ class ScriptReader(WordReader):
             if re.compile(r"\]\](?=[\s;&|()<>]|$)").match(self.text, self.at):
                 self.at += 2
                 return Branches(words, [], self._redirects(), arithmetic=True)
+            self.spend()
             words.append(self._required_word())
 
     def _simple(self) -> Node:
@@ -373,6 +410,7 @@ class ScriptReader(WordReader):
 
     def _assign(self, match: re.Match[str]) -> Assign:
         self.at = match.end()
+        self.spend()
         name, subscript, append = match.groups()
         assign = Assign(name, [], append=bool(append))
         if subscript:
@@ -409,6 +447,7 @@ class ScriptReader(WordReader):
         if op in {"<", ">"} and self.text.startswith("(", match.end()) and match.group() == op:
             return None
         self.at = match.end()
+        self.spend()
         self.blanks()
         start = self.at
         redirect = Redirect(op, self._required_word())
@@ -434,6 +473,10 @@ class ScriptReader(WordReader):
             body = "".join(lines)
             inner = ScriptReader(body, self.depth + 1, self.spent)
             redirect.target = [Lit(body, quoted=True)] if quoted else inner.double("")
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    return match.group(1) or match.group(2) or ""
 
 
 def _literal(word: Word) -> str:

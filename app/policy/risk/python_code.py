@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, ask, names, run, script
+from app.policy.risk.call import Answer, Stream, ask, names, run, script
 
 _DELETING = frozenset(
     names(
@@ -18,7 +18,7 @@ _DELETING = frozenset(
 _PROCESS = re.compile(
     r"(?:subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|"
     r"getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
-    r"|pty\.spawn|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|"
+    r"|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|"
     r"sh\.\w+|pexpect\.\w+|invoke\.run)$"
 )
 _DYNAMIC = frozenset(
@@ -30,18 +30,26 @@ _DYNAMIC = frozenset(
         "operator.attrgetter operator.methodcaller"
     )
 )
-_POWER = frozenset(["os.kill", "os.killpg", "os.fork", "os.abort", "ctypes.CDLL"])
+_CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECASE)
+_SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
+_POWER = frozenset(["pty.spawn", "os.kill", "os.killpg", "os.fork", "os.abort", "ctypes.CDLL"])
 
 _MODULES = frozenset(names("os subprocess shutil pty ctypes importlib builtins posix nt"))
 _SUSPECT = re.compile(
-    r"import|__|open|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system"
+    r"import|__|open|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system|modules|execute"
     r"|[^\x00-\x7f]"
+)
+_IMPORTS = frozenset(
+    ["__import__", "builtins.__import__", "importlib.import_module", "importlib.__import__"]
 )
 _MAX = 40_000
 
 
 def assess_python(text: str) -> Iterator[Answer]:
     """Findings for a program; asks when it does not parse."""
+    for line in re.findall(r"(?m)^\s*!(.+)$", text):
+        yield script(line)
+    text = re.sub(r"(?m)^\s*!.+$", "pass", text)
     if not _SUSPECT.search(text):
         return
     tree = _parsed(text)
@@ -59,7 +67,7 @@ def assess_python(text: str) -> Iterator[Answer]:
 def _parsed(text: str) -> ast.Module | None:
     if len(text) > _MAX:
         return None
-    lines = [line for line in text.split("\n") if not line.lstrip().startswith(("%", "!"))]
+    lines = [line for line in text.split("\n") if not line.lstrip().startswith("%")]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -113,9 +121,7 @@ def _path(node: ast.expr, names: dict[str, str]) -> str:
         return f"{base}.{node.attr}" if base else ""
     if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
         called = _path(node.func, names)
-        if called in {"__import__", "importlib.import_module"} and isinstance(
-            node.args[0].value, str
-        ):
+        if called in _IMPORTS and isinstance(node.args[0].value, str):
             return node.args[0].value
         if called == "pathlib.Path":
             return "pathlib.Path"
@@ -123,38 +129,63 @@ def _path(node: ast.expr, names: dict[str, str]) -> str:
 
 
 def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
-    path = _path(node.func, names).removeprefix("posix.").removeprefix("nt.")
+    path = re.sub(r"^(?:posix|nt)\.", "os.", _path(node.func, names))
     if _PROCESS.match(path):
         yield from _process(node, path)
     elif path in _DYNAMIC:
         yield from _dynamic(node, path, names)
-    elif path in {"shutil.rmtree", "os.remove", "os.unlink"} and node.args:
+    elif path in _POWER:
+        yield ask("code_danger", f"Python calls {path}")
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in _SQL and node.args:
+        yield from _sql(node)
+    elif node.args and path:
+        yield from _on_files(node, path)
+    elif not path and isinstance(node.func, ast.Call | ast.Subscript):
+        inner = ast.unparse(node.func)
+        if re.search(r"getattr|__dict__|__builtins__|globals|vars|import|modules", inner):
+            yield ask("opaque_code", "Python calls a function that is looked up at run time")
+
+
+def _on_files(node: ast.Call, path: str) -> Iterator[Answer]:
+    if path in {"shutil.rmtree", "os.remove", "os.unlink"}:
         target = _constant(node.args[0])
         if isinstance(target, str):
             yield run(["rm", "-rf" if path == "shutil.rmtree" else "-f", "--", target])
-    elif path == "open" and node.args:
+    elif path in {"os.rename", "os.replace", "shutil.move"}:
+        words = [_constant(argument) for argument in node.args[:2]]
+        if all(isinstance(word, str) for word in words):
+            yield run(["mv", "--", *(str(word) for word in words)])
+    elif path == "open":
         yield from _opened(node)
-    elif path in _POWER:
-        yield ask("code_danger", f"Python calls {path}")
-    elif not path and isinstance(node.func, ast.Call | ast.Subscript):
-        inner = ast.unparse(node.func)
-        if re.search(r"getattr|__dict__|__builtins__|globals|import", inner):
-            yield ask("opaque_code", "Python calls a function that is looked up at run time")
 
 
 def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterator[Answer]:
     """Deleting functions ask where they are named, so that passing them on asks too."""
-    path = _path(node, names)
+    path = re.sub(r"^(?:posix|nt)\.", "os.", _path(node, names))
     if path in _DELETING or (
         isinstance(node, ast.Attribute) and node.attr in {"unlink", "rmdir", "rmtree"}
     ):
         yield ask("code_danger", f"Python uses {path or getattr(node, 'attr', '')}")
+    elif isinstance(node, ast.Attribute) and _unknown_module(node, names):
+        yield ask("opaque_code", f"Python uses {node.attr} of a module found at run time")
     elif isinstance(node, ast.Attribute) and node.attr in {
         "__subclasses__",
         "__globals__",
         "__builtins__",
     }:
         yield ask("opaque_code", f"Python reaches {node.attr}")
+
+
+def _unknown_module(node: ast.Attribute, names: dict[str, str]) -> bool:
+    """`sys.modules["os"].remove`, `import_module(name).remove`, and their like."""
+    base = node.value
+    if isinstance(base, ast.Subscript):
+        return _path(base.value, names) == "sys.modules"
+    return (
+        isinstance(base, ast.Call)
+        and not _path(base, names)
+        and _path(base.func, names) in _IMPORTS
+    )
 
 
 def _process(node: ast.Call, path: str) -> Iterator[Answer]:
@@ -234,6 +265,14 @@ def _harmless(base: str, name: str) -> bool:
     return path not in _DELETING and not _PROCESS.match(path) and path not in _DYNAMIC
 
 
+def _sql(node: ast.Call) -> Iterator[Answer]:
+    text = _constant(node.args[0])
+    if isinstance(text, str) and re.match(
+        r"\s*(?:drop|truncate|delete|alter|update)\b", text, re.IGNORECASE
+    ):
+        yield script(text, "sql")
+
+
 def _opened(node: ast.Call) -> Iterator[Answer]:
     name = _constant(node.args[0])
     mode = (
@@ -247,4 +286,4 @@ def _opened(node: ast.Call) -> Iterator[Answer]:
         return
     quoted = "'" + name.replace("'", "'\\''") + "'"
     writes = isinstance(mode, str) and any(letter in mode for letter in "wa+x")
-    yield script(f": > {quoted}" if writes else f": < {quoted}")
+    yield (script(f"cat > {quoted}", stdin=Stream(None)) if writes else script(f": < {quoted}"))

@@ -18,6 +18,7 @@ from app.policy.risk.rules import (
     network,
     packages,
     remote,
+    search,
     shells,
     system,
     windows_names,
@@ -48,6 +49,7 @@ RULES = _merge(
         network.RULES,
         packages.RULES,
         remote.RULES,
+        search.RULES,
         shells.RULES,
         system.RULES,
         windows_names.RULES,
@@ -56,3 +58,5 @@ RULES = _merge(
 
 WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
 """Commands that do nothing but run others, as the same user on the same host."""
+READING = frozenset([*database.RULES, *search.RULES, *dispatch.RULES])
+"""Commands whose rules look at what files hold that the script wrote before."""

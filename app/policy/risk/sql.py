@@ -16,7 +16,7 @@ _TOKEN = re.compile(
 _DANGER: list[tuple[str, str]] = [
     (r"drop\b", "drops objects"),
     (r"truncate\b", "empties tables"),
-    (r"alter\b.*\bdrop\b", "drops part of a table"),
+    (r"alter\b.*\b(?:drop|delete)\b", "drops part of a table"),
     (r"(?:with\b.*)?delete\b(?!.*\bwhere\b)", "deletes every row"),
     (r"(?:with\b.*)?update\b(?=.*\bset\b)(?!.*\bwhere\b)", "changes every row"),
     (
@@ -39,6 +39,7 @@ _DANGER: list[tuple[str, str]] = [
 ]
 _PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
 _META = re.compile(r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|system\b)\s*(.*)$", re.MULTILINE)
+_PIPED = re.compile(r"^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+\|)\s*(.+)$", re.MULTILINE)
 _ANYWHERE = re.compile(
     r"\bxp_cmdshell\b|\bsys_exec\b|\blo_unlink\b|\bpg_terminate_backend\b|"
     r"\binto\s+(?:outfile|dumpfile)\b"
@@ -49,7 +50,15 @@ def assess_sql(text: str) -> Iterator[Answer]:
     """Findings for one or more statements; client commands that start a shell are payloads."""
     for meta in _META.finditer(text):
         yield script(meta.group(1))
-    plain = _plain(text)
+    for piped in re.findall(
+        r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+\|)\s*(.+)$", text
+    ):
+        yield script(piped)
+    if re.search(r"\\gexec\b", text):
+        yield ask("opaque_code", "runs what a query answers as SQL")
+    # A client's own commands end with their line; \copy is one that SQL patterns know.
+    text = re.sub(r"(?m)^\s*\\copy\b", ";copy", text)
+    plain = _plain(re.sub(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$", ";", text))
     if match := _ANYWHERE.search(plain):
         yield ask("sql", f"SQL uses {match.group()}")
     pieces = re.split(

@@ -146,15 +146,40 @@ def assigned_names(node: Node | Script) -> set[str]:
             return set().union(*(assigned_names(item) for item in node.items))
 
 
+EVERY_NAME = "*"
+"""Stands for all variables, where text sets them that is not read here."""
 _SETTERS = frozenset(
-    {"read", "mapfile", "readarray", "printf", "let", "getopts", "unset", "export"}
+    {"read", "mapfile", "readarray", "printf", "let", "getopts", "unset", "export", "wait"}
 )
 
 
 def _set_by_builtin(node: Simple) -> set[str]:
     texts = node.plain or [
-        "".join(p.text for p in word if isinstance(p, Lit)) for word in node.words[:200]
+        "".join(p.text for p in word if isinstance(p, Lit)) for word in node.words
     ]
+    while texts and texts[0] in {"builtin", "command", "--", "-p"}:
+        texts = texts[1:]
+    if texts and texts[0] in {"eval", "source", "."}:
+        return {EVERY_NAME}
     if not texts or texts[0] not in _SETTERS:
         return set()
     return {text.split("=", 1)[0] for text in texts[1:]}
+
+
+def self_calls(node: Node | Script, name: str, *, piped: bool) -> int:
+    """How often `node` runs the command `name`; `piped`: most often in one pipeline."""
+    match node:
+        case Simple():
+            first = node.words[0] if node.words else []
+            word = node.plain[:1] or [part.text for part in first if isinstance(part, Lit)]
+            return int(not piped and word == [name])
+        case Pipeline():
+            return max(sum(self_calls(item, name, piped=False) for item in node.commands), 0)
+        case AndOr() | Script():
+            return sum(self_calls(item, name, piped=piped) for item in node.items)
+        case Group():
+            return self_calls(node.body, name, piped=piped)
+        case Branches():
+            return sum(self_calls(body, name, piped=piped) for body in node.bodies)
+        case Function():
+            return 0

@@ -89,9 +89,33 @@ _WRAPPERS: dict[str, Wrapper] = {
         code="c -command -session-command",
         skip=-1,
     ),
-    "sg": Wrapper("c", code="c", skip=1),
-    "script": Wrapper("c o I O B T t E m -command -log-out", code="c -command", skip=-1),
-    "watch": Wrapper("n d -interval q", joined=True),
+    "sg": Wrapper("c", code="c", skip=1, joined=True),
+    "script": Wrapper("c o I O B T t E m -command -log-out", code="c -command", skip=1),
+    "sshpass": Wrapper("p f d P"),
+    "catchsegv": Wrapper(),
+    "shx": Wrapper(),
+    "watchexec": Wrapper(
+        "e w i f d s o -exts -watch -ignore -filter -shell -debounce", joined=True
+    ),
+    "nsjail": Wrapper("c u g -chroot"),
+    "ccache": Wrapper(lookup="s C z V"),
+    "sccache": Wrapper(),
+    "distcc": Wrapper(),
+    "bear": Wrapper("-output o"),
+    "scan-build": Wrapper("o"),
+    "rr": Wrapper(needs="record"),
+    "heaptrack": Wrapper(),
+    "cgexec": Wrapper("g"),
+    "trickle": Wrapper("u d w t l n"),
+    "apptainer": Wrapper("B H -bind", needs="exec", skip=1),
+    "singularity": Wrapper("B H -bind", needs="exec", skip=1),
+    "envdir": Wrapper(skip=1),
+    "envchain": Wrapper(skip=1),
+    "chamber": Wrapper(needs="exec"),
+    "sops": Wrapper(needs="exec-env", skip=1, joined=True),
+    "teller": Wrapper(needs="run"),
+    "infisical": Wrapper(needs="run"),
+    "watch": Wrapper("n -interval q", joined=True),
     "busybox": Wrapper(lookup="-list -install"),
     "toybox": Wrapper(),
     "caffeinate": Wrapper("t w"),
@@ -183,6 +207,11 @@ TRANSPARENT = frozenset(_WRAPPERS) - _CHANGES_WHO_OR_WHERE
 """Wrappers that only run the command they are given, as the same user on the same host."""
 
 
+_PACKAGE_RUNNERS = frozenset(["npx", "bunx", "pnpx", "uvx", "pipx"])
+_VERSION = re.compile(r"(?<=.)@[\w.^~<>=*-]+$")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+
 def _rule(spec: Wrapper) -> Rule:
     def rule(call: Call) -> Iterator[Answer]:
         yield from _unwrapped(spec, call)
@@ -205,7 +234,9 @@ def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
     given = options(args, spec.valued, stop=True)
     if spec.lookup and given.has(*("-" + name for name in spec.lookup.split())):
         return
-    for text in options(args, spec.valued).all_values(*("-" + name for name in spec.code.split())):
+    code = tuple("-" + name for name in spec.code.split())
+    plain = [arg for arg in args if arg != "--"] if call.name == "su" else args
+    for text in options(plain, spec.valued).all_values(*code):
         yield script(text, stdin=call.stdin)
         return
     if call.name == "env":
@@ -226,10 +257,13 @@ def _inner(spec: Wrapper, call: Call, rest: list[str], moves: str | None) -> Ite
     if spec.skip < 0:
         return
     inner = rest[spec.skip :]
-    while spec.assigns and inner and re.match(r"[A-Za-z_]\w*=", inner[0]):
-        inner = inner[1:]
+    if spec.assigns:
+        words = (at for at, word in enumerate(inner) if not _ASSIGNMENT.match(word))
+        inner = inner[next(words, len(inner)) :]
     if inner[:1] == ["--"]:
         inner = inner[1:]
+    if call.name in _PACKAGE_RUNNERS and inner:
+        inner = [_VERSION.sub("", inner[0]), *inner[1:]]
     if call.name == "flock" and inner[:1] in (["-c"], ["--command"]):
         yield script(inner[1] if len(inner) > 1 else "", stdin=call.stdin)
     elif inner and spec.joined:
@@ -253,7 +287,7 @@ def _env_assignments(call: Call) -> Iterator[Answer]:
 
     for arg in call.args:
         name, equals, value = arg.partition("=")
-        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
+        if equals and re.fullmatch(r"[A-Za-z_]\w*(?:%%|\(\))?", name):
             yield from assignment(name, value)
 
 
@@ -279,30 +313,57 @@ def _package_runner(call: Call) -> Iterator[Answer]:
     if code := inner.value("-c", "--call"):
         yield script(code)
     elif inner.rest:
-        yield run(inner.rest[1:] if inner.rest[0] == "--" else inner.rest)
+        words = inner.rest[1:] if inner.rest[0] == "--" else inner.rest
+        yield run([_VERSION.sub("", words[0]), *words[1:]] if words else [])
 
 
-def _parallel(call: Call) -> Iterator[Answer]:
-    given = options(
-        call.args, "j I a P S N n L d -jobs -arg-file -delay -retries -colsep C", stop=True
+_BWRAP_TWO = frozenset(
+    names(
+        "--bind --ro-bind --dev-bind --bind-try --ro-bind-try --dev-bind-try --symlink --setenv "
+        "--file --bind-data --ro-bind-data --chmod"
     )
-    words: list[str] = []
-    for word in given.rest:
-        if word in {":::", "::::", ":::+", "::::+"}:
+)
+_BWRAP_ONE = frozenset(
+    names(
+        "--chdir --unsetenv --proc --dev --tmpfs --mqueue --dir --hostname --uid --gid --args "
+        "--lock-file --sync-fd --info-fd --seccomp --exec-label --cap-add --cap-drop --perms "
+        "--size --argv0 --userns --pidns --block-fd --json-status-fd --remount-ro"
+    )
+)
+
+
+def _bubblewrap(call: Call) -> Iterator[Answer]:
+    at = 0
+    while at < len(call.args) and call.args[at].startswith("-"):
+        word = call.args[at]
+        at += 3 if word in _BWRAP_TWO else 2 if word in _BWRAP_ONE else 1
+        if word == "--":
             break
-        words.append(word)
-    separators = [at for at, word in enumerate(call.args) if word == ":::"]
-    inputs = call.args[separators[0] + 1 :] if separators else []
-    if words:
-        for item in inputs[:20] or [UNKNOWN]:
-            text = " ".join(words)
-            joined = text.replace("{}", item) if "{" in text else f"{text} {item}"
-            yield script(joined.replace(UNKNOWN, "'unknown input'"))
-    elif inputs:
-        for item in inputs[:200]:
-            yield script(item)
-    else:
-        yield script(call.stdin.text if call.stdin else None)
+    if call.args[at:]:
+        yield run(call.args[at:], stdin=call.stdin)
+
+
+def _own_namespace(call: Call) -> Iterator[Answer]:
+    """`ip netns exec NAME command`, `ip vrf exec NAME command`."""
+    words = options(call.args, "n -netns", stop=True).rest
+    if words[1:2] == ["exec"] and words[3:]:
+        yield run(words[3:], stdin=call.stdin)
+
+
+def _develop(call: Call) -> Iterator[Answer]:
+    """`nix develop -c`, `nix shell -c`, `nix run pkg -- args`."""
+    for flag in ("-c", "--command"):
+        if flag in call.args[1:]:
+            yield run(call.args[call.args.index(flag) + 1 :])
+            return
+
+
+def _on_change(call: Call) -> Iterator[Answer]:
+    """nodemon, watchman-make: a command to run again and again."""
+    for text in options(call.args, "x -exec -run e w i -ext -watch").all_values(
+        "-x", "--exec", "--run"
+    ):
+        yield script(text)
 
 
 def _texts(valued: str) -> Rule:
@@ -340,11 +401,14 @@ RULES |= {
     "su": _both(_switch_user, _rule(_WRAPPERS["su"])),
     "env": _both(_env_assignments, _rule(_WRAPPERS["env"])),
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _package_runner),
-    "parallel": _parallel,
     "hyperfine": _texts(
         "w m M r n p s c P D L S -warmup -runs -prepare -setup -cleanup -export-json "
         "-export-markdown"
     ),
     "concurrently": _texts("n c p s -names -prefix -success"),
     "entr": _entr,
+    "bwrap": _bubblewrap,
+    "ip": _own_namespace,
+    "nix": _develop,
+    **dict.fromkeys(("nodemon", "watchman-make"), _on_change),
 }

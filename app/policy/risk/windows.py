@@ -1,8 +1,4 @@
-"""cmd and PowerShell: one reader for both spellings, and what their commands do.
-
-The reader splits at separators, script blocks and parentheses, so that a body is judged as
-the command that it is; it does not follow variables. Names are compared in lower case.
-"""
+"""What the commands of cmd and PowerShell do. Names are compared in lower case."""
 
 from __future__ import annotations
 
@@ -10,17 +6,12 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from app.policy.risk.call import Answer, ask, deny, names, script
+from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, deny, names, script
 from app.policy.risk.model import RiskLevel
+from app.policy.risk.windows_read import Command, Reader
 
-_TOKEN = re.compile(
-    r"(?P<comment><\#.*?\#>|(?<![^\s;])\#[^\n]*)|(?P<here>@(['\"])\n.*?\n\3@)|"
-    r"(?P<block>[{}()])|(?P<sep>&&|\|\||[;|\n]|&(?!\d))"
-    r"|(?P<space>[ \t]+|[`^]\n)|(?P<word>(?:\"(?:[^\"`]|`.|\"\")*\"|'(?:[^']|'')*'|"
-    r"[`^].|\$\(|\d?>>?(?:&\d)?|[^\s;|&(){}\"'])+)",
-    re.DOTALL,
-)
 _DELETES = frozenset(
     names(
         "remove-item ri rm del erase rd rmdir remove-itemproperty rp clear-content "
@@ -84,6 +75,8 @@ _ASKS: dict[str, str] = {
         ["uninstall-package", "uninstall-module", "remove-appxpackage"], "removes software"
     ),
     **dict.fromkeys(["add-type"], "compiles and loads code"),
+    **dict.fromkeys(names("mshta regsvr32 rundll32 bitsadmin"), "loads or fetches code"),
+    **dict.fromkeys(["invoke-history", "ihy"], "runs earlier commands"),
 }
 _DENIES: dict[str, str] = {
     **dict.fromkeys(["format", "format.com"], "formats a drive"),
@@ -129,7 +122,8 @@ _ROOT = re.compile(
 _METHOD = re.compile(
     r"\[(?:system\.)?io\.(?:file|directory)\]::\s*delete|\.delete\(|::delete\(|"
     r"\[scriptblock\]::create|\.invoke\(|downloadstring|frombase64string"
-    r"|\[system\.reflection|\[reflection\.assembly|::start\(|shellexecute|::kill\(|\.kill\(",
+    r"|\[system\.reflection|\[reflection\.assembly|::start\(|shellexecute|::kill\(|\.kill\("
+    r"|wscript\.shell|invokescript\(|\binvokecommand\.|::createinstance\(",
     re.IGNORECASE,
 )
 
@@ -138,91 +132,91 @@ def quoted_line(words: Sequence[str]) -> str:
     return " ".join(f'"{word}"' if " " in word else word for word in words)
 
 
+_FOR_OUTPUT = re.compile(r"\bfor\s+/f\b[^\n]*?\bin\s*\(\s*(['`])(.*?)\1\s*\)", re.IGNORECASE)
+_CMD_BUILTIN = re.compile(
+    r"(del|erase|rd|rmdir|format|call|start|shutdown|taskkill)([,;=/\\.+:].*)", re.IGNORECASE
+)
+_SAVES = frozenset(["-outfile", "-o", "-out", "-output", "--output"])
+_READS_CODE = frozenset(
+    names(
+        "cmd powershell pwsh bash sh zsh wsl python python3 py node perl ruby php psql mysql "
+        "sqlite3 redis-cli mongosh sqlcmd ssh"
+    )
+)
+
+
 def assess(
     text: str, cwd: str | None, home: str, *, cmd: bool
-) -> Iterator[tuple[tuple[str, ...], Answer | None]]:
+) -> Iterator[tuple[list[str], Answer | None]]:
     """Each command with each answer about it; a command without findings comes with None."""
     del cwd
-    if _METHOD.search(_outside_single_quotes(text)):
-        yield (), ask("code_danger", "calls a .NET method that deletes or runs code")
-    for words in _commands(text, cmd=cmd):
-        answers = list(judge(words, home))
-        yield words, answers[0] if answers else None
+    if not cmd and _METHOD.search(_outside_single_quotes(text)):
+        yield [], ask("code_danger", "calls a .NET method that deletes or runs code")
+    for match in _FOR_OUTPUT.finditer(text) if cmd else ():
+        yield [], script(match.group(2), "cmd")
+    saved: set[str] = set()
+    for command in Reader(cmd=cmd).commands(text):
+        answers = list(_command(command, home, saved, cmd=cmd))
+        yield command.argv, answers[0] if answers else None
         for answer in answers[1:]:
-            yield (), answer
+            yield [], answer
+
+
+def _command(command: Command, home: str, saved: set[str], *, cmd: bool) -> Iterator[Answer]:
+    texts = command.texts
+    if cmd and (glued := _CMD_BUILTIN.fullmatch(texts[0])):
+        texts = (glued.group(1), glued.group(2).lstrip(",;=.+"), *texts[1:])
+    if not cmd and not command.called and _is_expression(command):
+        if command.words[0].quote and len(texts) > 1 and not texts[1].startswith(_OPERATORS):
+            yield ask("unreadable", "a text where a command should be")
+        return
+    first = texts[0]
+    if re.search(r"%[^%]+%|^%\w|![^!]+!" if cmd else r"\$[\w({]", first) or UNKNOWN in first:
+        yield ask("unresolved_command", "the command to run is not known before it runs")
+        return
+    if _file_name(first) in saved:
+        yield ask("remote_code", f"runs {first}, which was just fetched")
+    saved |= _fetched_names(texts)
+    name = _program(first)
+    if command.piped and name in _READS_CODE:
+        yield from _reads_input(name, texts)
+    yield from judge(texts, home)
+
+
+_OPERATORS = ("-", "+", ",", "*", "/", "=", ".", "|", ">", "%", "[")
+
+
+def _is_expression(command: Command) -> bool:
+    first = command.words[0]
+    return bool(first.quote) or first.text.startswith(("$", "[", "@"))
+
+
+def _reads_input(name: str, texts: Sequence[str]) -> Iterator[Answer]:
+    if name in {"cmd", "powershell", "pwsh"}:
+        given = {text.lower()[:2] for text in texts[1:]}
+        if len(texts) < 2 or ("-" in texts and not given & {"/c", "/k", "-f"}):
+            yield ask("opaque_code", f"{name} runs what it is sent")
+    else:
+        yield script(quoted_shell(texts), "shell", stdin=Stream(None))
+
+
+def _file_name(word: str) -> str:
+    return re.split(r"[\\/]", word)[-1].lower()
+
+
+def _program(word: str) -> str:
+    return _file_name(word).removesuffix(".exe")
+
+
+def _fetched_names(texts: Sequence[str]) -> set[str]:
+    found = {_file_name(value) for flag, value in pairwise(texts) if flag.lower() in _SAVES}
+    if _program(texts[0]) in {"certutil", "bitsadmin"}:
+        found.add(_file_name(texts[-1]))
+    return found
 
 
 def _outside_single_quotes(text: str) -> str:
     return re.sub(r"'(?:[^']|'')*'", "''", text)
-
-
-def _commands(text: str, *, cmd: bool) -> Iterator[tuple[str, ...]]:
-    words: list[str] = []
-    at = 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if not match:
-            yield ("\0",)
-            return
-        at = match.end()
-        if match.group("word") and match.group("word") not in {"$(", "@", "$"}:
-            words.append(_bare(match.group("word")))
-        elif match.group("block") or match.group("sep") or match.group("word"):
-            yield from _emitted(words)
-            words = []
-        elif match.group("comment") and cmd:
-            words.extend(match.group("comment").split())
-    yield from _emitted(words)
-
-
-def _emitted(words: list[str]) -> Iterator[tuple[str, ...]]:
-    words = _statement(words)
-    while words and words[0].startswith("@") and len(words[0]) > 1:
-        words[0] = words[0][1:]
-    if words:
-        yield tuple(words)
-
-
-def _statement(words: list[str]) -> list[str]:
-    """Drop `if exist x`, `for … do`, `$x =`, `call`, `&` before the command."""
-    lowered = [word.lower() for word in words]
-    if lowered[:1] == ["if"]:
-        rest = lowered[1:]
-        skip = 1
-        while rest and rest[0] in {"not", "/i"}:
-            rest, skip = rest[1:], skip + 1
-        known = bool(rest) and rest[0] in {"exist", "defined", "errorlevel"}
-        return _statement(
-            words[
-                skip
-                + (2 if known else 1 if rest and "==" in rest[0] else 3 if len(rest) > 3 else 0) :
-            ]
-        )
-    if lowered[:1] in (
-        ["else"],
-        ["call"],
-        ["do"],
-        ["try"],
-        ["finally"],
-        ["@echo"],
-        ["process"],
-        ["begin"],
-        ["end"],
-        ["return"],
-    ):
-        return _statement(words[1:]) if lowered[0] != "@echo" else words
-    if "do" in lowered[:6] and lowered[:1] == ["for"]:
-        return _statement(words[lowered.index("do") + 1 :])
-    if len(words) > 1 and words[0].startswith(("$", "[")) and re.fullmatch(r"[+-]?=", words[1]):
-        return _statement(words[2:])
-    return words
-
-
-def _bare(word: str) -> str:
-    """Quotes and escapes taken off."""
-    if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" and word[0] not in word[1:-1]:
-        return word[1:-1]
-    return re.sub(r"[`^](.)", r"\1", word, flags=re.DOTALL).replace('"', "").replace("'", "")
 
 
 def judge(words: Sequence[str], home: str) -> Iterator[Answer]:
@@ -233,11 +227,7 @@ def judge(words: Sequence[str], home: str) -> Iterator[Answer]:
     name = re.split(r"[\\/]", word)[-1].lower().removesuffix(".exe")
     args = list(words[1:])
     lowered = [arg.lower() for arg in args]
-    if (
-        "\0" in word
-        or (word.startswith("$") and len(words) > 1 and word not in {"$_", "$?"})
-        or word.startswith("%")
-    ):
+    if UNKNOWN in word:
         yield ask("unresolved_command", "the command to run is not known before it runs")
     elif any(arg in {"/?", "--help", "-?", "-whatif"} for arg in lowered):
         return
@@ -254,8 +244,9 @@ def judge(words: Sequence[str], home: str) -> Iterator[Answer]:
 def _delete(name: str, args: list[str], home: str) -> Iterator[Answer]:
     del home
     recursive = any(
-        re.fullmatch(r"/s|-r(?:e\w*)?|-\w*r\w*f?|--recursive", arg.lower()) for arg in args
+        re.fullmatch(r"/s|-r(?:e\w*)?(?::\S*)?|-\w*r\w*f?|--recursive", arg.lower()) for arg in args
     )
+    args = [re.sub(r"^-\w+:(?=[^$]|\$(?:home|env:))", "", arg, flags=re.IGNORECASE) for arg in args]
     targets = [
         arg
         for arg in args
@@ -284,9 +275,7 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
     if name in {"powershell", "pwsh"}:
         yield from _nested(args, lowered)
     elif name == "cmd":
-        at = next((at for at, arg in enumerate(lowered) if arg in {"/c", "/k", "/r"}), None)
-        if at is not None:
-            yield script(" ".join(args[at + 1 :]), "cmd")
+        yield from in_cmd(args)
     elif name == "shutdown":
         if not set(lowered) & {"/a", "-a"}:
             yield deny("host_power", "shutdown turns the host off")
@@ -294,14 +283,46 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
         yield from _started(name, args, lowered)
     elif name in {"reg", "vssadmin", "wmic", "net", "sc", "robocopy", "git", "bash", "sh", "wsl"}:
         yield from _tools(name, args, lowered)
-    elif name in {"foreach-object", "%"} and args:
-        yield from judge(args, "")
+    elif name in _SHARED:
+        yield script(quoted_shell([name, *args]), "shell")
     else:
-        yield script(quoted_shell([name, *args]), "shell") if name in _SHARED else _nothing()
+        yield from _small(name, args, lowered)
 
 
-def _nothing() -> Answer:
-    return script(":", "shell")
+def _small(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
+    if name in {"foreach-object", "foreach", "%"} and args:
+        if set(lowered) & {"delete", "kill", "invoke", "remove"}:
+            yield ask("code_danger", "calls a method that deletes or runs code")
+        yield from judge(args, "")
+    elif name in {"set-alias", "new-alias", "sal", "nal"}:
+        yield from judge([[arg for arg in args if not arg.startswith("-")][-1:][0], "x"], "")
+    elif name == "kill" and any(arg.startswith("-n") for arg in lowered):
+        yield ask("windows_admin", "ends processes by their name")
+    elif name == "certutil" and any(re.match(r"[-/](?:urlcache|decode)", arg) for arg in lowered):
+        yield ask("remote_code", "certutil fetches or decodes a file")
+    elif name in _FILE_WRITERS and any(_SYSTEM_FILE.match(arg) for arg in args):
+        yield ask("system_write", f"{name} writes a system or start-up file")
+
+
+_FILE_WRITERS = frozenset(
+    names(
+        "set-content add-content out-file tee-object copy-item move-item new-item cp mv copy "
+        "move ni"
+    )
+)
+_SYSTEM_FILE = re.compile(
+    r"[a-z]:[\\/]windows[\\/]|\$env:(?:windir|systemroot)|%(?:windir|systemroot)%|\$profile",
+    re.IGNORECASE,
+)
+
+
+def in_cmd(args: Sequence[str]) -> Iterator[Answer]:
+    """`cmd /c …`, also with the command glued to the switch."""
+    for at, arg in enumerate(args):
+        if match := re.match(r"/[ckr](.*)", arg, re.IGNORECASE | re.DOTALL):
+            glued = [match.group(1)] if match.group(1) else []
+            yield script(" ".join([*glued, *args[at + 1 :]]), "cmd")
+            return
 
 
 def quoted_shell(words: Sequence[str]) -> str:
@@ -323,6 +344,9 @@ def _nested(args: list[str], lowered: list[str]) -> Iterator[Answer]:
             return
         if re.fullmatch(r"[-/]c(?:o\w*)?", arg):
             text = " ".join(args[at + 1 :])
+            if text.startswith("'") and text.endswith("'"):
+                # Whether the quotes arrive depends on the shell outside: both readings count.
+                yield script(text[1:-1], "powershell")
             yield (
                 script(text, "powershell")
                 if text != "-"
@@ -354,9 +378,25 @@ def _started(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]
         return
     if name == "runas" or "-verb" in lowered:
         yield ask("windows_admin", "starts a program as another user")
-    rest = [arg for arg in args if not arg.startswith(("/", "-"))]
-    if rest:
-        yield script(" ".join(rest), "cmd")
+    line = _start_line(args) if name in {"start", "runas"} else _process_line(args)
+    if line:
+        yield script(quoted_line(line), "cmd")
+
+
+def _start_line(args: list[str]) -> list[str]:
+    """The program and its words after a title and the switches of `start`."""
+    rest = list(args)
+    if len(rest) > 1 and (not rest[0] or " " in rest[0]):
+        rest = rest[1:]
+    while rest and rest[0].startswith("/"):
+        rest = rest[2:] if rest[0].lower() == "/d" else rest[1:]
+    return rest
+
+
+def _process_line(args: list[str]) -> list[str]:
+    """Start-Process: names of parameters dropped, lists of arguments joined."""
+    words = [arg for arg in args if not re.fullmatch(r"-[A-Za-z]+", arg) or len(arg) < 3]
+    return [piece for word in words for piece in re.split(r"[,\s]+", word) if piece]
 
 
 def _tools(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:

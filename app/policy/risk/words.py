@@ -7,6 +7,7 @@ import re
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Unreadable, Var, Word
 
 _PLAIN = re.compile(r"[^ \t\n'\"\\$`|&;()<>]+")
+_WORD_ENDS = frozenset(["", " ", "\n", "\t", ";", "&", "|", ")"])
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _HEREDOC = re.compile(r"[^\\$`]+")
 _ARITHMETIC = re.compile(r"[^\\'\"$`()\[\]}]+")
@@ -20,7 +21,7 @@ _ANSI = re.compile(
 )
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 
-MAX_EXPANSIONS = 4_000
+MAX_EXPANSIONS = 3_500
 MAX_DEPTH = 40
 
 
@@ -65,11 +66,17 @@ class WordReader:
     def spend(self) -> None:
         self.spent[0] += 1
         if self.spent[0] > MAX_EXPANSIONS:
-            raise Unreadable("too many expansions")
+            raise Unreadable("too many commands and expansions")
 
     def word(self) -> Word:
         """Parts up to the next unquoted metacharacter; empty when there is no word here."""
         parts: Word = []
+        plain = _PLAIN.match(self.text, self.at)
+        if plain:
+            self.at = plain.end()
+            parts.append(Lit(plain.group()))
+            if self.text[self.at : self.at + 1] in _WORD_ENDS:
+                return parts
         while part := self._word_part(parts):
             parts.extend(part)
         return [part for part in parts if part is not _NOTHING]

@@ -11,8 +11,9 @@ import tree_sitter_bash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.policy.risk.engine import assess_command
-from app.policy.risk.model import ShellName, Verdict
+from app.policy.risk.engine import assess_command, forget
+from app.policy.risk.model import ShellName, Verdict, worst_verdict
+from app.policy.risk.report import report_json
 
 _FILE = Path(__file__).with_name("risk_cases_public.jsonl")
 _CASES = [json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]
@@ -52,6 +53,113 @@ def test_a_shell_around_never_makes_a_command_safe(command: str, wrapper: str) -
 @given(st.sampled_from(_UNSAFE), st.sampled_from(_COMMANDS))
 def test_a_command_in_front_never_hides_the_next(command: str, before: str) -> None:
     assert assess_command(f"{before}\n{command}").verdict is not Verdict.ALLOW
+
+
+_WRAPPERS = [
+    "sudo {}",
+    "sudo -u bob -- {}",
+    "env A=1 {}",
+    "env -i {}",
+    "nohup {}",
+    "timeout 5 {}",
+    "timeout -k 1 -s KILL 5 {}",
+    "nice -n 5 {}",
+    "setsid {}",
+    "stdbuf -oL {}",
+    "ionice -c2 -n7 {}",
+    "command {}",
+    "exec {}",
+]
+_SIMPLE = [
+    "rm -rf build",
+    "/bin/rm x",
+    "r''m x",
+    "git push --force",
+    "git -C x reset --hard",
+    "find . -delete",
+    "mysql -e 'drop table t'",
+    "python3 -c 'import os; os.remove(\"x\")'",
+    "docker rm -f x",
+    "bash -c 'rm x'",
+    "xargs rm",
+    "rm -rf /",
+    "mkfs.ext4 /dev/sda1",
+]
+
+
+@given(st.sampled_from(_UNSAFE))
+def test_a_command_behind_never_makes_a_command_safe(command: str) -> None:
+    assert assess_command(f"{command}; true").verdict is not Verdict.ALLOW
+    assert assess_command(f"{command}\ntrue").verdict is not Verdict.ALLOW
+
+
+@given(st.sampled_from(_SIMPLE), st.lists(st.sampled_from(_WRAPPERS), min_size=1, max_size=5))
+def test_wrappers_never_make_a_command_safer(command: str, wrappers: list[str]) -> None:
+    plain = assess_command(command).verdict
+    for wrapper in wrappers:
+        command = wrapper.format(command)
+
+    assert worst_verdict((assess_command(command).verdict, plain)) == (
+        assess_command(command).verdict
+    )
+
+
+@given(
+    st.sampled_from(_SIMPLE),
+    st.sampled_from(
+        [
+            "if true; then {}; fi",
+            "for x in a b; do {}; done",
+            "while false; do {}; done",
+            "case $x in *) {};; esac",
+            "f() {{ {}; }}; f",
+            "( {} )",
+            "{{ {}; }}",
+            "! {}",
+            "true && {}",
+            "false || {}",
+            "ls | {}",
+            "ls & {}",
+            "coproc {}",
+            "echo $({})",
+            'echo "$({})"',
+            "cat <({})",
+            "trap {!r} EXIT",
+        ]
+    ),
+)
+def test_a_body_never_makes_a_command_safer(command: str, body: str) -> None:
+    wanted = assess_command(command).verdict
+    quoted = shlex.quote(command) if "{!r}" in body else command
+    report = assess_command(body.replace("{!r}", "{}").format(quoted))
+
+    assert worst_verdict((report.verdict, wanted)) == report.verdict
+
+
+@given(st.sampled_from(_COMMANDS))
+def test_a_report_depends_on_the_command_alone(command: str) -> None:
+    first = assess_command(command)
+    forget()
+
+    assert assess_command(command) == first
+    assert hash(assess_command(command)) == hash(first)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["bash", "powershell", "cmd"]))
+def test_no_bytes_raise(raw: bytes, shell: ShellName) -> None:
+    for text in (raw.decode("latin-1"), raw.decode("utf-8", "surrogateescape")):
+        assert report_json(assess_command(text, shell=shell))["verdict"] in {"safe", "ask", "deny"}
+
+
+@given(st.sampled_from(_UNSAFE), st.sampled_from(["echo {}", "grep -r {} .", "git commit -m {}"]))
+def test_quoting_a_command_makes_it_text(command: str, reader: str) -> None:
+    quoted = shlex.quote(command)
+    if not any(code.startswith(("hidden", "control")) for code in _codes(command)):
+        assert assess_command(reader.format(quoted)).verdict is Verdict.ALLOW
+
+
+def _codes(command: str) -> list[str]:
+    return [finding.code for finding in assess_command(command).findings]
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=200) | _SOUP)

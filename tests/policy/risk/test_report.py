@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.policy.risk.engine import MAX_BYTES, MAX_SEGMENTS, assess_command
 from app.policy.risk.model import Finding, RiskLevel, RiskReport, Segment, Verdict
+from app.policy.risk.report import report_json
 
 
 def test_a_report_names_the_segment_and_the_paths_that_would_go() -> None:
@@ -73,3 +76,64 @@ def test_the_floor_does_not_hold_inside_a_container() -> None:
 def test_hidden_characters_are_denied_but_joined_emoji_are_not() -> None:
     assert assess_command("ls \u200b").verdict is Verdict.DENY
     assert assess_command("echo \U0001f468\u200d\U0001f469").verdict is Verdict.ALLOW
+
+
+def test_a_wrapper_and_what_it_wraps_are_both_segments() -> None:
+    report = assess_command("env A=1 timeout 5 bash -c 'ls; pwd' | xargs -n1 wc")
+
+    assert [(segment.argv[0], segment.wraps) for segment in report.segments] == [
+        ("env", True),
+        ("timeout", True),
+        ("bash", True),
+        ("ls", False),
+        ("pwd", False),
+        ("xargs", True),
+        ("wc", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sudo ls", "ssh host ls", "chroot /x ls", "docker exec c ls", "find . -exec ls {} +"],
+)
+def test_what_changes_user_root_or_host_or_acts_itself_is_no_mere_wrapper(command: str) -> None:
+    first, second = assess_command(command).segments
+
+    assert (first.wraps, second.argv[0]) == (False, "ls")
+
+
+@pytest.mark.parametrize(
+    ("command", "opaque"),
+    [
+        ("ls -la", False),
+        ("rm $X", False),
+        ("bash -c 'rm x'", False),
+        ("$X y", True),
+        ('bash -c "$X"', True),
+        ("curl x | sh", True),
+        ('eval "$(cat f)"', True),
+        ("rm 'x", True),
+        ("true; " * (MAX_SEGMENTS + 1), True),
+    ],
+)
+def test_a_report_is_opaque_when_something_runs_that_is_no_segment(
+    command: str,
+    opaque: bool,  # noqa: FBT001 - a value of the table above
+) -> None:
+    assert assess_command(command).opaque is opaque
+
+
+def test_the_json_form_names_an_allowed_command_safe() -> None:
+    assert report_json(assess_command('cat "$X"')) == {
+        "verdict": "safe",
+        "risk": "low",
+        "segments": [{"argv": ["cat", None], "text": "cat …", "cwd": "/workspace"}],
+        "findings": [],
+        "resolved_targets": [],
+    }
+
+
+def test_a_loop_over_known_words_is_followed_for_each() -> None:
+    report = assess_command("for d in a b; do rm -r $d; done")
+
+    assert report.resolved_targets == ("/workspace/a", "/workspace/b")

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, Options, RuleTable, ask, names, options, run, table
+from app.policy.risk.call import (
+    Answer,
+    Call,
+    Options,
+    RuleTable,
+    ask,
+    names,
+    options,
+    run,
+    table,
+    unresolved_verb,
+)
 
 _ENGINE = "H c l -host -context -config -log-level -url -connection -namespace n"
 _COMPOSE = "f p -file -project-name -profile -env-file -project-directory -ansi"
@@ -36,6 +47,7 @@ def _docker(call: Call) -> Iterator[Answer]:
     if not words or "--help" in words:
         return
     verb = words[0]
+    yield from unresolved_verb(call, verb)
     pair = f"{verb}:{words[1]}" if len(words) > 1 else ""
     if verb == "compose":
         yield from _compose(call, words[1:])
@@ -103,7 +115,7 @@ def _attach(call: Call) -> Iterator[Answer]:
         rest = options(call.args[1:], "c u d", stop=True).rest
         yield run(rest[1:] if call.name != "toolbox" else rest, contained=True)
     elif call.name == "wsl":
-        yield run(options(call.args, "d u e -distribution -user -exec -cd", stop=True).rest)
+        yield run(options(call.args, "d u -distribution -user -cd", stop=True).rest)
 
 
 RULES: RuleTable = {

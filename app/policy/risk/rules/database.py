@@ -67,7 +67,13 @@ def _rule(spec: Client) -> Rule:
         texts = given.all_values(*("-" + name for name in spec.code.split()))
         if spec.operand is not None:
             texts += given.rest[spec.operand :]
+        for path in given.all_values("-f", "--file", "-i"):
+            if call.was_written(path):
+                texts.append(call.written(path) or "\0")
         for text in texts:
+            for path in re.findall(r"(?m)^\s*(?:\.read|\\ir?|source|\\\.)\s+(\S+)", text):
+                if call.was_written(path.rstrip(";")):
+                    yield script(call.written(path.rstrip(";")), "sql")
             yield script(text, "sql")
         if (
             not texts
@@ -140,8 +146,14 @@ def _mysqladmin(call: Call) -> Iterator[Answer]:
 
 
 def _restore(call: Call) -> Iterator[Answer]:
-    if options(call.args, "d h p U f j n t -dbname").has("-c", "--clean"):
+    if options(call.args, "d h p U f j n t -dbname").has("-c", "--clean", "--drop"):
         yield ask("database_admin", "drops objects before restoring them")
+
+
+def _bq(call: Call) -> Iterator[Answer]:
+    yield from _rule(_CLIENTS["bq"])(call)
+    if options(call.args, "-project_id -dataset_id").rest[:1] == ["rm"]:
+        yield ask("database_admin", "bq rm deletes tables or data sets")
 
 
 _MIGRATIONS: dict[str, re.Pattern[str]] = {
@@ -203,6 +215,8 @@ def _django(call: Call) -> Iterator[Answer]:
         if call.args[0].endswith("artisan") and _MIGRATIONS["artisan"].search(" ".join(args)):
             yield ask("migration", "artisan can lose the database's content")
             return
+    if args[:1] == ["dbshell"] and call.stdin:
+        yield script(call.stdin.text, "sql")
     if _DJANGO.search(" ".join(args)):
         yield ask("migration", "Django would empty or roll back the database")
 
@@ -213,6 +227,8 @@ RULES: RuleTable = {
     **table("mongosh mongo", _mongo),
     **table("mysqladmin mariadb-admin", _mysqladmin),
     "pg_restore": _restore,
+    "mongorestore": _restore,
+    "bq": _bq,
     **asking(
         "dropdb dropuser pg_resetwal pg_dropcluster", "database_admin", "drops a database or a role"
     ),

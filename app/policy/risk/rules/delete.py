@@ -19,6 +19,7 @@ from app.policy.risk.call import (
     table,
 )
 from app.policy.risk.model import RiskLevel, Verdict
+from app.policy.risk.paths import writing
 
 
 def _remove(call: Call) -> Iterator[Answer]:
@@ -67,7 +68,10 @@ def _destroy(call: Call) -> Iterator[Answer]:
 def _truncate(call: Call) -> Iterator[Answer]:
     if only_help(call.args):
         return
-    size = options(call.args, "s r -size -reference").value("-s", "--size") or ""
+    given = options(call.args, "s r -size -reference")
+    size = given.value("-s", "--size") or ""
+    for path in given.rest:
+        yield from writing(call.at(path), call.home)
     if not size.startswith(("+", ">")):
         yield ask("truncate", "cuts files off")
 

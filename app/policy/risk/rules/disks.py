@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from app.policy.risk import floor
 from app.policy.risk.call import Answer, Call, RuleTable, ask, deny, only_help, options, table
-from app.policy.risk.paths import writing
+from app.policy.risk.paths import reading, writing
 
 _READ_ONLY = {
     "fdisk": {"-l", "--list", "-s", "--getsz"},
@@ -30,7 +30,9 @@ def _dd(call: Call) -> Iterator[Answer]:
     given = dict(arg.partition("=")[::2] for arg in call.args)
     if "of" in given:
         yield from writing(call.at(given["of"]), call.home)
-    if given.get("of") not in {"/dev/null", None} or "if" in given:
+    if "if" in given:
+        yield from reading(call.at(given["if"]), call.home)
+    if given.get("of") not in {"/dev/null", "/dev/stdout", None}:
         yield ask("raw_copy", "dd overwrites its target byte by byte")
 
 
@@ -59,6 +61,11 @@ def _partition(call: Call) -> Iterator[Answer]:
 def _volumes(call: Call) -> Iterator[Answer]:
     if not only_help(call.args):
         yield ask("volume", f"{call.name} removes a volume")
+
+
+def _loops(call: Call) -> Iterator[Answer]:
+    if options(call.args, "o j b").has("-d", "-D", "--detach", "--detach-all"):
+        yield ask("volume", "takes a loop device away")
 
 
 def _pools(call: Call) -> Iterator[Answer]:
@@ -91,6 +98,7 @@ RULES: RuleTable = {
         "diskutil partprobe",
         _partition,
     ),
+    "losetup": _loops,
     **table("lvremove vgremove pvremove lvreduce swapoff", _volumes),
     **table("zfs zpool btrfs", _pools),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.policy.risk import floor
 from app.policy.risk.call import (
     UNKNOWN,
     Answer,
@@ -12,6 +13,7 @@ from app.policy.risk.call import (
     RuleTable,
     Stream,
     ask,
+    deny,
     options,
     run,
     script,
@@ -20,90 +22,6 @@ from app.policy.risk.call import (
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
-
-_FIND_RUNS = {"-exec", "-execdir", "-ok", "-okdir"}
-
-
-def _find(call: Call) -> Iterator[Answer]:
-    args = call.args
-    starts: list[str] = []
-    at = 0
-    while at < len(args) and args[at] in {"-H", "-L", "-P", "-E", "-X", "-d", "-x", "-s"}:
-        at += 1
-    while at < len(args) and not args[at].startswith(("-", "(", "!")):
-        starts.append(args[at])
-        at += 1
-    starts = starts or ["."]
-    while at < len(args):
-        word = args[at]
-        if word in _FIND_RUNS:
-            end = next((i for i in range(at, len(args)) if args[i] in {";", "+"}), len(args))
-            yield from _each(call, args[at + 1 : end], starts, narrowed=_narrowed(args[:at]))
-            at = end
-        elif word == "-delete":
-            yield from removing(call, starts, recursive=not _narrowed(args))
-        elif word in {"-fprintf", "-fprint", "-fprint0", "-fls"} and at + 1 < len(args):
-            yield from writing(call.at(args[at + 1]), call.home)
-            yield ask("overwrite", f"find {word} overwrites a file", RiskLevel.MEDIUM)
-        at += 1
-
-
-def _narrowed(args: list[str]) -> bool:
-    return any(
-        arg
-        in {
-            "-name",
-            "-iname",
-            "-path",
-            "-type",
-            "-mtime",
-            "-size",
-            "-newer",
-            "-user",
-            "-regex",
-            "-empty",
-            "-maxdepth",
-            "-mmin",
-            "-inum",
-        }
-        for arg in args
-    )
-
-
-def _each(call: Call, words: list[str], starts: list[str], *, narrowed: bool) -> Iterator[Answer]:
-    for start in starts:
-        shown = f"{start.rstrip('/') or '/'}/{UNKNOWN}" if narrowed else start
-        yield run([word.replace("{}", shown) for word in words])
-
-
-def _xargs(call: Call) -> Iterator[Answer]:
-    given = options(
-        call.args,
-        "a d E I L n P s J R S -arg-file -delimiter -eof -replace -max-lines "
-        "-max-args -max-procs -max-chars",
-        stop=True,
-        optional="eil",
-    )
-    if not given.rest:
-        return
-    text = call.stdin.text if call.stdin else None
-    operands = text.split() if text is not None else [UNKNOWN]
-    marker = given.value("-I", "-J", "--replace") or (
-        "{}" if given.has("-i", "--replace") else None
-    )
-    if marker:
-        for operand in operands[:50] or [UNKNOWN]:
-            yield run([word.replace(marker, operand) for word in given.rest])
-    else:
-        yield run([*given.rest, *operands[:200]])
-
-
-def _fd(call: Call) -> Iterator[Answer]:
-    for at, arg in enumerate(call.args):
-        if arg in {"-x", "-X", "--exec", "--exec-batch"}:
-            yield run([word for word in call.args[at + 1 :] if word != ";"])
-            return
-
 
 _PROGRAM_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rg": ("e f g t A B C m -pre -pre-glob -glob -type -hostname-bin", ("--pre", "--hostname-bin")),
@@ -137,6 +55,7 @@ def _tar(call: Call) -> Iterator[Answer]:
     )
     for action in given.all_values("--checkpoint-action"):
         if action.startswith("exec="):
+            yield ask("deferred", "tar runs a program while it packs")
             yield script(action[5:])
     for text in given.all_values(
         "-I",
@@ -162,8 +81,18 @@ def _awk(call: Call) -> Iterator[Answer]:
     programs = given.all_values("-e", "--source")
     if not programs and not given.has("-f", "--file", "-E") and given.rest:
         programs = given.rest[:1]
+    programs += _written(call, given.all_values("-f", "--file", "-E"))
     for program in programs:
         yield from _awk_program(call, program)
+
+
+_STDIN = frozenset(["-", "/dev/stdin"])
+
+
+def _written(call: Call, paths: list[str]) -> list[str]:
+    """The texts of those files that this same script wrote."""
+    texts = [call.written(path) for path in paths if call.was_written(path) or path in _STDIN]
+    return [UNKNOWN if text is None else text for text in texts]
 
 
 _AWK_STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
@@ -209,6 +138,7 @@ def _sed(call: Call) -> Iterator[Answer]:
     operands = given.rest
     if not programs and not given.has("-f", "--file") and operands:
         programs, operands = operands[:1], operands[1:]
+    programs += _written(call, given.all_values("-f", "--file"))
     for program in programs:
         yield from _sed_program(call, program)
     if given.has("-i", "--in-place"):
@@ -217,6 +147,9 @@ def _sed(call: Call) -> Iterator[Answer]:
 
 
 def _sed_program(call: Call, program: str) -> Iterator[Answer]:
+    if program == UNKNOWN:
+        yield ask("opaque_code", "runs a sed program that is not known here")
+        return
     for substitution in _SED_S.finditer(program):
         if "e" in substitution.group(4):
             yield ask("code_danger", "sed runs what it substituted")
@@ -226,6 +159,8 @@ def _sed_program(call: Call, program: str) -> Iterator[Answer]:
             )
     bare = _SED_S.sub(" s ", program)
     bare = re.sub(r"/(?:\\.|[^/\\])*/", "/", bare)
+    for target in re.findall(r"(?:^|[;}\d$])\s*w\s+(/\S+)", program):
+        yield from writing(call.at(target), call.home)
     if "a" not in bare[:3] and (match := _SED_E.search(bare)):
         yield script(match.group(1)) if match.group(1) else ask("code_danger", "sed runs its input")
     for target in re.findall(r"(?:^|[;}\d/$])w\s+(\S+)", bare):
@@ -236,8 +171,9 @@ def _make(call: Call) -> Iterator[Answer]:
     given = options(call.args, "f C j I o W l E -file -makefile -directory -eval -jobs")
     files = given.all_values("-f", "--file", "--makefile")
     texts = given.all_values("--eval", "-E")
-    if "-" in files or "/dev/stdin" in files:
-        texts.append(call.stdin.text if call.stdin and call.stdin.text is not None else UNKNOWN)
+    folder = given.value("-C", "--directory") or "."
+    usual = [f"{folder}/{name}" for name in ("GNUmakefile", "makefile", "Makefile")]
+    texts += _written(call, files or [path for path in usual if call.was_written(path)])
     for text in texts:
         if UNKNOWN in text:
             yield script(None)
@@ -261,20 +197,23 @@ def _rsync(call: Call) -> Iterator[Answer]:
         yield script(text)
     if given.has("-n", "--dry-run") and "--d" not in given.flags:
         return
+    target = call.at(given.rest[-1]) if given.rest else ""
     deletes = [flag for flag in given.flags if re.match(r"--del(?:$|ete)|--remove-s", flag)]
     if deletes:
         yield ask("delete", f"rsync {deletes[0]} deletes files")
+        if deletes[0].startswith("--del") and floor.is_catastrophic(target, call.home):
+            yield deny("catastrophic_delete", f"rsync empties {target}")
     if given.rest:
         yield from writing(call.at(given.rest[-1]), call.home)
 
 
 def _gdb(call: Call) -> Iterator[Answer]:
-    given = options(call.args, "ex eval-command iex x command", clusters=False)
-    for text in given.all_values("-ex", "--eval-command", "-iex", "--iex"):
-        if match := re.match(r"\s*(?:!|shell\s|pipe\s|python\s|call\s)(.*)", text):
+    given = options(call.args, "ex o O eval-command iex x command", clusters=False)
+    for text in given.all_values("-o", "-O", "-ex", "--eval-command", "-iex", "--iex"):
+        if match := re.match(r"\s*(?:platform\s+shell|!|shell\s|pipe\s|python\s|call\s)(.*)", text):
             yield (
                 script(match.group(1))
-                if text.strip().startswith(("!", "shell"))
+                if text.strip().startswith(("!", "shell", "platform"))
                 else ask("code_danger", "gdb runs code")
             )
     if "--args" in call.args:
@@ -340,6 +279,8 @@ def _nspawn(call: Call) -> Iterator[Answer]:
 
 
 def _cmake(call: Call) -> Iterator[Answer]:
+    if any(call.was_written(path) for path in options(call.args, "P").all_values("-P")):
+        yield ask("opaque_code", "runs a CMake script that is not known here")
     if call.args[:1] == ["-E"]:
         words = call.args[1:]
         if words[:1] and words[0] in {"rm", "remove", "remove_directory"}:
@@ -349,16 +290,13 @@ def _cmake(call: Call) -> Iterator[Answer]:
 
 
 RULES: RuleTable = {
-    **table("find gfind bfs", _find),
-    **table("xargs gxargs", _xargs),
-    **table("fd fdfind", _fd),
     **table("rg sort man zip tcpdump split bat delta", _programs),
     **table("tar gtar bsdtar", _tar),
     **table("awk gawk mawk nawk", _awk),
     **table("sed gsed", _sed),
     **table("make gmake", _make),
     "rsync": _rsync,
-    "gdb": _gdb,
+    **table("gdb lldb", _gdb),
     "tmux": _tmux,
     "screen": _screen,
     "fzf": _fzf,

@@ -5,29 +5,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, script, table
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    Call,
+    RuleTable,
+    Stream,
+    ask,
+    options,
+    script,
+    table,
+)
 from app.policy.risk.paths import writing
+
+_RUNS = re.compile(
+    r"(?:^|[|:%\n\d$,])\s*(?:sil\w*!?\s+|exe\w*\s+\W|term\w*\s+)?(?:r\s*|w\s+)?!\s*(.+)"
+)
+_WRITES = re.compile(r"\b(?:w|wq|x|saveas)!?\s+(/\S+|~\S+)")
+_CODE = re.compile(
+    r"system\s*\(|\bdelete\s*\(|"
+    r"\b(?:py|python|py3|python3|perl|ruby|lua|exe|execute|term|terminal)\b"
+)
 
 
 def _vim(call: Call) -> Iterator[Answer]:
-    given = options(call.args, "c S s u U w i T -cmd")
+    given = options(call.args, "c S u U w i T -cmd")
+    if call.name != "ex" and not given.has("-e", "-E"):
+        given = options(call.args, "c S s u U w i T -cmd")
     texts = given.all_values("-c", "--cmd") + [arg[1:] for arg in call.args if arg.startswith("+")]
-    if given.has("-s", "-e", "-E") and call.stdin:
+    if (given.has("-s", "-e", "-E") or call.name == "ex") and call.stdin:
         texts.append(call.stdin.text if call.stdin.text is not None else UNKNOWN)
     for text in texts:
-        if UNKNOWN in text:
-            yield ask("opaque_code", "runs editor commands that are not known here")
-        elif match := re.search(r"(?:^|[|:%\n])\s*(?:r\s*|w\s*)?!\s*(.+)", text):
-            yield script(match.group(1))
-        elif re.search(
-            r"system\s*\(|\bdelete\s*\(|\b(?:py|python|py3|python3|perl|ruby|lua|exe|"
-            r"execute|term|terminal)\b",
-            text,
-        ):
-            yield ask("code_danger", "the editor command runs code")
-    for path in [arg for arg in given.rest if not arg.startswith("+")]:
-        if texts:
+        yield from _editor_command(call, text)
+    for path in options(call.args, "l S u").all_values("-l", "-S", "-u"):
+        if call.was_written(path):
+            yield ask("opaque_code", "runs editor commands that the script wrote")
+    if texts:
+        for path in (arg for arg in given.rest if not arg.startswith("+")):
             yield from writing(call.at(path), call.home)
+
+
+def _editor_command(call: Call, text: str) -> Iterator[Answer]:
+    if UNKNOWN in text:
+        yield ask("opaque_code", "runs editor commands that are not known here")
+    elif match := _WRITES.search(text):
+        yield from writing(call.at(match.group(1)), call.home)
+    elif match := _RUNS.search(text):
+        yield script(match.group(1), stdin=Stream(None))
+    elif _CODE.search(text):
+        yield ask("code_danger", "the editor command runs code")
 
 
 def _ed(call: Call) -> Iterator[Answer]:
@@ -42,7 +68,14 @@ def _ed(call: Call) -> Iterator[Answer]:
             yield from writing(call.at(path), call.home)
 
 
+def _pager(call: Call) -> Iterator[Answer]:
+    for arg in call.args:
+        if arg.startswith("+") and (match := re.search(r"[!|#]\s*(.+)", arg)):
+            yield script(match.group(1))
+
+
 RULES: RuleTable = {
+    **table("less more most", _pager),
     **table("vim vi nvim view gvim ex vimdiff", _vim),
     **table("ed red", _ed),
 }

@@ -15,6 +15,7 @@ _COMMANDS = frozenset(
         "RSYNC_RSH PSQL_EDITOR PSQL_PAGER FCEDIT TAR_OPTIONS PYTHONBREAKPOINT"
     )
 )
+_PROMPTS = frozenset(["PS0", "PS1", "PS2", "PS3", "PS4"])
 _LOADED = frozenset(
     names(
         "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5OPT PERL5DB "
@@ -32,6 +33,14 @@ def assignment(name: str, value: str) -> Iterator[Answer]:
         yield ask("loaded_code", f"{name} makes the next program load other code")
     elif name.startswith("GIT_CONFIG_") and UNKNOWN not in value and value.startswith("!"):
         yield script(value[1:])
+    elif name.startswith("BASH_FUNC_"):
+        yield ask("loaded_code", "hands a function to the next shell")
+    elif name == "BASH_ALIASES" or (
+        re.fullmatch(r"PS[0-4]", name) and re.search(r"[$]\(|`", value)
+    ):
+        yield ask("deferred", f"{name} makes the shell run its text")
+    elif name == "GIT_SEQUENCE_EDITOR" and re.search(r"\b(?:exec|x)\b", value):
+        yield ask("deferred", "writes commands into a rebase")
     elif name in _COMMANDS and value and name not in {"TAR_OPTIONS", "PYTHONBREAKPOINT"}:
         yield script(value.lstrip("|"))
     elif name == "TAR_OPTIONS" and re.search(

@@ -55,8 +55,10 @@ def _git(call: Call) -> Iterator[Answer]:
     if not before.rest:
         return
     verb, args = before.rest[0], before.rest[1:]
-    if UNKNOWN in verb:
+    if UNKNOWN in verb or any(UNKNOWN in flag for flag in before.flags):
         yield ask("unresolved_command", "the git subcommand is not known before it runs")
+    elif any(arg.startswith("ext::") for arg in args):
+        yield ask("git_transport", "the address names a program to run")
     elif verb in aliases:
         yield from _alias(aliases[verb], args)
     elif handler := _VERBS.get(verb):
@@ -204,7 +206,8 @@ def _tag(call: Call, args: list[str]) -> Iterator[Answer]:
 
 
 def _stash(call: Call, args: list[str]) -> Iterator[Answer]:
-    if args[:1] in (["drop"], ["clear"]):
+    words = options(args, stop=True).rest
+    if words[:1] in (["drop"], ["clear"]):
         yield _lossy("git_stash", "deletes stashed work")
 
 
@@ -276,6 +279,8 @@ def _submodule(call: Call, args: list[str]) -> Iterator[Answer]:
 def _config(call: Call, args: list[str]) -> Iterator[Answer]:
     given = options(args, "f -file -type -default -blob")
     words = given.rest[1:] if given.rest[:1] == ["set"] else given.rest
+    if given.rest[:1] in (["get"], ["list"], ["unset"]):
+        return
     if given.has("--get", "--list", "-l", "--get-all", "--unset", "--get-regexp") or len(words) < 2:
         return
     key, value = words[0].lower(), words[1]
@@ -284,7 +289,7 @@ def _config(call: Call, args: list[str]) -> Iterator[Answer]:
     elif key == "core.hookspath" and not given.has("--global", "--system"):
         if value.startswith(("/", "~", "..")) or UNKNOWN in value:
             yield ask("git_config", "makes git run hooks from another folder")
-    elif key != "core.editor" or given.has("--system"):
+    elif key != "core.editor" or given.has("--system") or _deletes(value):
         yield from _setting(key, value)
         if (
             _RUN_KEYS.fullmatch(key)
@@ -292,6 +297,41 @@ def _config(call: Call, args: list[str]) -> Iterator[Answer]:
             and not key.startswith("credential")
         ):
             yield ask("git_config", f"{key} makes git run a program everywhere", RiskLevel.MEDIUM)
+
+
+def _deletes(program: str) -> bool:
+    """An editor that is no editor; the editor of a person's choice is theirs to set."""
+    return bool(re.match(r"\s*!?\s*(?:\S*/)?(?:rm|sh|bash|git|find|dd|shred)\b", program))
+
+
+def _lfs(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] == ["prune"] and "--dry-run" not in args:
+        yield _lossy("git_prune", "deletes stored large files")
+
+
+def _remote(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] in (["remove"], ["rm"]):
+        yield ask("git_config", "removes a remote and its branches", RiskLevel.MEDIUM)
+
+
+def _fetched(handler: _Handler) -> _Handler:
+    def also(call: Call, args: list[str]) -> Iterator[Answer]:
+        yield from handler(call, args)
+        for operand in options(args, "j o s X -upload-pack -depth").rest[1:]:
+            source, _, target = operand.partition(":")
+            if source.startswith("+") and target and not target.startswith("refs/remotes/"):
+                yield _lossy("git_branch", "overwrites a local branch")
+
+    return also
+
+
+def _templated(handler: _Handler) -> _Handler:
+    def also(call: Call, args: list[str]) -> Iterator[Answer]:
+        yield from handler(call, args)
+        if options(args, "-template b o c").all_values("--template"):
+            yield ask("git_config", "copies hooks from a template")
+
+    return also
 
 
 def _update_ref(call: Call, args: list[str]) -> Iterator[Answer]:
@@ -337,12 +377,15 @@ _VERBS: dict[str, _Handler] = {
     "rebase": _programs("x s X -exec -onto -strategy", "-x", "--exec"),
     "difftool": _programs("x t -extcmd -tool", "-x", "--extcmd"),
     "grep": _programs("e f A B C m", "-O", "--open-files-in-pager"),
-    "clone": _FETCH,
+    "clone": _templated(_FETCH),
+    "init": _templated(_programs("b -initial-branch -template")),
+    "lfs": _lfs,
+    "apply": _when("git_checkout", "writes outside of the work tree", "--unsafe-paths"),
     "ls-remote": _programs("-upload-pack -exec -sort", "--upload-pack", "--exec"),
-    "fetch": _programs("j o -upload-pack -depth", "--upload-pack"),
-    "pull": _programs("j o s X -upload-pack -depth", "--upload-pack"),
+    "fetch": _fetched(_programs("j o -upload-pack -depth", "--upload-pack")),
+    "pull": _fetched(_programs("j o s X -upload-pack -depth", "--upload-pack")),
     "archive": _programs("o -output -format -remote -exec -prefix", "--exec"),
-    "remote": _programs("t m"),
+    "remote": _remote,
 }
 
 RULES: RuleTable = {"git": _git, "hub": _git}

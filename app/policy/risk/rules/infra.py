@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, table
+from app.policy.risk.call import (
+    Answer,
+    Call,
+    RuleTable,
+    ask,
+    options,
+    run,
+    script,
+    table,
+    unresolved_verb,
+)
 
 _LOSSY_VERB = re.compile(
-    r"(?:delete|destroy|terminate|remove|purge|deregister|revoke|reset|uninstall|"
-    r"drain|wipe)(?:-.*)?$"
+    r"(?:[\w-]+-)?(?:delete|destroy|terminate|remove|purge|deregister|revoke|reset|uninstall|"
+    r"drain|wipe|undefine)(?:-.*)?$"
 )
 
 
@@ -43,11 +53,18 @@ def _aws(call: Call) -> Iterator[Answer]:
     if (
         (service == "s3" and lossy_s3)
         or _LOSSY_VERB.match(verb)
-        or re.match(r"(?:stop|disable|detach|schedule-key)-", verb)
+        or re.match(r"(?:stop|disable|detach|schedule-key|change-resource-record)-", verb)
     ):
         yield ask("cloud_delete", f"aws {service} {verb} deletes or stops resources")
     elif verb in {"get-secret-value", "get-session-token", "create-access-key"}:
         yield ask("secret_read", f"aws {service} {verb} shows secrets")
+
+
+def _gsutil(call: Call) -> Iterator[Answer]:
+    yield from _verbs(call)
+    words = options(call.args, "o h").rest
+    if words[:1] == ["rsync"] and "-d" in call.args:
+        yield ask("cloud_delete", "gsutil rsync -d deletes what the source lacks")
 
 
 def _verbs(call: Call) -> Iterator[Answer]:
@@ -56,7 +73,8 @@ def _verbs(call: Call) -> Iterator[Answer]:
         call.args, "n c p s a o -namespace -context -project -subscription -region -zone -format"
     ).rest
     for word in words[:4]:
-        if _LOSSY_VERB.match(word) or word in {"rm", "del", "rb", "prune"}:
+        stops = word in {"stop", "deallocate"} and call.name in {"gcloud", "az"}
+        if stops or _LOSSY_VERB.match(word) or word in {"rm", "del", "rb", "prune"}:
             yield ask("cloud_delete", f"{call.name} {word} deletes resources")
             return
 
@@ -64,11 +82,17 @@ def _verbs(call: Call) -> Iterator[Answer]:
 def _kubectl(call: Call) -> Iterator[Answer]:
     given = options(
         call.args,
-        "n c f l o s p -namespace -context -cluster -user -kubeconfig -container -server -token",
+        "n c f l o s p -namespace -context -cluster -user -kubeconfig -container -server -token "
+        "-replicas -output -filename -selector",
         stop=False,
     )
     words = given.rest
     verb = words[0] if words else ""
+    if call.name in {"k3s", "microk8s", "minikube"}:
+        if verb == "kubectl":
+            yield run(["kubectl", *call.args[call.args.index("kubectl") + 1 :]])
+        return
+    yield from unresolved_verb(call, verb)
     if "--dry-run" in given.flags and verb != "exec":
         return
     scaled = verb == "scale" and "0" in given.all_values("--replicas")
@@ -139,7 +163,7 @@ def _gh(call: Call) -> Iterator[Answer]:
 def _hosting(call: Call) -> Iterator[Answer]:
     text = " ".join(call.args)
     if re.search(
-        r"(?:^|[\s:])(?:destroy|delete|remove|rm|reset|purge)\b|pg:reset|sites:delete", text
+        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge)\b|pg:reset|sites:delete", text
     ):
         yield ask("cloud_delete", f"{call.name} deletes resources")
 
@@ -150,11 +174,22 @@ def _ansible(call: Call) -> Iterator[Answer]:
     if module.rsplit(".", 1)[-1] in {"shell", "command", "raw", "script"} and (
         text := given.value("-a", "--args")
     ):
-        from app.policy.risk.call import script
-
         yield script(text)
     elif re.search(r"state=absent", given.value("-a", "--args") or ""):
         yield ask("cloud_delete", "removes files or services on hosts")
+
+
+def _salt(call: Call) -> Iterator[Answer]:
+    words = options(call.args, "t c G E L N C").rest
+    if len(words) > 2 and words[1] in {"cmd.run", "cmd.shell", "cmd.run_all"}:
+        yield script(" ".join(words[2:]))
+    elif len(words) > 1 and re.search(r"remove|delete|purge|absent|shutdown|reboot", words[1]):
+        yield ask("cloud_delete", f"salt {words[1]} changes hosts")
+
+
+def _fabric(call: Call) -> Iterator[Answer]:
+    if "--" in call.args:
+        yield script(" ".join(call.args[call.args.index("--") + 1 :]))
 
 
 def _pulumi(call: Call) -> Iterator[Answer]:
@@ -193,14 +228,18 @@ RULES: RuleTable = {
     "aws": _aws,
     "awscli": _aws,
     **table(
-        "gcloud az doctl gsutil ibmcloud oci linode-cli hcloud scw eksctl kind "
+        "gcloud az doctl ibmcloud oci linode-cli hcloud scw eksctl kind "
         "minikube k3d kops civo bx openstack exo aliyun "
         "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux "
         "istioctl cdk sst serverless sls "
         "sam copilot eb fastly cf wrangler",
         _verbs,
     ),
-    **table("kubectl k oc k3s microk8s.kubectl", _kubectl),
+    "gsutil": _gsutil,
+    **table("kubectl k oc microk8s.kubectl", _kubectl),
+    **table("k3s microk8s", _kubectl),
+    **table("salt salt-ssh", _salt),
+    "fab": _fabric,
     **table("helm helm3 helmfile", _helm),
     **table("gh glab hub tea", _gh),
     **table(

@@ -60,13 +60,19 @@ def _pacman(call: Call) -> Iterator[Answer]:
 
 
 def _publish(call: Call) -> Iterator[Answer]:
-    words = options(call.args, "C -prefix -registry -filter -directory").rest[:1]
+    words = options(call.args, "C -prefix -registry -filter -directory").rest
+    words = words[1:2] if words[:1] == ["npm"] and call.name == "yarn" else words[:1]
     if (
         set(words) & _PUBLISHES[call.name]
         and "--dry-run" not in call.args
         and "--help" not in call.args
     ):
         yield ask("publish", f"{call.name} {words[0]} cannot be taken back", RiskLevel.MEDIUM)
+
+
+def _dotnet(call: Call) -> Iterator[Answer]:
+    if call.args[:1] == ["nuget"]:
+        yield run(call.args)
 
 
 def _conda(call: Call) -> Iterator[Answer]:
@@ -78,6 +84,7 @@ def _conda(call: Call) -> Iterator[Answer]:
 def _project_script(call: Call) -> Iterator[Answer]:
     """`yarn rimraf x`, `pnpm prisma …`: a program of the project run by its name."""
     words = options(call.args, "C -cwd -filter -dir", stop=True).rest
+    words = words[1:] if words[:1] == ["run"] else words
     if words[:1] and words[0] in {
         "rimraf",
         "del-cli",
@@ -93,6 +100,7 @@ def _project_script(call: Call) -> Iterator[Answer]:
 RULES: RuleTable = {
     **table(" ".join(_REMOVES), _host_packages),
     **table("pacman yay paru", _pacman),
+    "dotnet": _dotnet,
     **table("conda mamba micromamba", _conda),
 }
 for _name in _PUBLISHES:

@@ -44,11 +44,24 @@ def _source(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text if call.stdin else None, here=True)
     elif path.startswith(("/dev/fd/", "/proc/")):
         yield script(None)
+    elif path and not path.strip(UNKNOWN):
+        yield ask("opaque_code", "reads a script whose name is not known before")
 
 
 def _eval(call: Call) -> Iterator[Answer]:
-    if call.args:
-        yield script(" ".join(call.args), here=True)
+    words = call.args[1:] if call.args[:1] == ["--"] else call.args
+    if words:
+        yield script(" ".join(words), here=True)
+
+
+def _history(call: Call) -> Iterator[Answer]:
+    if call.args and not options(call.args).has("-l"):
+        yield script(None)
+
+
+def _other_group(call: Call) -> Iterator[Answer]:
+    if call.stdin:
+        yield script(call.stdin.text)
 
 
 def _trap(call: Call) -> Iterator[Answer]:
@@ -96,6 +109,8 @@ RULES: RuleTable = {
     **table(_SHELLS, _shell),
     **table("source .", _source),
     "eval": _eval,
+    "fc": _history,
+    "newgrp": _other_group,
     "trap": _trap,
     **table("mapfile readarray complete compgen bind", _callback),
     "enable": _enable,

@@ -154,6 +154,22 @@ def _network_interface(call: Call) -> Iterator[Answer]:
         yield ask("network_setup", "changes the host's network")
 
 
+def _network_manager(call: Call) -> Iterator[Answer]:
+    words = set(options(call.args, "t f").rest)
+    if words & {"delete", "del", "down", "off", "modify", "add", "disconnect", "up"}:
+        yield ask("network_setup", f"{call.name} changes the host's network", RiskLevel.MEDIUM)
+
+
+def _holders(call: Call) -> Iterator[Answer]:
+    if options(call.args, "n s").has("-k", "--kill"):
+        yield ask("kill_by_name", "ends every process that uses a file", RiskLevel.MEDIUM)
+
+
+def _backups(call: Call) -> Iterator[Answer]:
+    if any(arg.startswith(("delete", "thin", "disable")) for arg in call.args):
+        yield ask("volume", "deletes backups")
+
+
 def _hosts(call: Call) -> Iterator[Answer]:
     if (
         call.name == "hostnamectl"
@@ -212,6 +228,11 @@ RULES: RuleTable = {
     **asking("setenforce", "kernel", "changes mandatory access control"),
     "journalctl": _journal,
     **table("ip ifconfig", _network_interface),
+    **table("nmcli tc networksetup", _network_manager),
+    "fuser": _holders,
+    "tmutil": _backups,
+    **asking("xkill", "kill_by_name", "ends a window's process", RiskLevel.MEDIUM),
+    **asking("ssh-copy-id", "keys", "lets a key in on another host"),
     "hostnamectl": _hosts,
     "gpg": _gpg,
     "security": _keychain,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Call, RuleTable, script, table
-from app.policy.risk.windows import NAMES, judge, quoted_line
+from app.policy.risk.windows import NAMES, in_cmd, judge, quoted_line
 
 
 def _native(call: Call) -> Iterator[Answer]:
@@ -13,14 +13,9 @@ def _native(call: Call) -> Iterator[Answer]:
 
 
 def _cmd(call: Call) -> Iterator[Answer]:
-    for at, arg in enumerate(call.args):
-        if arg.lower() in {"/c", "/k", "/r"} or (
-            arg.lower().startswith(("/c", "/k")) and len(arg) > 2
-        ):
-            rest = " ".join(([arg[2:]] if len(arg) > 2 else []) + call.args[at + 1 :])
-            yield script(rest, "cmd")
-            return
-    if call.stdin:
+    answers = list(in_cmd(call.args))
+    yield from answers
+    if call.stdin and not answers:
         yield script(call.stdin.text, "cmd")
 
 

@@ -1,0 +1,33 @@
+"""What the rules say about one command, kept for the next time it is met."""
+
+from __future__ import annotations
+
+import shlex
+from functools import lru_cache
+
+from app.policy.risk.call import Answer, Call
+from app.policy.risk.command import plain_name, wrapped_by_stranger
+from app.policy.risk.registry import RULES
+
+MAX_REMEMBERED = 512
+"""Longest command, in characters, whose judgement is kept."""
+
+
+def judged(call: Call) -> tuple[Answer, ...]:
+    rules = RULES.get(call.name) or RULES.get(plain_name(call.name))
+    if rules is None:
+        return tuple(wrapped_by_stranger(call))
+    return tuple(answer for rule in rules for answer in rule(call))
+
+
+@lru_cache(maxsize=2048)
+def remembered(
+    name: str, args: tuple[str, ...], cwd: str | None, home: str, *, contained: bool
+) -> tuple[Answer, ...]:
+    """A rule says the same about the same words: it sees nothing else."""
+    return judged(Call(name, list(args), cwd, home, None, contained))
+
+
+@lru_cache(maxsize=4096)
+def quoted(word: str) -> str:
+    return shlex.quote(word)

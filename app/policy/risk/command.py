@@ -1,0 +1,63 @@
+"""What the first word of a command says, and which file the command reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Stream, ask, names, run
+
+_VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh)[\d.]+")
+
+
+def file_operand(call: Call, files: Mapping[str, str | None]) -> Stream:
+    """For readers (`cat f`) and interpreters (`bash f`) of a file that this script wrote."""
+    written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)
+    rest = [arg for arg in call.args if call.at(arg) not in files]
+    call.args = [arg for arg in [READERS[call.name], *rest] if arg]
+    return Stream(written)
+
+
+READERS: dict[str, str] = {
+    **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "ash", "mksh"), "-s"),
+    **dict.fromkeys(("source", "."), "/dev/stdin"),
+    **dict.fromkeys(("python", "python3", "node", "perl", "ruby", "lua", "php"), "-"),
+    "cat": "",
+}
+
+
+@lru_cache(maxsize=4096)
+def plain_name(name: str) -> str:
+    """Lower case, without `.exe` and without the version of an interpreter."""
+    lowered = name.lower().removesuffix(".exe")
+    versioned = _VERSIONED.fullmatch(lowered)
+    return versioned.group(1) if versioned else lowered
+
+
+@lru_cache(maxsize=4096)
+def unresolved(word: str) -> Hit | None:
+    if UNKNOWN in word:
+        return ask("unresolved_command", "the command to run is not known before it runs")
+    if not word or (
+        any(char in word for char in "*?") or ("[" in word and word not in {"[", "[["})
+    ):
+        return ask("unresolved_command", f"{word!r} is a pattern, not a command")
+    if not word.isascii():
+        return ask("lookalike", "the command's name holds characters outside ASCII")
+    return None
+
+
+_PRINTERS = frozenset(
+    names("echo printf man which type whatis help apropos tldr test [ [[ : true logger say where")
+)
+_FORCED = re.compile(r"-[a-zA-Z]*[rRf][a-zA-Z]*")
+
+
+def wrapped_by_stranger(call: Call) -> Iterator[Answer]:
+    """`unknown-program … rm -rf x`: a wrapper that no table knows is still a wrapper."""
+    if call.name in _PRINTERS or "rm" not in call.args:
+        return
+    at = call.args.index("rm")
+    if any(_FORCED.fullmatch(word) for word in call.args[at + 1 : at + 3]):
+        yield run(call.args[at:], stdin=call.stdin)

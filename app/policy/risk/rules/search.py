@@ -1,0 +1,175 @@
+"""find, fd, xargs, parallel: commands that run another one for what they list or read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.policy.risk import floor
+from app.policy.risk.call import (
+    UNKNOWN,
+    Answer,
+    Call,
+    RuleTable,
+    Stream,
+    ask,
+    deny,
+    names,
+    options,
+    run,
+    script,
+    table,
+)
+from app.policy.risk.model import RiskLevel
+from app.policy.risk.paths import writing
+from app.policy.risk.rules.delete import removing
+
+MAX_OPERANDS = 200
+"""More are not judged one by one: a longer list counts as unknown."""
+
+_RUNS = frozenset(names("-exec -execdir -ok -okdir"))
+_VALUED = frozenset(
+    names(
+        "-name -iname -path -ipath -wholename -lname -ilname -regex -iregex -type -xtype -mtime "
+        "-mmin -atime -amin -ctime -cmin -size -newer -anewer -cnewer -user -group -uid -gid "
+        "-perm -inum -links -samefile -fstype -maxdepth -mindepth -printf -regextype -used "
+        "-context -D -flags"
+    )
+)
+_WRITES = frozenset(names("-fprintf -fprint -fprint0 -fls"))
+_NARROWING = frozenset(
+    names(
+        "-name -iname -path -ipath -wholename -regex -iregex -mtime -mmin -atime -amin -ctime "
+        "-cmin -size -newer -user -group -uid -gid -empty -maxdepth -inum -perm -nouser -nogroup "
+        "-samefile -links"
+    )
+)
+_WHOLE_TREE = frozenset(names("rm unlink shred srm chmod chown chgrp mv"))
+
+
+def starts(args: list[str]) -> tuple[list[str], int]:
+    """The folders that `find` begins in, and where its expression starts."""
+    at = 0
+    while at < len(args) and args[at] in {"-H", "-L", "-P", "-E", "-X", "-d", "-x", "-s"}:
+        at += 1
+    found: list[str] = []
+    while at < len(args) and not args[at].startswith(("-", "(", "!")):
+        found.append(args[at])
+        at += 1
+    return found or ["."], at
+
+
+def narrowed(args: list[str]) -> bool:
+    """Whether the expression picks some of the files only; by type alone it does not."""
+    return not _NARROWING.isdisjoint(args)
+
+
+def _find(call: Call) -> Iterator[Answer]:
+    args = call.args
+    folders, at = starts(args)
+    while at < len(args):
+        word = args[at]
+        if word in _RUNS:
+            end = next((i for i in range(at, len(args)) if args[i] in {";", "+"}), len(args))
+            yield from _each(call, args[at + 1 : end], folders, some=narrowed(args[:at]))
+            at = end
+        elif word == "-delete":
+            yield from removing(call, folders, recursive=not narrowed(args))
+        elif word in _WRITES and at + 1 < len(args):
+            yield from writing(call.at(args[at + 1]), call.home)
+            yield ask("overwrite", f"find {word} overwrites a file", RiskLevel.MEDIUM)
+            at += 1
+        elif word in _VALUED:
+            at += 1
+        at += 1
+
+
+def _each(call: Call, words: list[str], folders: list[str], *, some: bool) -> Iterator[Answer]:
+    name = words[0].rsplit("/", 1)[-1] if words else ""
+    if name in {"{}", "."}:
+        yield script(None)
+        return
+    for folder in folders:
+        shown = f"{folder.rstrip('/') or '/'}/{UNKNOWN}" if some else folder
+        yield run([word.replace("{}", shown) for word in words])
+        if not some and name in _WHOLE_TREE and floor.is_catastrophic(call.at(folder), call.home):
+            yield deny("catastrophic_delete", f"find runs {name} for all of {call.at(folder)}")
+
+
+def _xargs(call: Call) -> Iterator[Answer]:
+    given = options(
+        call.args,
+        "a d E I L n P s J R S -arg-file -delimiter -eof -replace -max-lines "
+        "-max-args -max-procs -max-chars",
+        stop=True,
+        optional="eil",
+    )
+    if not given.rest:
+        return
+    operands = _operands(call, given.value("-a", "--arg-file"))
+    marker = given.value("-I", "-J", "--replace") or (
+        "{}" if given.has("-i", "--replace") else None
+    )
+    if marker:
+        for operand in operands:
+            yield run([word.replace(marker, operand) for word in given.rest])
+    else:
+        yield run([*given.rest, *operands])
+
+
+def _operands(call: Call, file: str | None) -> list[str]:
+    text = call.stdin.text if call.stdin else None
+    if file is not None:
+        text = call.written(file)
+    if text is None:
+        listed = call.stdin.listed if call.stdin and file is None else ()
+        return [*listed, UNKNOWN]
+    words = text.split()
+    return words if 0 < len(words) <= MAX_OPERANDS else [UNKNOWN]
+
+
+def _fd(call: Call) -> Iterator[Answer]:
+    for at, arg in enumerate(call.args):
+        if arg in {"-x", "-X", "--exec", "--exec-batch"}:
+            yield run([word for word in call.args[at + 1 :] if word != ";"])
+            return
+
+
+def _parallel(call: Call) -> Iterator[Answer]:
+    given = options(
+        call.args, "j I a P S N n L d -jobs -arg-file -delay -retries -colsep C -id", stop=True
+    )
+    if given.has("--pipe", "--spreadstdin", "--pipepart") and given.rest:
+        yield run(given.rest, stdin=Stream(None))
+        return
+    words: list[str] = []
+    for word in given.rest:
+        if word in {":::", "::::", ":::+", "::::+"}:
+            break
+        words.append(word)
+    separators = [at for at, word in enumerate(call.args) if word == ":::"]
+    inputs = call.args[separators[0] + 1 :] if separators else []
+    if len(inputs) > MAX_OPERANDS:
+        inputs = [UNKNOWN]
+    if words:
+        for item in inputs or [UNKNOWN]:
+            text = " ".join(words)
+            joined = text.replace("{}", item) if "{" in text else f"{text} {item}"
+            yield script(None if _runs_input(text) else joined.replace(UNKNOWN, "'unknown input'"))
+    elif inputs:
+        for item in inputs:
+            yield script(item)
+    else:
+        yield script(call.stdin.text if call.stdin else None)
+
+
+def _runs_input(text: str) -> bool:
+    """Whether the input itself is the command."""
+    return text.lstrip().startswith("{")
+
+
+RULES: RuleTable = {
+    **table("find gfind bfs", _find),
+    **table("xargs gxargs", _xargs),
+    **table("fd fdfind", _fd),
+    **table("parallel sem", _parallel),
+}

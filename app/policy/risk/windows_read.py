@@ -1,0 +1,162 @@
+"""A reader of cmd and PowerShell: text to the commands in it, script blocks taken apart.
+
+It follows no variables: a word that holds one is not known. The two shells differ in what
+quotes, escapes and separates, so each has its own tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.policy.risk.call import UNKNOWN
+
+_POWERSHELL = re.compile(
+    r"(?P<comment><\#.*?\#>|(?<![^\s;(){}|])\#[^\n]*)|(?P<here>@(['\"])[ \t]*\n.*?\n\3@)|"
+    r"(?P<block>[{}()])|(?P<sep>&&|\|\||[;|\n]|&(?!\d))"
+    r"|(?P<space>[ \t]+|`\n)|(?P<word>(?:\"(?:[^\"`]|`.|\"\")*\"|'(?:[^']|'')*'|"
+    r"`.|\$\((?=[^()]*$)|\$(?=\()|\d?>>?(?:&\d)?|[^\s;|&(){}\"'`])+)",
+    re.DOTALL,
+)
+_CMD = re.compile(
+    r"(?P<comment>(?!))|(?P<here>(?!)(.)(.))|(?P<block>[{}()])|(?P<sep>&&|\|\||[|\n]|&(?!\d))"
+    r"|(?P<space>[ \t;]+|\^\n)|(?P<word>(?:\"[^\"\n]*\"?|\^.|\d?>>?(?:&\d)?|[^\s;|&(){}\"^])+)",
+    re.DOTALL,
+)
+_UNSET = re.compile(r"[$%!]\w|\$[{(]")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`quote` is the quote around the whole word, if there is one."""
+
+    text: str
+    quote: str = ""
+
+    @property
+    def known(self) -> bool:
+        return self.quote == "'" or not _UNSET.search(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`called`: after `&` or `.`, so that a quoted first word is a command too.
+
+    `piped`: it reads what another command writes.
+    """
+
+    words: tuple[Word, ...]
+    called: bool = False
+    piped: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(word.text for word in self.words)
+
+    @property
+    def argv(self) -> list[str]:
+        """For a segment: words that are not known are UNKNOWN."""
+        return [word.text if word.known else UNKNOWN for word in self.words]
+
+
+UNREADABLE = Command((Word(UNKNOWN),), called=True)
+
+
+class Reader:
+    def __init__(self, *, cmd: bool) -> None:
+        self.cmd = cmd
+        self.words: list[Word] = []
+        self.called = self.piped = False
+
+    def commands(self, text: str) -> Iterator[Command]:
+        at, tokens = 0, _CMD if self.cmd else _POWERSHELL
+        while at < len(text):
+            match = tokens.match(text, at)
+            if not match:
+                yield UNREADABLE
+                return
+            at = match.end()
+            if word := match.group("word"):
+                yield from self._word(word)
+            elif separator := match.group("sep") or match.group("block"):
+                yield from self._separated(separator)
+        yield from self._emitted()
+
+    def _word(self, raw: str) -> Iterator[Command]:
+        if not self.cmd and '"' in raw and "$(" in raw:
+            yield from _inside(raw)
+        if raw in {"$", "@"} or (raw == "$(" and not self.cmd):
+            return
+        if raw == "." and not self.words and not self.cmd:
+            self.called = True
+            return
+        self.words.append(_bare(raw, cmd=self.cmd))
+
+    def _separated(self, separator: str) -> Iterator[Command]:
+        if separator == "(" and self.called and not self.words:
+            yield UNREADABLE
+        piped = separator == "|"
+        yield from self._emitted()
+        self.piped = piped
+        self.called = separator == "&" and not self.cmd
+
+    def _emitted(self) -> Iterator[Command]:
+        words = _statement(self.words)
+        while words and words[0].text.startswith("@") and len(words[0].text) > 1:
+            words[0] = Word(words[0].text[1:], words[0].quote)
+        if words:
+            yield Command(tuple(words), self.called, self.piped)
+        self.words, self.called, self.piped = [], False, False
+
+
+def _inside(raw: str) -> Iterator[Command]:
+    """The commands in `$(…)` of a double-quoted word."""
+    start = raw.find("$(")
+    while start >= 0:
+        depth, end = 0, len(raw)
+        for at in range(start + 1, len(raw)):
+            depth += {"(": 1, ")": -1}.get(raw[at], 0)
+            if depth == 0:
+                end = at
+                break
+        yield from Reader(cmd=False).commands(raw[start + 2 : end])
+        start = raw.find("$(", end)
+
+
+def _statement(words: list[Word]) -> list[Word]:
+    """Drop `if exist x`, `for … do`, `$x =`, `call` before the command."""
+    lowered = [word.text.lower() for word in words]
+    first = lowered[0] if lowered else ""
+    if first == "if":
+        return _statement(words[_condition(lowered[1:]) :])
+    if first in {"else", "call", "do", "try", "finally", "process", "begin", "end", "return"}:
+        return _statement(words[1:])
+    if first == "for" and "do" in lowered[:6]:
+        return _statement(words[lowered.index("do") + 1 :])
+    if len(words) > 1 and first.startswith(("$", "[")) and not words[0].quote:
+        return _statement(words[2:]) if re.fullmatch(r"[+-]?=|in", lowered[1]) else words
+    return words
+
+
+def _condition(lowered: list[str]) -> int:
+    """How many words `if` and its condition take."""
+    skip = 1
+    while lowered and lowered[0] in {"not", "/i"}:
+        lowered, skip = lowered[1:], skip + 1
+    if lowered and lowered[0] in {"exist", "defined", "errorlevel"}:
+        return skip + 2
+    if lowered and "==" in lowered[0]:
+        return skip + 1
+    return skip + (3 if len(lowered) > 3 else 0)
+
+
+def _bare(word: str, *, cmd: bool) -> Word:
+    """Quotes and escapes taken off."""
+    quotes = '"' if cmd else "'\""
+    if len(word) > 1 and word[0] == word[-1] and word[0] in quotes and word[0] not in word[1:-1]:
+        return Word(word[1:-1], word[0])
+    if cmd:
+        return Word(re.sub(r"\^(.)", r"\1", word, flags=re.DOTALL).replace('"', ""))
+    plain = re.sub(r"`(.)", r"\1", word, flags=re.DOTALL)
+    return Word(plain.replace('"', "").replace("'", ""))
