@@ -1,0 +1,199 @@
+"""The audit: reading, exporting and checking it. Nobody changes it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field
+from starlette.responses import StreamingResponse
+
+from app.api.deps import Auditor, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute
+from app.api.rest.shapes import MOMENT, example
+from app.db.tables import AuditRow
+from app.governance.audit_anchor import FILE_NAME, AnchorFile
+from app.governance.audit_reading import AuditReader, Filters, facts, moment_of
+from app.governance.audit_verify import Verification, verify
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_HASH = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea"
+_ROW: dict[str, Any] = {
+    "seq": 12,
+    "ts": MOMENT,
+    "kind": "call.finished",
+    "actor": "ann",
+    "session_id": "ses_1",
+    "tool_name": "bash",
+    "operation_id": "op_7f3a9c000001",
+    "verdict": "ask",
+    "outcome": "success",
+    "detail": {"caller": "websocket", "ms": 12.5, "args": {"command": "rm -r build"}},
+    "previous": _HASH,
+    "hash": _HASH,
+}
+_LINES: dict[str, Any] = {
+    "description": "One row per line, oldest first; `detail` is JSON text, as its hash covers it.",
+    "content": {
+        "application/x-ndjson": {
+            "schema": {"type": "string"},
+            "example": '{"seq":12,"kind":"call.finished","detail":"{}","hash":"3f79…"}\n',
+        }
+    },
+}
+
+
+class AuditView(BaseModel):
+    """One row of the audit."""
+
+    model_config = example(**_ROW)
+
+    seq: int
+    ts: str
+    kind: str
+    actor: str
+    subject: str | None = Field(default=None, description="What it was about, by its id.")
+    session_id: str | None = None
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_name: str | None = None
+    operation_id: str | None = None
+    verdict: str | None = Field(default=None, description="`allow`, `ask` or `deny`.")
+    outcome: str | None = None
+    detail: Any
+    previous: str = Field(description="The hash of the row before.")
+    hash: str
+
+    @classmethod
+    def of(cls, row: AuditRow) -> Self:
+        return cls(**facts(row))
+
+
+class AuditPage(BaseModel):
+    """Rows of the audit, newest first."""
+
+    model_config = example(rows=[_ROW], next_before=12)
+
+    rows: list[AuditView]
+    next_before: int | None = Field(default=None, description="`before` of the next page.")
+
+
+class AuditBreak(BaseModel):
+    """The first place where the chain does not hold."""
+
+    model_config = example(seq=7, why="row 7 was changed: it does not match its hash")
+
+    seq: int
+    why: str
+
+
+class AuditCheck(BaseModel):
+    """What checking the chain found."""
+
+    model_config = example(
+        ok=True, rows=12, first_seq=1, last_seq=12, head=_HASH, anchors=2, broken=None
+    )
+
+    ok: bool
+    rows: int
+    first_seq: int
+    last_seq: int
+    head: str = Field(description="The last row's hash: keep it elsewhere to compare it later.")
+    anchors: int = Field(description="Ends noted outside the database that were compared.")
+    broken: AuditBreak | None = None
+
+    @classmethod
+    def of(cls, found: Verification) -> Self:
+        return cls(**found.to_dict())
+
+
+Word = Annotated[str | None, Query(max_length=256)]
+_MOMENT = "A date or time of ISO 8601; UTC when it names no zone."
+
+
+def filters_of(
+    kind: Annotated[
+        str | None, Query(max_length=256, description="How the kind begins, as in `governance.`.")
+    ] = None,
+    actor: Word = None,
+    tool: Word = None,
+    agent: Word = None,
+    session: Word = None,
+    run: Word = None,
+    operation: Word = None,
+    verdict: Word = None,
+    outcome: Word = None,
+    since: Annotated[str | None, Query(max_length=64, description=_MOMENT)] = None,
+    until: Annotated[str | None, Query(max_length=64, description=_MOMENT)] = None,
+) -> Filters:
+    """Which rows a request wants.
+
+    Raises:
+        InvalidInput: `since` or `until` is no moment.
+    """
+    return Filters(
+        kind=kind,
+        actor=actor,
+        tool=tool,
+        agent=agent,
+        session=session,
+        run=run,
+        operation=operation,
+        verdict=verdict,
+        outcome=outcome,
+        since=moment_of(since, "since") if since else None,
+        until=moment_of(until, "until") if until else None,
+    )
+
+
+Wanted = Annotated[Filters, Depends(filters_of)]
+
+
+@router.get("/audit", summary="What happened", responses=problems())
+async def list_audit(
+    service: ServiceDep,
+    principal: Auditor,
+    wanted: Wanted,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**62, description="Page on from there.")] = None,
+) -> AuditPage:
+    """Scope `audit:read` or `admin`. Everybody's rows, newest first."""
+    rows = await AuditReader(service.database).page(wanted, limit=limit, before=before)
+    return AuditPage(
+        rows=[AuditView.of(row) for row in rows],
+        next_before=rows[-1].seq if len(rows) == limit else None,
+    )
+
+
+@router.get(
+    "/audit/export",
+    summary="The audit as lines of JSON",
+    response_class=StreamingResponse,
+    responses={**problems(), 200: _LINES},
+)
+async def export_audit(
+    service: ServiceDep, principal: Auditor, wanted: Wanted
+) -> StreamingResponse:
+    """Scope `audit:read` or `admin`. Every row that fits, up to the newest one now."""
+    pages = AuditReader(service.database).export(wanted)
+    # A database that cannot be read is an error before anything is sent.
+    first = await anext(pages, b"")
+
+    async def lines() -> AsyncIterator[bytes]:
+        yield first
+        async for page in pages:
+            yield page
+
+    return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+
+@router.post("/audit/verify", summary="Check that nothing was changed", responses=problems())
+async def verify_audit(service: ServiceDep, principal: Auditor) -> AuditCheck:
+    """Scope `audit:read` or `admin`. Reads every row once; `broken` names the first bad one."""
+    file = AnchorFile(service.settings.data_dir / FILE_NAME)
+    anchors = await asyncio.to_thread(file.read)
+    return AuditCheck.of(await verify(service.database, anchors))

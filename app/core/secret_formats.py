@@ -1,0 +1,335 @@
+"""Secrets that are known by their looks: key formats, credentials in commands and URLs.
+
+Everything is matched by RE2 on UTF-8 bytes, in linear time whatever the pattern and the
+text. What is found is masked without what stands around it: a host, a flag or a
+variable's name stays readable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import re2
+
+from app.core.randomness import MAX_CHARS, looks_random
+
+MAX_HELD = 4096
+# A key behind a masked one begins at an edge only now.
+_MOST_PASSES = 4
+_MAX_PATTERN = 2000
+_EDGE = r"^|[^A-Za-z0-9]"
+# The text of a JSON string puts these before a key that begins a line.
+_JSON_EDGE = rf"{_EDGE}|\\[nrtbf]|\\u[0-9a-f]{{4}}"
+
+# Keys that stand alone: each begins at an edge.
+_KEYS = (
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+    r"gh[pousr]_[A-Za-z0-9]{20,}",
+    r"github_pat_[A-Za-z0-9_]{20,}",
+    r"sk-ant-[A-Za-z0-9_\-]{8,}",
+    r"sk-(?:proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_\-]{20,}",
+    r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,}",
+    r"whsec_[A-Za-z0-9+/=]{20,}",
+    r"xox[abeoprs]-[A-Za-z0-9\-]{10,}",
+    r"xapp-[A-Za-z0-9\-]{20,}",
+    r"AIza[A-Za-z0-9_\-]{35}",
+    r"ya29\.[A-Za-z0-9_\-]{20,}",
+    r"GOCSPX-[A-Za-z0-9_\-]{20,}",
+    r"npm_[A-Za-z0-9]{30,}",
+    r"pypi-[A-Za-z0-9_\-]{40,}",
+    r"gl(?:pat|dt|rt|cbt|ptt|ft|oas|soat)-[A-Za-z0-9_\-]{20,}",
+    r"hf_[A-Za-z0-9]{30,}",
+    r"dop_v1_[0-9a-f]{40,}",
+    r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32,}",
+    r"SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}",
+    r"hv[sb]\.[A-Za-z0-9_\-]{24,}",
+    r"dckr_pat_[A-Za-z0-9_\-]{20,}",
+    r"AGE-SECRET-KEY-1[0-9A-Z]{50,}",
+    r"tg_[A-Za-z0-9_\-]{40,}",
+    r"eyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{4,}(?:\.[A-Za-z0-9_\-]*)?",
+    r"eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}",
+)
+_PEM_LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_PEM = (
+    rf"-----BEGIN {_PEM_LABEL}"
+    rf"(?:[A-Za-z0-9+/=\s\\:,.()\-]*?-----END {_PEM_LABEL}|[A-Za-z0-9+/=\s\\]*)"
+)
+_NAMES = "PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|ACCESS_KEY|PRIVATE_KEY"
+_FLAGS = "password|passwd|passphrase|secret|token|api-?key|access-key|private-key"
+_QUERY = "X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature|sig|access_token|refresh_token"
+
+
+def _has_digit(found: bytes) -> bool:
+    return re.search(rb"[0-9]", found) is not None
+
+
+def _is_no_reference(found: bytes) -> bool:
+    """`$PASSWORD` and `<your password>` name a secret; they are none."""
+    return re.match(rb"[$<{%*]|/|\./|~", found.rpartition(b":")[2]) is None
+
+
+def _always(_: bytes) -> bool:
+    return True
+
+
+def _reads_as_key(found: bytes) -> bool:
+    return _has_digit(found) or re.search(rb"[a-z][A-Z]|[A-Z][a-z]+[A-Z]", found) is not None
+
+
+# (what stays before, the secret, whether it is one)
+_CREDENTIALS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
+    (r"://", r"[^\s/@:\"'<>\\]*:[^\s/@\"'<>\\]+@", _is_no_reference),
+    (
+        r"(?i:authorization)[\"'\\]*\s*[:=]\s*[\"'\\]*(?i:bearer|basic|token|apikey|digest)\s+",
+        r"[^\s\"'\\$<{,]{6,}",
+        _always,
+    ),
+    (r"\b(?i:bearer)\s+", r"[A-Za-z0-9._~+/=\-]{16,}", _reads_as_key),
+    (rf"\b[A-Z0-9_]*(?:{_NAMES})=[\"']?", r"[^\s\"'`(){}<>;|&\\]{6,}", _is_no_reference),
+    (
+        rf"--(?:[a-z0-9\-]+-)?(?:{_FLAGS})[= ][\"']?",
+        r"[^\s\"'`(){}<>;|&\\\-][^\s\"'`(){}<>;|&\\]{5,}",
+        lambda found: _has_digit(found) and _is_no_reference(found),
+    ),
+    (r"\bcurl\b[^\n|;]*?\s(?:-u|--user)[= ]?[\"']?[^\s:\"'$]+:", r"[^\s\"'$]{3,}", _always),
+    (r"(?i:secret_?access_?key)[\"']?\s*[:=]\s*[\"']?", r"[A-Za-z0-9/+]{40}", _always),
+    (r"\b(?:AccountKey|SharedAccessKey)=", r"[A-Za-z0-9+/]{40,}=*", _always),
+    (rf"[?&](?i:{_QUERY})=", r"[^&\s\"'<>\\]{16,}", _always),
+    (r"hooks\.slack\.com/services/", r"[A-Za-z0-9/]{20,}", _always),
+)
+# What a text must hold for any of the above to be in it, also as the text of a JSON string.
+_HINTS = (
+    *(key.removesuffix(r"\b") for key in _KEYS),
+    r"PRIVATE KEY",
+)
+_LOOSE_HINTS = (
+    r"://[^/@]*:[^/@]+@",
+    r"(?i:bearer|authorization|secret_?access_?key)",
+    rf"(?:{_NAMES})=",
+    rf"--(?:[a-z0-9\-]+-)?(?:{_FLAGS})[= ]",
+    r"curl[^|;]*(?:-u|--user)",
+    r"(?:AccountKey|SharedAccessKey)=",
+    rf"[?&](?i:{_QUERY})=",
+    r"hooks\.slack\.com/services/",
+)
+_RUN = r"[A-Za-z0-9_+\-]{24,}|[A-Za-z0-9+/]{32,}"
+# What may be the beginning of one of them when a text stops here.
+_BEGINNINGS = (
+    *filter(None, (re.split(r"[\[(\\{]", key)[0] for key in _KEYS)),
+    *("AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "sk_live_", "rk_live_", "xoxb-"),
+)
+_PEM_BEGIN = "-----BEGIN "
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_OTHER = re.compile(r"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)[^-]*-----")
+# What stands before a secret that has not come, or not all of it.
+_TAIL = re.compile(
+    r":(?:/(?:/[^\s/@]*)?)?\Z"
+    r"|(?i:\bbearer|authorization)[\"'\\]*\s*[:=]?\s*[\"'\\]*"
+    r"(?:(?i:bearer|basic|token|apikey|digest)\s*)?[^\s\"']*\Z"
+    r"|(?i:secret_?access_?key)[\"']?\s*[:=]?\s*[\"']?\S*\Z"
+    rf"|[A-Z0-9_]*(?:{_NAMES})=\S*\Z"
+    rf"|--(?:[a-z0-9\-]+-)?(?:{_FLAGS})[= ]\S*\Z"
+    r"|\bcurl\b[^\n|;]*\Z"
+    r"|[?&][A-Za-z0-9_\-]*(?:=\S*)?\Z"
+    r"|-{1,2}[a-z][a-z\-]*\Z"
+    r"|[A-Z_][A-Z0-9_]+\Z"
+)
+_TOKEN_AT_END = re.compile(r"[A-Za-z0-9_+./\-]+\Z")
+_WORDS_BEFORE = ("authorization", "bearer", "secret_access_key", "-----begin ", "curl ")
+_MIN_HELD = 4
+
+
+def compile_pattern(pattern: str) -> Any:
+    """An operator's pattern, for UTF-8 bytes.
+
+    Raises:
+        ValueError: it is not in RE2 syntax, too long, or matches nothing at all everywhere.
+    """
+    if len(pattern) > _MAX_PATTERN:
+        raise ValueError(f"pattern {pattern[:60]!r}… is longer than {_MAX_PATTERN} characters")
+    try:
+        compiled = compile_bytes(pattern)
+    except (re2.error, UnicodeEncodeError) as error:
+        reason = error.args[0] if error.args else "it cannot be read"
+        if isinstance(reason, bytes):
+            reason = reason.decode("utf-8", "replace")
+        raise ValueError(
+            f"pattern {pattern!r} is not in RE2 syntax (no look-around, no back-references):"
+            f" {reason}"
+        ) from None
+    if compiled.search(b"") is not None:
+        raise ValueError(f"pattern {pattern!r} matches the empty text: it would mask everything")
+    return compiled
+
+
+def compile_bytes(pattern: str) -> Any:
+    """A pattern of ours, for UTF-8 bytes."""
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern.encode(), options)
+
+
+_SURE = "|".join(f"(?:{_JSON_EDGE})(?:{hint})" for hint in _HINTS)
+_HINT = compile_bytes(f"{_SURE}|{'|'.join(_LOOSE_HINTS)}")
+# Whatever may be masked matches this, in a text and in the compact JSON of one.
+ANYTHING = f"{_SURE}|{'|'.join(_LOOSE_HINTS)}|{_RUN}"
+_ANYTHING = compile_bytes(ANYTHING)
+_RUNS = compile_bytes(r"[A-Za-z0-9_+/\-]{24,}")
+_KEY = compile_bytes(f"({_EDGE})({'|'.join(_KEYS)})")
+_BLOCK = compile_bytes(f"(){'(' + _PEM + ')'}")
+_SECRETS: tuple[tuple[Any, Callable[[bytes], bool]], ...] = (
+    (_BLOCK, _always),
+    *((compile_bytes(f"({before})({secret})"), check) for before, secret, check in _CREDENTIALS),
+    (_KEY, _reads_as_key),
+)
+
+
+# A necessary condition that costs a tenth of the search: no format does without a long run of
+# such characters or one of these words. Letters of other scripts may fold to ours.
+_LONG_RUN = re.compile(rb"[A-Za-z0-9_+/.=\-]{14}")
+_TELLING_WORDS = (
+    *(b"pass", b"pwd", b"secret", b"token", b"auth", b"bearer", b"cred", b"cookie", b"key"),
+    *(b"curl", b"sig", b"://"),
+)
+
+
+def is_plain(encoded: bytes) -> bool:
+    """Whether none of these formats, nor a telling key, can be in a text; False says nothing."""
+    if not encoded.isascii() or _LONG_RUN.search(encoded) is not None:
+        return False
+    lowered = encoded.lower()
+    for word in _TELLING_WORDS:  # noqa: SIM110 - a generator costs more than the search
+        if word in lowered:
+            return False
+    return True
+
+
+class SecretFormats:
+    """Finds and masks what looks like a secret; `patterns` are the operator's own."""
+
+    def __init__(self, mask: str, patterns: Iterable[str] = ()) -> None:
+        self._mask = mask.encode()
+        self._own = tuple(compile_pattern(pattern) for pattern in patterns)
+
+    @property
+    def has_patterns(self) -> bool:
+        return bool(self._own)
+
+    def finds_own(self, data: bytes) -> bool:
+        """Whether one of the operator's patterns matches."""
+        return any(pattern.search(data) is not None for pattern in self._own)
+
+    def may_find(self, encoded: bytes) -> bool:
+        """Whether a text, or the compact JSON of one, may hold something; never wrongly False.
+
+        Says nothing about the operator's patterns.
+        """
+        if _ANYTHING.search(encoded) is None:
+            return False
+        return _HINT.search(encoded) is not None or _has_random_run(encoded)
+
+    def masked(self, text: str, *, opaque: bool = False) -> str:
+        """`text` without what looks like a secret.
+
+        Args:
+            opaque: it is an identifier or a digest by its place, however random it looks.
+        """
+        data = shown = text.encode("utf-8", "surrogatepass")
+        for _ in range(_MOST_PASSES):
+            before, shown = shown, self._masked_once(shown, opaque=opaque)
+            if shown == before:
+                break
+        return text if shown == data else shown.decode("utf-8", "surrogatepass")
+
+    def _masked_once(self, shown: bytes, *, opaque: bool) -> bytes:
+        for pattern in self._own:
+            shown = pattern.sub(self._all, shown)
+        if _ANYTHING.search(shown) is not None:
+            if _HINT.search(shown) is not None:
+                for pattern, is_secret in _SECRETS:
+                    shown = pattern.sub(self._replacing(is_secret), shown)
+            if not opaque:
+                shown = self._without_random(shown)
+        return shown
+
+    def unfinished(self, text: str) -> int:
+        """How many characters at the end may be the beginning of what would be masked."""
+        end = text[-MAX_HELD:]
+        held = _open_block(end)
+        if not end.endswith(("\n", "KEY-----", "BLOCK-----")):
+            tail = _TAIL.search(end)
+            token = _TOKEN_AT_END.search(end)
+            held = max(held, _partial_word(end), len(end) - tail.start() if tail else 0)
+            if token is not None and (self._own or _may_begin(token[0])):
+                held = max(held, len(end) - token.start())
+        return held if held < MAX_HELD else 0
+
+    def _all(self, found: Any) -> bytes:
+        return self._mask if found[0] else b""
+
+    def _replacing(self, is_secret: Callable[[bytes], bool]) -> Callable[[Any], bytes]:
+        def replace(found: Any) -> bytes:
+            secret: bytes = found[2]
+            if self._mask in secret or not is_secret(secret):
+                return bytes(found[0])
+            after = b"@" if secret.endswith(b"@") else b""
+            return bytes(found[1]) + self._mask + after
+
+        return replace
+
+    def _without_random(self, data: bytes) -> bytes:
+        pieces: list[bytes] = []
+        done = 0
+        for run in _RUNS.finditer(data):
+            start, end = run.span()
+            if looks_random(data, start, end):
+                pieces += (data[done:start], self._mask)
+                done = end
+        return b"".join((*pieces, data[done:])) if pieces else data
+
+
+def _has_random_run(encoded: bytes) -> bool:
+    for run in _RUNS.finditer(encoded):
+        start, end = run.span()
+        if looks_random(encoded, start, end, wrapped=False):
+            return True
+        if encoded[start - 1 : start] == b"\\":
+            skipped = 5 if encoded[start : start + 1] == b"u" else 1
+            if looks_random(encoded, start + skipped, end, wrapped=False):
+                return True
+    return False
+
+
+def _open_block(text: str) -> int:
+    """How much of the end is a private key that goes on."""
+    begin = text.rfind(_PEM_BEGIN)
+    if begin < 0 or _PEM_END.search(text, begin) or _PEM_OTHER.match(text, begin):
+        return 0
+    return len(text) - begin
+
+
+def _partial_word(text: str) -> int:
+    """How much of the end is the beginning of a word that a secret may follow."""
+    if len(text) < 2:
+        return 0  # a tool that prints letter by letter is not kept waiting
+    end = text[-1 - max(map(len, _WORDS_BEFORE)) :].lower()
+    return max(
+        (
+            length
+            for word in _WORDS_BEFORE
+            for length in range(1, len(word))
+            if end.endswith(word[:length]) and not end[-length - 1 : -length].isalnum()
+        ),
+        default=0,
+    )
+
+
+def _may_begin(token: str) -> bool:
+    """Whether an unfinished run of characters may become a key or something random."""
+    if any(token.startswith(literal) or literal.startswith(token) for literal in _BEGINNINGS):
+        return True
+    if not _MIN_HELD <= len(token) <= MAX_CHARS:
+        return False
+    return re.search(r"[a-z][A-Z]|[A-Za-z].*[0-9]|[0-9].*[A-Za-z]", token) is not None

@@ -1,0 +1,128 @@
+"""The audit of calls: what was decided before anything runs, and how each call ended.
+
+`finished` is on the way of every call, so it puts a line together from JSON that exists
+already; whatever is not a plain "allowed, and it worked" may take longer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.execution.outcome import CallOutcome
+from app.execution.pipeline import Call
+from app.governance.audit import Audit, bounded_json
+from app.policy.decision import ALLOW
+from app.policy.risk.model import Verdict
+
+NOBODY = "system"
+_DENIED = ("denied", "disabled")
+_ASKED = ("declined", "expired")
+
+
+class CallAudit:
+    """Writes a call's rows: `call.decided` and `call.finished`."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def decided(self, call: Call) -> None:
+        """It asks, or it will not run. Queued before the question or the refusal goes out."""
+        facts: dict[str, Any] = {"caller": call.context.caller, "tool_call_id": call.request.id}
+        if call.ask_reasons:
+            facts["hooks"] = list(call.ask_reasons)
+        self._row("call.decided", call, None, facts)
+
+    def finished(self, call: Call, outcome: CallOutcome) -> None:
+        """The end of a call, whatever it was. Queued; waits for nobody."""
+        plain = call.refusal is None and call.decision is ALLOW and call.asked is None
+        if not plain or not outcome.result.success or outcome.cached or call.ask_reasons:
+            self._finished(call, outcome)
+            return
+        context = call.context
+        args = self._arguments(call)
+        milliseconds = outcome.execution_time * 1000
+        # Ids of calls are made of characters that JSON writes as they are.
+        detail = (
+            f'{{"caller":"{context.caller}","tool_call_id":"{call.request.id}"'
+            f',"ms":{milliseconds:.3f}{args}}}'
+        )
+        self._audit.put(
+            "call.finished",
+            context.user_id or NOBODY,
+            None,
+            context.log.session_id,
+            context.run_id,
+            context.agent_id,
+            call.tool_name,
+            call.operation_id,
+            "allow",
+            outcome.status,
+            detail,
+        )
+
+    def _finished(self, call: Call, outcome: CallOutcome) -> None:
+        facts: dict[str, Any] = {
+            "caller": call.context.caller,
+            "tool_call_id": call.request.id,
+            "ms": round(outcome.execution_time * 1000, 3),
+            "code": outcome.result.code,
+            "cached": outcome.cached,
+            "duplicate_of": outcome.duplicate_of,
+            "confirmation": None if call.asked is None else call.asked.id,
+            "approver": None if call.asked is None else call.asked.by,
+        }
+        self._row(
+            "call.finished",
+            call,
+            outcome.status,
+            {key: value for key, value in facts.items() if value or key == "ms"},
+        )
+
+    def _row(self, kind: str, call: Call, outcome: str | None, facts: dict[str, Any]) -> None:
+        context, refusal, decision = call.context, call.refusal, call.decision
+        if decision is not None and decision is not ALLOW:
+            facts["decision"] = decision.to_dict()
+        if refusal is not None:
+            facts["refused"] = {"code": refusal.code, "message": refusal.message}
+        detail = self._audit.masked(facts)
+        # A name that is no tool's may be anything.
+        name = call.tool_name if call.entry else self._audit.shown(call.tool_name)
+        self._audit.put(
+            kind,
+            context.user_id or NOBODY,
+            None,
+            context.log.session_id,
+            context.run_id,
+            context.agent_id,
+            name,
+            call.operation_id,
+            verdict_of(call),
+            outcome,
+            f"{detail[:-1]}{self._arguments(call)}}}",
+        )
+
+    def _arguments(self, call: Call) -> str:
+        """`,"args":…` as the level of detail has it."""
+        level = self._audit.level
+        if level == "redacted":
+            # Masked already, for the events.
+            return f',"args":{bounded_json(call.arguments_json)}'
+        shown = self._audit.arguments(call.shown_arguments)
+        return "" if shown is None else f',"args":{shown}'
+
+
+def verdict_of(call: Call) -> str | None:
+    """What the gate said in the end: policy, switches, hooks and limits taken together."""
+    refusal, decision = call.refusal, call.decision
+    if refusal is not None and refusal.status in _DENIED:
+        return "deny"
+    if call.asked is not None or call.ask_reasons:
+        return "ask"
+    if refusal is not None and refusal.status in _ASKED:
+        return "ask"
+    if decision is None:
+        return None
+    if decision.verdict is Verdict.ASK and not decision.asks:
+        # What was found asks through a hook, which an operator may have switched off.
+        return "allow" if refusal is None else "ask"
+    return decision.verdict.value

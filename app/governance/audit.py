@@ -1,0 +1,192 @@
+"""What happened, who did it and why it was allowed: append-only, redacted, chained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Literal
+
+import orjson
+
+from app.core.clock import Clock, stamp
+from app.core.redaction import Redactor
+from app.core.text import dump_json
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit_chain import ADD_AUDIT, add_within
+from app.governance.audit_refusals import Refusals
+
+Level = Literal["none", "shape", "redacted", "full"]
+MAX_DETAIL_CHARS = 64_000
+_SHOWN_OF_CUT = 4_000
+_SHAPE_KEYS, _SHAPE_DEPTH = 50, 6
+
+
+class Audit:
+    """Writes rows; reading and checking them is `audit_reading` and `audit_verify`.
+
+    Attributes:
+        level: how much of a call's arguments is kept.
+        written: rows since the process began, for whoever anchors the chain.
+    """
+
+    def __init__(
+        self, ledger: Ledger, clock: Clock, redactor: Redactor, *, level: Level = "redacted"
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._redactor = redactor
+        self._refusals = Refusals()
+        self.level: Level = level
+        self.written = 0
+
+    def record(
+        self,
+        kind: str,
+        *,
+        actor: str,
+        subject: str | None = None,
+        before: Any = None,
+        after: Any = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        agent_id: str | None = None,
+        tool_name: str | None = None,
+        operation_id: str | None = None,
+        verdict: str | None = None,
+        outcome: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Queue one row. Await `ledger.durable()` where it must be on disk before going on.
+
+        Args:
+            kind: dotted, such as `call.finished` or `governance.rule`.
+            actor: the user, or what acts without one (`system`).
+            before, after: what a change changed; secrets are masked.
+
+        Raises:
+            StorageUnavailable: commits have failed for so long that nothing more is taken.
+        """
+        ids = (session_id, run_id, agent_id, tool_name, operation_id, verdict, outcome)
+        self.put(kind, actor, subject, *ids, self._detail(before, after, detail))
+
+    def put(
+        self,
+        kind: str,
+        actor: str,
+        subject: str | None,
+        session_id: str | None,
+        run_id: str | None,
+        agent_id: str | None,
+        tool_name: str | None,
+        operation_id: str | None,
+        verdict: str | None,
+        outcome: str | None,
+        detail: str,
+    ) -> None:
+        """`record` for who has the detail as JSON text that holds no secrets."""
+        self.written += 1
+        moment = stamp(self._clock.time())
+        row = (
+            *(moment, kind, actor, subject, session_id, run_id, agent_id),
+            *(tool_name, operation_id, verdict, outcome, detail),
+        )
+        self._ledger.append(ADD_AUDIT, row)
+
+    def within(
+        self,
+        transaction: Transaction,
+        kind: str,
+        *,
+        actor: str,
+        subject: str | None = None,
+        before: Any = None,
+        after: Any = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        agent_id: str | None = None,
+        tool_name: str | None = None,
+        operation_id: str | None = None,
+        verdict: str | None = None,
+        outcome: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`record` as a part of a change's own transaction: both are committed, or neither."""
+        self.written += 1
+        row = (
+            *(stamp(self._clock.time()), kind, actor, subject, session_id, run_id, agent_id),
+            *(tool_name, operation_id, verdict, outcome, self._detail(before, after, detail)),
+        )
+        add_within(transaction, row)
+
+    def refused(self, source: str, *, reason: str, detail: Mapping[str, Any] | None = None) -> None:
+        """A refused sign-in or token. A flood of them leaves few rows, which count the rest."""
+        left_out = self._refusals.admit(source, self._clock.monotonic())
+        if left_out is None:
+            return
+        facts = {"reason": reason, **(detail or {})}
+        if left_out:
+            facts["left_out"] = left_out
+        self.record("auth.refused", actor="unknown", subject=source, detail=facts)
+
+    def arguments(self, arguments: Any) -> str | None:
+        """A call's arguments as JSON text at the level of detail; None when nothing is kept."""
+        shown: Any = None
+        if self.level == "none":
+            return None
+        if self.level == "shape":
+            shown = shape(arguments, self._redactor)
+        elif self.level == "full":
+            shown = self._redactor.values_in(arguments)
+        elif isinstance(arguments, str):
+            shown = self._redactor.raw_json(arguments)
+        else:
+            shown = self._redactor.arguments(arguments)[0]
+        return bounded_json(dump_json(shown).decode())
+
+    def _detail(self, before: Any, after: Any, detail: Mapping[str, Any] | None) -> str:
+        facts = {} if detail is None else dict(detail)
+        if before is not None:
+            facts["before"] = before
+        if after is not None:
+            facts["after"] = after
+        return bounded_json(self.masked(facts)) if facts else "{}"
+
+    def shown(self, text: str) -> str:
+        """A text of somebody else's, fit for a column."""
+        return self._redactor.text(text)
+
+    def masked(self, facts: Mapping[str, Any]) -> str:
+        """JSON text of facts without secrets."""
+        encoded = dump_json(facts)
+        if not self._redactor.is_clean(encoded):
+            # What JSON made of the values, so that nothing hides in a type of Python.
+            encoded = dump_json(self._redactor.arguments(orjson.loads(encoded))[0])
+        return encoded.decode()
+
+
+def shape(value: Any, redactor: Redactor, depth: int = 0) -> Any:
+    """Keys, types and lengths, and no values."""
+    if isinstance(value, str):
+        return f"string({len(value)})"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, dict) and depth < _SHAPE_DEPTH and len(value) <= _SHAPE_KEYS:
+        return {
+            redactor.text(str(key)): shape(item, redactor, depth + 1) for key, item in value.items()
+        }
+    return f"{'object' if isinstance(value, dict) else 'list'}({len(value)})"
+
+
+def bounded_json(text: str) -> str:
+    """JSON text, or a JSON object that stands for a text that is too long."""
+    if len(text) <= MAX_DETAIL_CHARS:
+        return text
+    cut = {
+        "cut": True,
+        "characters": len(text),
+        "sha256": sha256(text.encode()).hexdigest(),
+        "beginning": text[:_SHOWN_OF_CUT],
+    }
+    return dump_json(cut).decode()

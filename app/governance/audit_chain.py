@@ -1,0 +1,132 @@
+"""The chain of the audit: each row's hash covers the row and the hash of the one before it.
+
+The link is made by whoever commits, inside the transaction, so that any number of
+processes on one database continue one chain. What was tampered with is never mended by
+writing on: the next row shows the break for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import orjson
+
+from app.core.text import clean
+from app.db.event_blocks import Fetch
+from app.db.ledger import Transaction
+from app.db.statements import insert
+
+Row = Sequence[Any]
+
+# The kind of row that says how far older rows were let go.
+TRIMMED = "audit.trimmed"
+
+COLUMNS = (
+    "seq, ts, kind, actor, subject, session_id, run_id, agent_id, tool_name, operation_id,"
+    " verdict, outcome, detail, previous, hash"
+)
+# The audit of a call is written after everything it speaks of.
+_ORDER = 80
+_HEAD = "SELECT seq, hash, (SELECT max(seq) FROM audit) FROM audit_head WHERE id = 1"
+_LAST = "SELECT max(seq) FROM audit"
+# RETURNING makes it a query, which is all that a statement's `prepare` may run.
+_MOVE = (
+    "INSERT INTO audit_head (id, seq, hash, first_seq, first_previous) VALUES (1, ?, ?, 1, '')"
+    " ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash RETURNING seq"
+)
+
+
+def row_hash(previous: str, fields: Sequence[Any]) -> str:
+    """SHA-256 over the compact JSON array of `previous` and the row's other columns in order.
+
+    Args:
+        fields: `seq` to `detail`, as `COLUMNS` names them.
+    """
+    return sha256(orjson.dumps([previous, *fields], default=repr)).hexdigest()
+
+
+def link(fetch: Fetch, rows: list[Row]) -> list[Row]:
+    """Rows from `ts` to `detail` with their place in the chain; the head moves along."""
+    seq, previous = _end(fetch)
+    linked: list[Row] = []
+    for row in rows:
+        seq += 1
+        try:
+            digest = row_hash(previous, (seq, *row))
+        except orjson.JSONEncodeError:
+            row = [clean(cell) if isinstance(cell, str) else cell for cell in row]  # noqa: PLW2901
+            digest = row_hash(previous, (seq, *row))
+        linked.append((seq, *row, previous, digest))
+        previous = digest
+    fetch(_MOVE, (seq, previous))
+    return linked
+
+
+def _end(fetch: Fetch) -> tuple[int, str]:
+    """Where the chain goes on. Ends that do not agree leave a break that stays."""
+    head = fetch(_HEAD)
+    if not head:
+        return fetch(_LAST)[0][0] or 0, ""
+    seq, digest, last = head[0]
+    if not isinstance(seq, int):
+        return last or 0, ""
+    if last is None or last == seq:
+        return seq, digest
+    return max(seq, last), ""
+
+
+ADD_AUDIT = insert(_ORDER, "audit", COLUMNS, prepare=link)
+
+
+def add_within(transaction: Transaction, row: Row) -> None:
+    """Append one row (`ts` to `detail`) as a part of somebody's transaction."""
+    for linked in link(transaction.fetch, [row]):
+        transaction.execute(ADD_AUDIT.sql, linked)
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The first place where the chain does not hold."""
+
+    seq: int
+    why: str
+
+
+class Walk:
+    """Checks rows in their order, holding nothing but the end of the chain so far.
+
+    Attributes:
+        next_seq: the row that must come next.
+        previous: the hash it must name.
+        began: where the last row about removed rows says that the chain begins.
+    """
+
+    def __init__(self, first_seq: int, first_previous: str) -> None:
+        self.next_seq = first_seq
+        self.previous = first_previous
+        self.began: int | None = None
+
+    def check(self, rows: Iterable[Row]) -> Break | None:
+        """The first bad row among `rows`; None when all of them follow."""
+        for row in rows:
+            found = self._check(row)
+            if found is not None:
+                return found
+        return None
+
+    def _check(self, row: Row) -> Break | None:
+        *fields, previous, digest = row
+        seq = fields[0]
+        if seq != self.next_seq:
+            return Break(self.next_seq, f"row {self.next_seq} is missing; row {seq} follows")
+        if row_hash(str(previous), fields) != digest:
+            return Break(seq, f"row {seq} was changed: it does not match its hash")
+        if previous != self.previous:
+            return Break(seq, f"row {seq} does not follow the row before it")
+        self.next_seq, self.previous = seq + 1, digest
+        if fields[2] == TRIMMED:
+            self.began = orjson.loads(fields[12])["first_seq"]
+        return None

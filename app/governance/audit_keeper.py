@@ -1,0 +1,165 @@
+"""What the audit needs done beside the calls: noting its end elsewhere, letting old rows go."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from app.core.clock import Clock, isoformat, stamp
+from app.core.errors import StorageUnavailable
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit import Audit
+from app.governance.audit_anchor import FILE_NAME, Anchor, AnchorFile
+from app.governance.audit_chain import COLUMNS, TRIMMED, Break, Walk
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+ANCHOR_S = 5.0
+ANCHOR_ROWS = 1000
+TRIM_EVERY_S = 24 * 3600.0
+TRIM_ROWS = 500
+_SYSTEM = "system"
+_TOUCH = "UPDATE audit_head SET seq = seq WHERE id = 1"
+_HEAD = "SELECT seq, hash, first_seq, first_previous FROM audit_head WHERE id = 1"
+_OLDEST = f"SELECT {COLUMNS} FROM audit WHERE seq >= ? ORDER BY seq LIMIT {TRIM_ROWS}"  # noqa: S608 - constants
+_REMOVE = "DELETE FROM audit WHERE seq < ?"
+_BEGIN = "UPDATE audit_head SET first_seq = ?, first_previous = ? WHERE id = 1"
+
+
+@asynccontextmanager
+async def looked_after(
+    audit: Audit, ledger: Ledger, clock: Clock, folder: Path, *, retention_days: int
+) -> AsyncIterator[None]:
+    """Keep the audit of an installation for as long as the block lasts."""
+    anchors = AnchorFile(folder / FILE_NAME)
+    keeper = AuditKeeper(audit, ledger, clock, anchors, retention_days=retention_days)
+    task = asyncio.create_task(keeper.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await keeper.close()
+
+
+class AuditKeeper:
+    """Runs beside the service: `run` until cancelled, then `close`."""
+
+    def __init__(
+        self,
+        audit: Audit,
+        ledger: Ledger,
+        clock: Clock,
+        anchors: AnchorFile,
+        *,
+        retention_days: int = 0,
+    ) -> None:
+        self._audit = audit
+        self._ledger = ledger
+        self._clock = clock
+        self._anchors = anchors
+        self._retention_days = retention_days
+        self._anchored = 0
+        self._anchored_at = float("-inf")
+        self._trimmed_at = float("-inf")
+
+    async def run(self) -> None:
+        """Look after the audit until cancelled; while the database is away, wait for it."""
+        while True:
+            try:
+                await self._look()
+            except (StorageUnavailable, OSError) as error:
+                log.warning("the audit's end could not be noted: %s", error)
+            await asyncio.sleep(LOOK_S)
+
+    async def close(self) -> None:
+        """Note the end once more; what cannot be written now is only said."""
+        try:
+            if self._audit.written != self._anchored:
+                await self.anchor()
+        except (StorageUnavailable, OSError) as error:
+            log.warning("the audit's end could not be noted: %s", error)
+
+    async def _look(self) -> None:
+        now = self._clock.monotonic()
+        new = self._audit.written - self._anchored
+        if new >= ANCHOR_ROWS or (new and now - self._anchored_at >= ANCHOR_S):
+            await self.anchor()
+        if now - self._trimmed_at >= TRIM_EVERY_S:
+            self._trimmed_at = now
+            await self.trim()
+
+    async def anchor(self) -> None:
+        """Note where the chain ends now, after seeing the chain itself to the disk.
+
+        Raises:
+            StorageUnavailable: the database cannot be written.
+            OSError: the file cannot be written.
+        """
+        written, self._anchored_at = self._audit.written, self._clock.monotonic()
+        head = await self._ledger.transact(_flushed_head)
+        if head is not None:
+            anchor = Anchor(head[0], head[1], stamp(self._clock.time()))
+            await asyncio.to_thread(self._anchors.append, anchor)
+        self._anchored = written
+
+    async def trim(self) -> int:
+        """Let go of rows that are older than they must be kept; how many.
+
+        In small transactions, each with a row that says so. A part of the chain that does
+        not hold is evidence: nothing of it is removed.
+
+        Raises:
+            StorageUnavailable: the database cannot be written.
+        """
+        if not self._retention_days:
+            return 0
+        until = isoformat(self._clock.now() - timedelta(days=self._retention_days))
+        removed = 0
+        while gone := await self._ledger.transact(lambda work: self._trim_some(work, until)):
+            removed += gone
+        return removed
+
+    def _trim_some(self, transaction: Transaction, until: str) -> int:
+        head = transaction.fetch(_HEAD)
+        if not head:
+            return 0
+        first: int = head[0][2]
+        previous: str = head[0][3]
+        walk = Walk(first, previous)
+        for row in transaction.fetch(_OLDEST, (first,)):
+            if row[1] >= until:
+                break
+            broken = walk.check([row])
+            if broken is not None:
+                _warn(broken)
+                break
+        removed = walk.next_seq - first
+        if removed:
+            transaction.execute(_BEGIN, (walk.next_seq, walk.previous))
+            transaction.execute(_REMOVE, (walk.next_seq,))
+            facts: dict[str, Any] = {
+                "first_seq": walk.next_seq,
+                "removed": removed,
+                "older_than": until,
+                "days": self._retention_days,
+            }
+            self._audit.within(transaction, TRIMMED, actor=_SYSTEM, detail=facts)
+        return removed
+
+
+def _flushed_head(transaction: Transaction) -> tuple[Any, ...] | None:
+    """The end of the chain. Writing to it makes this commit carry the rows before to the disk."""
+    if not transaction.execute(_TOUCH):
+        return None
+    return transaction.fetch(_HEAD)[0]
+
+
+def _warn(broken: Break) -> None:
+    log.error("old rows of the audit are kept, because the chain is broken: %s", broken.why)

@@ -1,0 +1,186 @@
+"""Checking the audit's chain from its first row to its last, while it goes on growing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import text
+
+from app.db.engine import Database
+from app.governance.audit_anchor import Anchor
+from app.governance.audit_chain import COLUMNS, Break, Walk
+
+PAGE = 500
+# One query, so that both ends of the chain and of the table are of one moment.
+_ENDS = text(
+    "SELECT h.seq, h.hash, h.first_seq, h.first_previous, (SELECT min(seq) FROM audit),"
+    " (SELECT max(seq) FROM audit)"
+    " FROM (SELECT 1 AS one) AS x LEFT JOIN audit_head AS h ON h.id = 1"
+)
+_ROWS = text(
+    f"SELECT {COLUMNS} FROM audit WHERE seq >= :first AND seq <= :last"  # noqa: S608 - constants
+    f" ORDER BY seq LIMIT {PAGE}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a check found.
+
+    Attributes:
+        first_seq, last_seq: the rows that were checked; both 0 when there are none.
+        head: the hash of the last row: worth keeping elsewhere.
+        anchors: ends noted outside the database that were compared.
+        broken: the first place where the chain does not hold.
+    """
+
+    first_seq: int
+    last_seq: int
+    head: str
+    anchors: int
+    broken: Break | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.broken is None
+
+    @property
+    def rows(self) -> int:
+        return self.last_seq - self.first_seq + 1 if self.last_seq else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As REST and the command line print it."""
+        return {
+            "ok": self.ok,
+            "rows": self.rows,
+            "first_seq": self.first_seq,
+            "last_seq": self.last_seq,
+            "head": self.head,
+            "anchors": self.anchors,
+            "broken": None
+            if self.broken is None
+            else {"seq": self.broken.seq, "why": self.broken.why},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The chain's two ends and the table's, read in one query."""
+
+    seq: int
+    hash: str
+    first_seq: int
+    first_previous: str
+    first_row: int
+    last_row: int
+
+
+async def verify(database: Database, anchors: Sequence[Anchor] = ()) -> Verification:
+    """Read every row once, a page at a time.
+
+    Args:
+        anchors: read before this is called, so that none is newer than the rows.
+
+    Raises:
+        StorageUnavailable: the database cannot be read.
+    """
+    while True:
+        ends = await _ends(database)
+        if not isinstance(ends, _Ends):
+            return Verification(0, 0, "", 0, _beyond(0, anchors) or ends)
+        check = _Check(ends, anchors)
+        broken = await check.run(database)
+        if broken is not None:
+            now = await _ends(database)
+            # Old rows were let go while this was reading: begin again behind them.
+            if isinstance(now, _Ends) and now.first_seq > ends.first_seq:
+                continue
+        return check.result(broken)
+
+
+class _Check:
+    """One pass over the rows from `ends.first_seq` to `ends.seq`."""
+
+    def __init__(self, ends: _Ends, anchors: Sequence[Anchor]) -> None:
+        self._ends = ends
+        self._walk = Walk(ends.first_seq, ends.first_previous)
+        self._anchors = {a.seq: a for a in anchors if a.seq >= ends.first_seq}
+
+    async def run(self, database: Database) -> Break | None:
+        ends, walk = self._ends, self._walk
+        if ends.first_row < ends.first_seq:
+            message = f"row {ends.first_row} stands before the beginning of the chain"
+            return Break(ends.first_row, message)
+        if ends.last_row > ends.seq:
+            return Break(ends.seq + 1, f"row {ends.seq + 1} stands behind the end of the chain")
+        while walk.next_seq <= ends.seq:
+            rows = await _rows(database, walk.next_seq, ends.seq)
+            if not rows:
+                return Break(walk.next_seq, f"rows {walk.next_seq} to {ends.seq} are missing")
+            broken = await asyncio.to_thread(self._check, rows)
+            if broken is not None:
+                return broken
+        return self._end()
+
+    def _check(self, rows: Sequence[Sequence[Any]]) -> Break | None:
+        broken = self._walk.check(rows)
+        for row in rows:
+            seq, digest = row[0], row[-1]
+            if broken is not None and seq >= broken.seq:
+                break
+            anchor = self._anchors.get(seq)
+            if anchor is not None and anchor.hash != digest:
+                return Break(seq, f"row {seq} is not the one that was noted at {anchor.noted_at}")
+        return broken
+
+    def _end(self) -> Break | None:
+        ends, walk = self._ends, self._walk
+        if walk.previous != ends.hash:
+            return Break(ends.seq, f"the end of the chain does not name row {ends.seq}")
+        if ends.first_seq > 1 and walk.began != ends.first_seq:
+            message = f"rows before {ends.first_seq} are missing, and no row says who let them go"
+            return Break(ends.first_seq, message)
+        return _beyond(ends.seq, self._anchors.values())
+
+    def result(self, broken: Break | None) -> Verification:
+        ends = self._ends
+        last = ends.seq if ends.seq >= ends.first_seq else 0
+        return Verification(
+            ends.first_seq if last else 0, last, ends.hash, len(self._anchors), broken
+        )
+
+
+def _beyond(last: int, anchors: Any) -> Break | None:
+    """Rows that were noted and are not there."""
+    newest = max(anchors, key=lambda anchor: anchor.seq, default=None)
+    if newest is None or newest.seq <= last:
+        return None
+    return Break(
+        last + 1, f"rows {last + 1} to {newest.seq} are missing: noted at {newest.noted_at}"
+    )
+
+
+async def _ends(database: Database) -> _Ends | Break | None:
+    """None when there is nothing yet."""
+    async with database.session() as session:
+        connection = await session.connection()
+        found = (await connection.execute(_ENDS)).one()
+    seq, digest, first_seq, first_previous, first_row, last_row = found
+    if seq is None:
+        lost = Break(first_row, "the end of the chain is missing")
+        return None if last_row is None else lost
+    if not (isinstance(seq, int) and isinstance(first_seq, int)):
+        return Break(
+            1 if first_row is None else first_row, "the end of the chain is no place in it"
+        )
+    begins = first_seq if first_row is None else first_row
+    return _Ends(seq, str(digest), first_seq, str(first_previous), begins, last_row or 0)
+
+
+async def _rows(database: Database, first: int, last: int) -> Sequence[Sequence[Any]]:
+    async with database.session() as session:
+        connection = await session.connection()
+        return (await connection.execute(_ROWS, {"first": first, "last": last})).all()
