@@ -1,79 +1,107 @@
 """Who is asking, and from where.
 
-With no token configured and a loopback address, everybody on this machine is `local`
-with every right, but a request must still name a host that is ours and come from an
-origin that is ours: otherwise any web page could drive the service.
+A request must name a host that is ours, and what a page asks for must come from an origin
+that is ours: otherwise any web page could drive the service. Who has a cookie must show
+both, and a CSRF token for every change.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from app.api.attempts import Attempts
+from app.api.principal import ALL_SCOPES, Principal, holder_of
+from app.core.clock import Clock
 from app.core.errors import Forbidden, Unauthenticated
 from app.core.settings import Settings
-from app.governance.tokens import (
-    ADMIN_USER,
-    LOCAL_USER,
-    PREFIX,
-    SCOPES,
-    Tokens,
-    equal_secrets,
-)
+from app.governance.audit import Audit
+from app.governance.logins import Logins, csrf_matches
+from app.governance.token_rules import ADMIN_USER, LOCAL_USER
+from app.governance.tokens import PREFIX, Standing, Tokens, equal_secrets
+
+__all__ = ["ALL_SCOPES", "Authenticator", "Principal", "bearer", "login_cookie"]
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Somebody with rights; `token_id` names the stored token they came from, if any."""
-
-    user_id: str
-    scopes: frozenset[str]
-    token_id: str | None = None
-
-    def may_see(self, owner: str) -> bool:
-        """Whether what `owner` owns is visible."""
-        return self.user_id == owner or "admin" in self.scopes
-
-    def require(self, scope: str) -> None:
-        """Raises Forbidden unless the scope (or `admin`) was granted."""
-        if scope not in self.scopes and "admin" not in self.scopes:
-            raise Forbidden(f"This needs the scope {scope!r}", scope=scope)
-
-
-ALL_SCOPES = frozenset(SCOPES)
+COOKIE = "tollgate_login"
+# Browsers take this one from a secure page only, and from no other host.
+SECURE_COOKIE = f"__Host-{COOKIE}"
+CSRF_HEADER = "x-csrf-token"
+UNKNOWN_SOURCE = "unknown"
+# How long an open connection or stream may outlive what gave it its rights.
+RECHECK_S = 2.0
 
 
 class Authenticator:
-    """Checks hosts, origins and bearer tokens."""
+    """Checks hosts, origins, tokens and logins."""
 
-    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+    def __init__(
+        self, settings: Settings, tokens: Tokens, logins: Logins, audit: Audit, clock: Clock
+    ) -> None:
         self._settings = settings
         self._tokens = tokens
+        self._logins = logins
+        self._audit = audit
         self._hosts = LOOPBACK_HOSTS | {host.lower() for host in settings.allowed_hosts}
         self._origins = frozenset(origin.rstrip("/").lower() for origin in settings.allowed_origins)
+        self._attempts = Attempts(clock, settings.login_attempts)
 
-    async def authenticate(self, token: str | None) -> Principal:
+    async def authenticate(
+        self, token: str | None, *, source: str = UNKNOWN_SOURCE, how: str = "token"
+    ) -> Principal:
         """Who holds `token`.
 
         Raises:
             Unauthenticated: it is wrong, or missing where one is needed.
         """
-        if token:
+        if not token:
+            return await self._without_token()
+        try:
             return await self._holder(token)
-        open_house = self._settings.is_loopback and self._settings.token is None
-        if open_house and not await self._tokens.any_issued():
-            return Principal(LOCAL_USER, ALL_SCOPES)
-        raise Unauthenticated("Send a token: `Authorization: Bearer …`")
+        except Unauthenticated:
+            self._refused(source, how, token)
+            raise
 
-    async def still_holds(self, principal: Principal) -> bool:
-        """Whether what gave a principal its rights is still there; asked while it is connected."""
+    async def sign_in(self, token: str, *, source: str) -> tuple[str, Principal]:
+        """Begin a login of whoever holds `token`; the secret of its cookie.
+
+        Raises:
+            RateLimited: too many have failed from there.
+            Unauthenticated: the token is wrong.
+        """
+        self._attempts.spend(source)
+        principal = await self.authenticate(token, source=source, how="login")
+        self._attempts.refund(source)
+        secret, login = await self._logins.begin(
+            principal.user_id, principal.token_id, source=source
+        )
+        return secret, await self._of_login(login.id, principal.token_id)
+
+    async def signed_in(self, secret: str) -> Principal | None:
+        """Whose browser holds that cookie; None when the login has ended."""
+        login = await self._logins.find(secret)
+        return None if login is None else await self._of_login(login.id, login.token_id)
+
+    async def sign_out(self, principal: Principal) -> None:
+        """End the login that the principal came by, if they did."""
+        if principal.login_id is not None:
+            await self._logins.end(principal.login_id)
+
+    async def standing(self, principal: Principal, *, active: bool = False) -> Standing:
+        """Whether what gave a principal its rights is still there; asked while it is connected.
+
+        Args:
+            active: the principal has just done something, which keeps a login from idling out.
+        """
+        if principal.login_id is not None:
+            if active:
+                await self._logins.used(principal.login_id)
+            return await self._logins.standing(principal.login_id)
         if principal.token_id is not None:
-            return await self._tokens.still_holds(principal.token_id)
-        if principal.user_id == LOCAL_USER:
-            return not await self._tokens.any_issued()
-        return True
+            return await self._tokens.standing(principal.token_id)
+        if principal.came_by == "open_house":
+            return "revoked" if await self._tokens.any_issued() else "holds"
+        return "holds"
 
     def check_host(self, host: str | None) -> None:
         """Refuse a request for a name that is not ours: DNS rebinding ends here.
@@ -105,14 +133,46 @@ class Authenticator:
             f"Origin {origin[:100]!r} is not allowed; add it to TOLLGATE_ALLOWED_ORIGINS"
         )
 
+    def check_page(self, secret: str, headers: Mapping[str, str], *, changes: bool) -> None:
+        """Refuse what another page asks for with our cookie.
+
+        Raises:
+            Forbidden: the origin is foreign; or the request changes something and has no origin,
+                or not the login's CSRF token.
+        """
+        origin = headers.get("origin")
+        self.check_origin(origin, headers.get("host"))
+        if not changes:
+            return
+        if origin is None:
+            raise Forbidden("A change with a cookie must have an Origin; send a token otherwise")
+        if not csrf_matches(secret, headers.get(CSRF_HEADER)):
+            raise Forbidden("Send the header X-CSRF-Token with the `csrf_token` of GET /api/v1/me")
+
+    async def _without_token(self) -> Principal:
+        settings = self._settings
+        may_be_open = settings.open_house and settings.is_loopback and settings.token is None
+        if may_be_open and not await self._tokens.any_issued():
+            return Principal(LOCAL_USER, ALL_SCOPES, came_by="open_house")
+        raise Unauthenticated("Send a token: `Authorization: Bearer …`")
+
     async def _holder(self, token: str) -> Principal:
         own = self._settings.token
         if own is not None and equal_secrets(token, own.get_secret_value()):
-            return Principal(ADMIN_USER, ALL_SCOPES)
+            return Principal(ADMIN_USER, ALL_SCOPES, came_by="settings_token")
         if not token.startswith(PREFIX):
             raise Unauthenticated("The token is unknown, expired or revoked")
-        known = await self._tokens.check(token)
-        return Principal(known.name, frozenset(known.scopes), known.id)
+        return holder_of(await self._tokens.check(token))
+
+    async def _of_login(self, login_id: str, token_id: str | None) -> Principal:
+        if token_id is None:
+            return Principal(ADMIN_USER, ALL_SCOPES, login_id=login_id, came_by="login")
+        return holder_of(await self._tokens.holder(token_id), login_id=login_id)
+
+    def _refused(self, source: str, how: str, token: str) -> None:
+        # Of a secret of ours the stored prefix, which tells which token was tried.
+        tried = token[:8] if token.startswith(PREFIX) else None
+        self._audit.refused(source, reason=f"wrong {how}", detail={"prefix": tried})
 
 
 def bearer(header: str | None) -> str | None:
@@ -127,6 +187,11 @@ def bearer(header: str | None) -> str | None:
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthenticated("Authorization must be `Bearer <token>`")
     return token.strip()
+
+
+def login_cookie(cookies: Mapping[str, str]) -> str | None:
+    """The secret of a login, if a browser sent one."""
+    return cookies.get(SECURE_COOKIE) or cookies.get(COOKIE) or None
 
 
 def _host_name(host: str) -> str:

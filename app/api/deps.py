@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from starlette.requests import Request
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection, Request
 
-from app.api.auth import Principal, bearer
+from app.api.auth import COOKIE, UNKNOWN_SOURCE, bearer, login_cookie
+from app.api.principal import Principal
 from app.api.service import Service
-from app.core.errors import NotFound
+from app.core.errors import Forbidden, NotFound
 from app.db.tables import SessionRow
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_AUDIT_ONLY = frozenset({"audit:read"})
 
 _scheme = HTTPBearer(
     auto_error=False,
-    description="A token of `tollgate token create`, or the one in TOLLGATE_TOKEN. Not needed "
-    "on a loopback address while no token exists.",
+    description="A token of `tollgate token create`, the one in TOLLGATE_TOKEN, or the one that "
+    "`tollgate serve` makes when there is none.",
+)
+_cookie = APIKeyCookie(
+    name=COOKIE,
+    auto_error=False,
+    description="A browser that signed in with `POST /api/v1/login`. What changes something also "
+    "needs the header `X-CSRF-Token`, and an `Origin` of ours.",
 )
 
 
@@ -29,20 +39,51 @@ def service_of(request: Request) -> Service:
 ServiceDep = Annotated[Service, Depends(service_of)]
 
 
+def source_of(connection: HTTPConnection) -> str:
+    """Where a request comes from, as far as the socket knows."""
+    return connection.client.host if connection.client else UNKNOWN_SOURCE
+
+
 async def principal_of(
     request: Request,
     service: ServiceDep,
     _: Annotated[HTTPAuthorizationCredentials | None, Security(_scheme)],
+    __: Annotated[str | None, Security(_cookie)],
 ) -> Principal:
-    """Who sent the request.
+    """Who sent the request. A token wins over a cookie.
 
     Raises:
         Unauthenticated: the token is wrong, or missing where one is needed.
+        Forbidden: a cookie, but not from a page of ours.
     """
-    return await service.authenticator.authenticate(bearer(request.headers.get("authorization")))
+    authenticator = service.authenticator
+    token = bearer(request.headers.get("authorization"))
+    secret = login_cookie(request.cookies)
+    if token is None and secret is not None:
+        principal = await authenticator.signed_in(secret)
+        if principal is not None:
+            changes = request.method not in SAFE_METHODS
+            authenticator.check_page(secret, request.headers, changes=changes)
+            return principal
+    return await authenticator.authenticate(token, source=source_of(request))
 
 
-Anyone = Annotated[Principal, Depends(principal_of)]
+# Whoever may come in at all; what needs no more than that tells nothing about others.
+SignedIn = Annotated[Principal, Depends(principal_of)]
+
+
+def member(principal: SignedIn) -> Principal:
+    """Whoever works with tools. Who may read the audit sees the audit, and nothing else.
+
+    Raises:
+        Forbidden: the token is for the audit alone.
+    """
+    if principal.scopes <= _AUDIT_ONLY:
+        raise Forbidden("This needs the scope 'chat', 'tools:call' or 'approve'", scope="chat")
+    return principal
+
+
+Anyone = Annotated[Principal, Depends(member)]
 
 
 class Scope:
@@ -51,7 +92,7 @@ class Scope:
     def __init__(self, scope: str) -> None:
         self._scope = scope
 
-    def __call__(self, principal: Anyone) -> Principal:
+    def __call__(self, principal: SignedIn) -> Principal:
         principal.require(self._scope)
         return principal
 
@@ -67,10 +108,10 @@ async def visible_session(service: Service, principal: Principal, session_id: st
     """The stored session, without opening it: for reading.
 
     Raises:
-        NotFound: there is none, or it is somebody else's: the two look the same.
+        NotFound: there is none, or it is not for this principal: the two look the same.
     """
     row = await service.archive.session_row(session_id)
-    if row is None or not principal.may_see(row.user_id):
+    if row is None or not principal.may_enter(row):
         raise NotFound(f"No session {session_id!r}", session_id=session_id)
     return row
 

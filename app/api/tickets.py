@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 
-from app.api.auth import Principal
+from app.api.principal import Principal
 from app.core.errors import RateLimited, Unauthenticated
 
 TTL_S = 30.0

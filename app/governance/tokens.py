@@ -1,38 +1,54 @@
-"""Bearer tokens: random, stored as a digest, shown once."""
+"""Bearer tokens: random, stored as a digest, shown once, ended at once."""
 
 from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
 from app.core.clock import Clock, isoformat
-from app.core.errors import InvalidInput, NotFound, StorageUnavailable, Unauthenticated
+from app.core.errors import NotFound, StorageUnavailable, Unauthenticated
 from app.core.ids import new_id
 from app.db.ledger import Ledger, Transaction
+from app.governance.limits import NO_LIMITS, Limits
+from app.governance.token_rules import (
+    ADMIN_USER,
+    BOOTSTRAP_USER,
+    LOCAL_USER,
+    SCOPES,
+    check_days,
+    check_grace,
+    check_name,
+    check_rights,
+)
 
-SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read")
+if TYPE_CHECKING:
+    from app.governance.audit import Audit
+
+__all__ = ["ADMIN_USER", "BOOTSTRAP_USER", "LOCAL_USER", "SCOPES", "Token", "Tokens"]
+
 PREFIX = "tg_"
-# A token's name is its user's: these two own sessions without a stored token.
-LOCAL_USER = "local"
-ADMIN_USER = "admin"
-RESERVED_NAMES = frozenset({LOCAL_USER, ADMIN_USER})
+
+# `expired` and `revoked` are told apart: after the first a client may come again with a new token.
+Standing = Literal["holds", "expired", "revoked"]
 
 _ADD = (
-    "INSERT INTO tokens (id, name, prefix, sha256, scopes, created_at, expires_at)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO tokens (id, name, prefix, sha256, scopes, agents, projects, limits, created_by,"
+    " created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _LIST = (
-    "SELECT id, name, prefix, scopes, created_at, expires_at, revoked_at, last_used_at, sha256"
-    " FROM tokens ORDER BY created_at"
+    "SELECT sha256, id, name, prefix, scopes, agents, projects, limits, created_by, created_at,"
+    " expires_at, revoked_at, last_used_at FROM tokens ORDER BY created_at, id"
 )
-_REVOKE = "UPDATE tokens SET revoked_at = ? WHERE (id = ? OR name = ?) AND revoked_at IS NULL"
+_REVOKE = "UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
+_END_AT = "UPDATE tokens SET expires_at = ? WHERE id = ?"
 _USED = "UPDATE tokens SET last_used_at = ? WHERE id = ?"
 _STAMP_EVERY_S = 60.0
 REREAD_S = 1.0
@@ -40,89 +56,203 @@ REREAD_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What may be shown of a token."""
+    """What may be shown of a token. `agents` and `projects` of None mean every one."""
 
     id: str
     name: str
     prefix: str
     scopes: tuple[str, ...]
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    last_used_at: str | None
+    agents: tuple[str, ...] | None = None
+    projects: tuple[str, ...] | None = None
+    limits: Limits = field(default=NO_LIMITS)
+    created_by: str | None = None
+    created_at: str = ""
+    expires_at: str | None = None
+    revoked_at: str | None = None
+    last_used_at: str | None = None
+
+    def state(self, now: str) -> Standing:
+        """Whether it may be used at a moment."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at is not None and self.expires_at <= now else "holds"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "prefix": self.prefix,
+            "scopes": list(self.scopes),
+            "agents": None if self.agents is None else list(self.agents),
+            "projects": None if self.projects is None else list(self.projects),
+            "limits": self.limits.to_json(),
+            "created_by": self.created_by,
+            "created_at": self.created_at,
+            "expires_at": self.expires_at,
+            "revoked_at": self.revoked_at,
+            "last_used_at": self.last_used_at,
+        }
 
 
 class Tokens:
-    """Issues, checks and revokes tokens.
+    """Issues, checks, rotates and revokes tokens.
 
-    The digests are kept in memory and re-read when another process may have changed
-    them, at most once a second.
+    They are kept in memory and re-read when another process may have changed them, at most
+    once a second.
     """
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
         self._ledger = ledger
         self._clock = clock
+        self._audit = audit
         self._by_digest: dict[str, Token] = {}
+        self._by_id: dict[str, Token] = {}
         self._read_at = float("-inf")
         self._stamped: dict[str, float] = {}
 
     async def create(
-        self, name: str, scopes: tuple[str, ...] = SCOPES, *, days: int | None = None
+        self,
+        name: str,
+        scopes: Iterable[str] = SCOPES,
+        *,
+        days: int | None = None,
+        agents: Iterable[str] | None = None,
+        projects: Iterable[str] | None = None,
+        limits: Limits = NO_LIMITS,
+        by: str = LOCAL_USER,
     ) -> tuple[str, Token]:
         """A new token and its description; the token itself is never shown again.
 
         Raises:
             InvalidInput: an unknown scope, an empty or built-in name, a lifetime that is no
-                number of days.
+                number of days, an administrator who is to be limited.
         """
-        unknown = [scope for scope in scopes if scope not in SCOPES]
-        if unknown or not scopes:
-            raise InvalidInput(f"scopes must be among {', '.join(SCOPES)}", field="scopes")
-        if not name.strip() or len(name) > 64:
-            raise InvalidInput("name must have 1 to 64 characters", field="name")
-        if name.strip().lower() in RESERVED_NAMES:
-            raise InvalidInput(f"{name!r} is the name of a built-in user", field="name")
-        if days is not None and not 1 <= days <= 3650:
-            raise InvalidInput("days must be between 1 and 3650", field="days")
-        secret = PREFIX + secrets.token_urlsafe(32)
+        check_name(name)
+        check_days(days)
+        granted = check_rights(scopes, agents, projects)
         now = self._clock.now()
-        expires = isoformat(now + timedelta(days=days)) if days else None
-        token = Token(new_id("tok"), name, secret[:8], scopes, isoformat(now), expires, None, None)
-        row = (
-            token.id,
-            name,
-            token.prefix,
-            _digest(secret),
-            orjson.dumps(list(scopes)).decode(),
-            token.created_at,
-            expires,
+        expires = None if days is None else isoformat(now + timedelta(days=days))
+        secret, token = _made(name, now)
+        token = replace(
+            token,
+            scopes=granted.scopes,
+            agents=granted.agents,
+            projects=granted.projects,
+            limits=limits,
+            created_by=by,
+            expires_at=expires,
         )
 
-        def add(transaction: Transaction) -> int:
-            return transaction.execute(_ADD, row)
+        def add(transaction: Transaction) -> None:
+            self._add(transaction, secret, token, by)
 
         await self._ledger.transact(add)
         await self.refresh()
         return secret, token
 
-    async def list_all(self) -> list[Token]:
-        await self.refresh()
-        return list(self._by_digest.values())
+    async def bootstrap(self) -> str | None:
+        """The token of a house that has none, with every right; None when there is one.
 
-    async def revoke(self, name_or_id: str) -> None:
-        """End a token at once.
+        Looked for and made in one transaction: two services that start at once make one.
+        """
+        secret, token = _made(BOOTSTRAP_USER, self._clock.now())
+        token = replace(token, scopes=SCOPES, created_by=LOCAL_USER)
+
+        def add(transaction: Transaction) -> bool:
+            if transaction.fetch("SELECT id FROM tokens WHERE revoked_at IS NULL LIMIT 1"):
+                return False
+            self._add(transaction, secret, token, LOCAL_USER)
+            return True
+
+        made = await self._ledger.transact(add)
+        await self.refresh()
+        return secret if made else None
+
+    async def rotate(
+        self, token_id: str, *, grace_s: int = 0, by: str = LOCAL_USER
+    ) -> tuple[str, Token]:
+        """A new token with the same name, rights and length of life.
+
+        The old one ends at once, or after `grace_s` seconds, so that its user can change over.
+
+        Raises:
+            NotFound: there is no such token, or it holds no longer.
+            InvalidInput: the grace is longer than a week.
+        """
+        check_grace(grace_s)
+        await self.refresh()
+        now = self._clock.now()
+        old = self._active(token_id, now)
+        secret, made = _made(old.name, now)
+        token = replace(
+            old,
+            id=made.id,
+            prefix=made.prefix,
+            created_by=by,
+            created_at=made.created_at,
+            expires_at=_as_long(old, now),
+            last_used_at=None,
+        )
+        end = isoformat(now + timedelta(seconds=grace_s))
+
+        def swap(transaction: Transaction) -> None:
+            if grace_s and (old.expires_at is None or end < old.expires_at):
+                transaction.execute(_END_AT, (end, old.id))
+            elif not grace_s and not transaction.execute(_REVOKE, (end, old.id)):
+                raise NotFound(f"No active token {token_id!r}", token=token_id)
+            self._add(transaction, secret, token, by, kind="token.rotated", before=old)
+
+        await self._ledger.transact(swap)
+        await self.refresh()
+        return secret, token
+
+    async def list_all(self) -> list[Token]:
+        """Every token, the oldest first."""
+        await self.refresh()
+        return list(self._by_id.values())
+
+    async def get(self, token_id: str) -> Token:
+        """One token, whatever its state.
+
+        Raises:
+            NotFound: there is none.
+        """
+        await self.refresh()
+        token = self._by_id.get(token_id)
+        if token is None:
+            raise NotFound(f"No token {token_id!r}", token=token_id)
+        return token
+
+    async def revoke(self, name_or_id: str, *, by: str = LOCAL_USER) -> list[Token]:
+        """End the token of an id at once, or all tokens of a name; what was ended.
 
         Raises:
             NotFound: there is no such token, or it is revoked already.
         """
-        row = (isoformat(self._clock.now()), name_or_id, name_or_id)
-
-        def revoke(transaction: Transaction) -> int:
-            return transaction.execute(_REVOKE, row)
-
-        if not await self._ledger.transact(revoke):
-            raise NotFound(f"No active token {name_or_id!r}", token=name_or_id)
         await self.refresh()
+        own = self._by_id.get(name_or_id)
+        meant = [own] if own else [t for t in self._by_id.values() if t.name == name_or_id]
+        moment = isoformat(self._clock.now())
+
+        def revoke(transaction: Transaction) -> list[str]:
+            ended = [token for token in meant if transaction.execute(_REVOKE, (moment, token.id))]
+            for token in ended:
+                self._audit.within(
+                    transaction,
+                    "token.revoked",
+                    actor=by,
+                    subject=token.id,
+                    before=token.to_dict(),
+                    after={**token.to_dict(), "revoked_at": moment},
+                )
+            return [token.id for token in ended]
+
+        ended = await self._ledger.transact(revoke)
+        await self.refresh()
+        if not ended:
+            raise NotFound(f"No active token {name_or_id!r}", token=name_or_id)
+        return [self._by_id[token_id] for token_id in ended]
 
     async def any_issued(self) -> bool:
         """Whether the house is guarded: there is a token that nobody has revoked.
@@ -130,12 +260,25 @@ class Tokens:
         One that has expired counts: a house must not open by itself.
         """
         await self._refresh_old()
-        return any(token.revoked_at is None for token in self._by_digest.values())
+        return any(token.revoked_at is None for token in self._by_id.values())
 
-    async def still_holds(self, token_id: str) -> bool:
+    async def standing(self, token_id: str) -> Standing:
         """Whether the token of that id may still be used."""
         await self._refresh_old()
-        return any(t.id == token_id and self._is_active(t) for t in self._by_digest.values())
+        token = self._by_id.get(token_id)
+        return "revoked" if token is None else token.state(isoformat(self._clock.now()))
+
+    async def holder(self, token_id: str) -> Token:
+        """The token of that id.
+
+        Raises:
+            Unauthenticated: it is unknown, expired or revoked.
+        """
+        await self._refresh_old()
+        token = self._by_id.get(token_id)
+        if token is None or token.state(isoformat(self._clock.now())) != "holds":
+            raise _refused()
+        return token
 
     async def check(self, secret: str) -> Token:
         """The token behind a secret.
@@ -143,12 +286,30 @@ class Tokens:
         Raises:
             Unauthenticated: unknown, expired or revoked.
         """
-        await self._refresh_old()
-        token = self._by_digest.get(_digest(secret))
-        if token is None or not self._is_active(token):
-            raise Unauthenticated("The token is unknown, expired or revoked")
+        token = await self.find(secret)
+        if token is None:
+            raise _refused()
         await self._stamp(token)
         return token
+
+    async def find(self, secret: str) -> Token | None:
+        """The token behind a secret if it holds; this is no use of it."""
+        await self._refresh_old()
+        token = self._by_digest.get(digest(secret))
+        if token is None or token.state(isoformat(self._clock.now())) != "holds":
+            return None
+        return token
+
+    async def refresh(self) -> None:
+        """Read the tokens again."""
+
+        def read(transaction: Transaction) -> list[tuple[Any, ...]]:
+            return transaction.fetch(_LIST)
+
+        rows = await self._ledger.transact(read)
+        self._by_digest = {row[0]: _token(row[1:]) for row in rows}
+        self._by_id = {token.id: token for token in self._by_digest.values()}
+        self._read_at = self._clock.monotonic()
 
     async def _refresh_old(self) -> None:
         if self._clock.monotonic() - self._read_at <= REREAD_S:
@@ -160,23 +321,44 @@ class Tokens:
             if self._read_at == float("-inf"):
                 raise
 
-    async def refresh(self) -> None:
-        """Read the tokens again."""
+    def _add(
+        self,
+        transaction: Transaction,
+        secret: str,
+        token: Token,
+        by: str,
+        *,
+        kind: str = "token.created",
+        before: Token | None = None,
+    ) -> None:
+        row = (
+            token.id,
+            token.name,
+            token.prefix,
+            digest(secret),
+            _json(token.scopes),
+            None if token.agents is None else _json(token.agents),
+            None if token.projects is None else _json(token.projects),
+            _json(token.limits.to_json()),
+            token.created_by,
+            token.created_at,
+            token.expires_at,
+        )
+        transaction.execute(_ADD, row)
+        self._audit.within(
+            transaction,
+            kind,
+            actor=by,
+            subject=token.id,
+            before=None if before is None else before.to_dict(),
+            after=token.to_dict(),
+        )
 
-        def read(transaction: Transaction) -> list[tuple[Any, ...]]:
-            return transaction.fetch(_LIST)
-
-        rows = await self._ledger.transact(read)
-        self._by_digest = {
-            row[8]: Token(row[0], row[1], row[2], tuple(orjson.loads(row[3])), *row[4:8])
-            for row in rows
-        }
-        self._read_at = self._clock.monotonic()
-
-    def _is_active(self, token: Token) -> bool:
-        if token.revoked_at is not None:
-            return False
-        return token.expires_at is None or token.expires_at > isoformat(self._clock.now())
+    def _active(self, token_id: str, now: datetime) -> Token:
+        token = self._by_id.get(token_id)
+        if token is None or token.state(isoformat(now)) != "holds":
+            raise NotFound(f"No active token {token_id!r}", token=token_id)
+        return token
 
     async def _stamp(self, token: Token) -> None:
         """Note the use, at most once a minute and token."""
@@ -194,11 +376,53 @@ class Tokens:
             await self._ledger.transact(stamp)
 
 
+def digest(secret: str) -> str:
+    """What is stored of a secret.
+
+    A fast hash is right here: the secret is 256 random bits, there is nothing to guess.
+    """
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
 def equal_secrets(left: str, right: str) -> bool:
     """Compare in constant time."""
-    return hmac.compare_digest(left.encode(), right.encode())
+    return hmac.compare_digest(left.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
 
 
-def _digest(secret: str) -> str:
-    # A fast hash is right here: the secret is 256 random bits, there is nothing to guess.
-    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+def _made(name: str, now: datetime) -> tuple[str, Token]:
+    secret = PREFIX + secrets.token_urlsafe(32)
+    return secret, Token(new_id("tok"), name, secret[:8], (), created_at=isoformat(now))
+
+
+def _as_long(token: Token, now: datetime) -> str | None:
+    """The end of a life as long as the token's, beginning now."""
+    if token.expires_at is None:
+        return None
+    lasted = datetime.fromisoformat(token.expires_at) - datetime.fromisoformat(token.created_at)
+    return isoformat(now + lasted)
+
+
+def _token(row: tuple[Any, ...]) -> Token:
+    token_id, name, prefix, scopes, agents, projects, limits, *rest = row
+    return Token(
+        token_id,
+        name,
+        prefix,
+        tuple(orjson.loads(scopes)),
+        _ids(agents),
+        _ids(projects),
+        Limits.from_json(limits),
+        *rest,
+    )
+
+
+def _ids(stored: str | None) -> tuple[str, ...] | None:
+    return None if stored is None else tuple(orjson.loads(stored))
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _refused() -> Unauthenticated:
+    return Unauthenticated("The token is unknown, expired or revoked")

@@ -1,0 +1,115 @@
+"""Somebody with rights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from app.core.errors import Forbidden
+from app.governance.limits import NO_LIMITS, Limits, Payer
+from app.governance.token_rules import DEFAULT_AGENT, SCOPES
+from app.governance.tokens import Token
+
+# How somebody came in: with a token that was made, with the one of the settings, signed in with
+# either, or without any while the house is open.
+CameBy = Literal["token", "settings_token", "login", "open_house"]
+ALL_SCOPES = frozenset(SCOPES)
+
+
+class Owned(Protocol):
+    """A session, open or stored."""
+
+    @property
+    def user_id(self) -> str: ...
+
+    @property
+    def project_id(self) -> str | None: ...
+
+    @property
+    def agent_id(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking. `token_id` and `login_id` name what their rights end with.
+
+    Attributes:
+        agents: the agents they may use, and `projects` the projects; None for every one.
+    """
+
+    user_id: str
+    scopes: frozenset[str]
+    token_id: str | None = None
+    agents: frozenset[str] | None = None
+    projects: frozenset[str] | None = None
+    limits: Limits = field(default=NO_LIMITS)
+    login_id: str | None = None
+    came_by: CameBy = "token"
+
+    @property
+    def payer(self) -> Payer:
+        """Whom their runs and calls are counted for."""
+        return Payer(self.token_id, self.limits)
+
+    @property
+    def is_admin(self) -> bool:
+        return "admin" in self.scopes
+
+    def may_see(self, owner: str) -> bool:
+        """Whether what `owner` owns is visible."""
+        return self.user_id == owner or self.is_admin
+
+    def may_use_agent(self, agent_id: str | None) -> bool:
+        """Whether sessions of that agent may be used; None is the default agent."""
+        return self.agents is None or (agent_id or DEFAULT_AGENT) in self.agents
+
+    def may_use_project(self, project_id: str | None) -> bool:
+        """Whether sessions of that project may be used; None is no project."""
+        return self.projects is None or project_id in self.projects
+
+    def may_enter(self, session: Owned) -> bool:
+        """Whether a session exists, as far as this one can tell."""
+        return (
+            self.may_see(session.user_id)
+            and self.may_use_agent(session.agent_id)
+            and self.may_use_project(session.project_id)
+        )
+
+    def require(self, scope: str) -> None:
+        """Raises Forbidden unless the scope (or `admin`) was granted."""
+        if scope not in self.scopes and not self.is_admin:
+            raise Forbidden(f"This needs the scope {scope!r}", scope=scope)
+
+    def require_agent(self, agent_id: str | None) -> None:
+        """Raises Forbidden unless the agent may be used; it names those that may."""
+        if self.agents is not None and not self.may_use_agent(agent_id):
+            allowed = sorted(self.agents)
+            raise Forbidden(
+                f"The token may not use the agent {agent_id or DEFAULT_AGENT!r};"
+                f" agent_id must be among {', '.join(allowed)}",
+                agents=allowed,
+            )
+
+    def require_project(self, project_id: str | None) -> None:
+        """Raises Forbidden unless the project may be used; it names those that may."""
+        if self.projects is not None and not self.may_use_project(project_id):
+            allowed = sorted(self.projects)
+            raise Forbidden(
+                f"The token may not use the project {project_id!r};"
+                f" project_id must be among {', '.join(allowed)}",
+                projects=allowed,
+            )
+
+
+def holder_of(token: Token, *, login_id: str | None = None) -> Principal:
+    """Who a stored token makes of its holder."""
+    return Principal(
+        token.name,
+        frozenset(token.scopes),
+        token.id,
+        None if token.agents is None else frozenset(token.agents),
+        None if token.projects is None else frozenset(token.projects),
+        token.limits,
+        login_id,
+        "token" if login_id is None else "login",
+    )

@@ -1,0 +1,171 @@
+"""Tokens: who may do what."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.shapes import MOMENT, example
+from app.api.service import Service
+from app.core.clock import isoformat
+from app.core.errors import NotFound
+from app.governance.limits import NAMES, Limits
+from app.governance.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTED, SCOPES
+from app.governance.tokens import Standing, Token
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_TOKEN: dict[str, Any] = {
+    "id": "tok_1",
+    "name": "ann",
+    "prefix": "tg_Qm3xY",
+    "scopes": ["chat", "tools:call"],
+    "agents": None,
+    "projects": ["default"],
+    "limits": {"calls_per_minute": 60},
+    "created_by": "admin",
+    "created_at": MOMENT,
+    "expires_at": None,
+    "revoked_at": None,
+    "last_used_at": None,
+    "state": "holds",
+}
+Listed = Annotated[list[Identifier], Field(min_length=1, max_length=MAX_LISTED)]
+
+
+class TokenView(BaseModel):
+    """A token without its secret."""
+
+    model_config = example(**_TOKEN)
+
+    id: str
+    name: str = Field(description="The user whose sessions it may use.")
+    prefix: str = Field(description="The beginning of the secret, to recognise it by.")
+    scopes: list[str]
+    agents: list[str] | None
+    projects: list[str] | None
+    limits: dict[str, int | float]
+    created_by: str | None
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    last_used_at: str | None = Field(description="To the minute.")
+    state: Standing
+
+    @classmethod
+    def of(cls, token: Token, service: Service) -> Self:
+        now = isoformat(service.gate.clock.now())
+        return cls(**token.to_dict(), state=token.state(now))
+
+
+class TokenList(BaseModel):
+    """Every token, the oldest first; revoked ones too."""
+
+    model_config = example(tokens=[_TOKEN])
+
+    tokens: list[TokenView]
+
+
+class TokenMade(BaseModel):
+    """A new token. Its secret is shown here and never again."""
+
+    model_config = example(secret="tg_Qm3xY…", token=_TOKEN)  # noqa: S106 - an example
+
+    secret: str
+    token: TokenView
+
+
+class NewToken(Body):
+    """Who it is for, and what it may do."""
+
+    model_config = example(name="ann", scopes=["chat", "tools:call"], projects=["default"], days=90)
+
+    name: str = Field(min_length=1, max_length=64, description="Its user; several may share it.")
+    scopes: list[str] = Field(
+        min_length=1, max_length=len(SCOPES), description=f"Among {', '.join(SCOPES)}."
+    )
+    agents: Listed | None = Field(
+        default=None, description="Agents it may use; `default` for sessions that name none."
+    )
+    projects: Listed | None = Field(default=None, description="Projects it may use.")
+    limits: dict[str, int | float | None] = Field(
+        default_factory=dict, description=f"{', '.join(f'`{name}`' for name in NAMES)}."
+    )
+    days: int | None = Field(default=None, ge=1, le=MAX_DAYS, description="Until it expires.")
+
+
+class Rotation(Body):
+    """How long the old secret goes on."""
+
+    model_config = example(grace_s=3600)
+
+    grace_s: int = Field(
+        default=0, ge=0, le=MAX_GRACE_S, description="Seconds until the old one ends; 0 at once."
+    )
+
+
+@router.get("/tokens", summary="List tokens", responses=problems())
+async def list_tokens(service: ServiceDep, principal: Admin) -> TokenList:
+    """Scope `admin`."""
+    tokens = await service.tokens.list_all()
+    return TokenList(tokens=[TokenView.of(token, service) for token in tokens])
+
+
+@router.post("/tokens", status_code=201, summary="Make a token", responses=problems(body=True))
+async def create_token(body: NewToken, service: ServiceDep, principal: Admin) -> TokenMade:
+    """Scope `admin`. The secret is in the answer, and nowhere else.
+
+    A token with the scope `admin` cannot be limited to agents or projects: an administrator
+    could lift the limit.
+    """
+    secret, token = await service.tokens.create(
+        body.name,
+        body.scopes,
+        days=body.days,
+        agents=body.agents,
+        projects=body.projects,
+        limits=Limits.from_json(body.limits),
+        by=principal.user_id,
+    )
+    return TokenMade(secret=secret, token=TokenView.of(token, service))
+
+
+@router.get("/tokens/{token_id}", summary="One token", responses=problems(NotFound))
+async def get_token(token_id: PathId, service: ServiceDep, principal: Admin) -> TokenView:
+    """Scope `admin`."""
+    return TokenView.of(await service.tokens.get(token_id), service)
+
+
+@router.delete("/tokens/{token_id}", summary="Revoke a token", responses=problems(NotFound))
+async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) -> TokenView:
+    """Scope `admin`. It ends at once: its logins too, and its connections within seconds.
+
+    404 when it is revoked already.
+    """
+    await service.tokens.get(token_id)
+    (token,) = await service.tokens.revoke(token_id, by=principal.user_id)
+    return TokenView.of(token, service)
+
+
+@router.post(
+    "/tokens/{token_id}/rotate",
+    status_code=201,
+    summary="Replace a token's secret",
+    responses=problems(NotFound, body=True),
+)
+async def rotate_token(
+    token_id: PathId, body: Rotation, service: ServiceDep, principal: Admin
+) -> TokenMade:
+    """Scope `admin`. A new token of the same name, rights and length of life.
+
+    The old one is revoked, or ends after `grace_s`, so that its user can change over.
+    """
+    secret, token = await service.tokens.rotate(
+        token_id, grace_s=body.grace_s, by=principal.user_id
+    )
+    return TokenMade(secret=secret, token=TokenView.of(token, service))

@@ -1,0 +1,151 @@
+"""Signing in and out with a browser, and who one is."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.api.auth import COOKIE, SECURE_COOKIE, login_cookie
+from app.api.deps import ServiceDep, SignedIn, source_of
+from app.api.errors import problems
+from app.api.principal import CameBy, Principal
+from app.api.rest.body import Body, JsonRoute
+from app.api.rest.shapes import MOMENT, example
+from app.api.service import Service
+from app.core.errors import RateLimited
+from app.governance.logins import csrf_token
+
+router = APIRouter(tags=["identity"], route_class=JsonRoute)
+
+
+class SignIn(Body):
+    """A token, to be shown this once."""
+
+    model_config = example(token="tg_Qm3…")  # noqa: S106 - an example
+
+    token: str = Field(min_length=1, max_length=1024)
+
+
+class Me(BaseModel):
+    """Who one is, and what one may do."""
+
+    model_config = example(
+        user_id="ann",
+        scopes=["chat", "approve"],
+        agents=None,
+        projects=["default"],
+        limits={"calls_per_minute": 60},
+        came_by="login",
+        expires_at=MOMENT,
+        csrf_token="9f86d081884c7d65",  # noqa: S106 - an example
+    )
+
+    user_id: str
+    scopes: list[str]
+    agents: list[str] | None = Field(description="Agents that may be used; null for every one.")
+    projects: list[str] | None = Field(description="Projects that may be used; null for every one.")
+    limits: dict[str, int | float] = Field(description="Limits of the token, if it has any.")
+    came_by: CameBy = Field(description="How the rights were shown with this request.")
+    expires_at: str | None = Field(description="When they end by themselves.")
+    csrf_token: str | None = Field(
+        description="With a cookie: send it as `X-CSRF-Token` with whatever changes something."
+    )
+
+    @classmethod
+    def of(
+        cls, principal: Principal, service: Service, expires_at: str | None, secret: str
+    ) -> Self:
+        login = service.logins.get(principal.login_id) if principal.login_id else None
+        ends = [end for end in (expires_at, login and login.expires_at) if end]
+        return cls(
+            user_id=principal.user_id,
+            scopes=sorted(principal.scopes),
+            agents=None if principal.agents is None else sorted(principal.agents),
+            projects=None if principal.projects is None else sorted(principal.projects),
+            limits=principal.limits.to_json(),
+            came_by=principal.came_by,
+            expires_at=min(ends, default=None),
+            csrf_token=csrf_token(secret) if principal.login_id else None,
+        )
+
+
+class SignedOut(BaseModel):
+    """The cookie is worth nothing any more."""
+
+    model_config = example(signed_out=True)
+
+    signed_out: bool
+
+
+@router.post("/login", summary="Sign in with a token", responses=problems(RateLimited, body=True))
+async def login(body: SignIn, request: Request, response: Response, service: ServiceDep) -> Me:
+    """For browsers: the answer sets a cookie that scripts cannot read.
+
+    From then on a page needs no token. What changes something needs the `csrf_token` of the
+    answer as `X-CSRF-Token`, and comes from a page of ours. The login ends with the token, after
+    `TOLLGATE_LOGIN_LIFETIME_S`, or when it is not used for `TOLLGATE_LOGIN_IDLE_S`. Attempts
+    that fail are limited per address.
+    """
+    secret, principal = await service.authenticator.sign_in(body.token, source=source_of(request))
+    await _end_former(request, service)
+    settings, secure = service.settings, _is_secure(request, service)
+    response.set_cookie(
+        SECURE_COOKIE if secure else COOKIE,
+        secret,
+        max_age=int(settings.login_lifetime_s),
+        path="/",
+        httponly=True,
+        secure=secure,
+        samesite="strict",
+    )
+    return Me.of(principal, service, await _expires_at(principal, service), secret)
+
+
+@router.post("/logout", summary="Sign out", responses=problems())
+async def logout(
+    request: Request, response: Response, service: ServiceDep, principal: SignedIn
+) -> SignedOut:
+    """Ends the login of the cookie at once, also its open connections. A token is not ended."""
+    await service.authenticator.sign_out(principal)
+    for name in (COOKIE, SECURE_COOKIE):
+        if name in request.cookies:
+            response.delete_cookie(
+                name, path="/", secure=name == SECURE_COOKIE, httponly=True, samesite="strict"
+            )
+    return SignedOut(signed_out=principal.login_id is not None)
+
+
+@router.get("/me", summary="Who am I?", responses=problems())
+async def get_me(request: Request, service: ServiceDep, principal: SignedIn) -> Me:
+    """With any token or login: the user, the rights, and how they were shown."""
+    secret = login_cookie(request.cookies) or ""
+    return Me.of(principal, service, await _expires_at(principal, service), secret)
+
+
+async def _expires_at(principal: Principal, service: Service) -> str | None:
+    """When the principal's token ends."""
+    if principal.token_id is None:
+        return None
+    return (await service.tokens.holder(principal.token_id)).expires_at
+
+
+async def _end_former(request: Request, service: Service) -> None:
+    """A browser has one login: the one it had before ends."""
+    former = login_cookie(request.cookies)
+    principal = await service.authenticator.signed_in(former) if former else None
+    if principal is not None:
+        await service.authenticator.sign_out(principal)
+
+
+def _is_secure(request: Request, service: Service) -> bool:
+    """Whether the browser speaks https, to us or to a proxy in front of us."""
+    page = request.headers.get("origin", "")
+    return (
+        service.settings.secure_cookie
+        or request.url.scheme == "https"
+        or page.lower().startswith("https://")
+    )

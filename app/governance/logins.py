@@ -1,0 +1,206 @@
+"""Browsers that are signed in: each holds a random secret in a cookie, we hold its digest.
+
+A login is bound to the token it was made with and ends with it at the latest. It also
+ends by itself: some time after it was made, and earlier when nobody uses it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import StorageUnavailable
+from app.core.ids import new_id
+from app.db.ledger import Ledger, Transaction
+from app.governance.tokens import REREAD_S, Standing, Tokens, digest, equal_secrets
+
+if TYPE_CHECKING:
+    from app.governance.audit import Audit
+
+_ADD = (
+    "INSERT INTO logins (id, token_id, user_id, sha256, created_at, expires_at, last_used_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_LIST = (
+    "SELECT sha256, id, token_id, user_id, created_at, expires_at, last_used_at FROM logins"
+    " WHERE revoked_at IS NULL"
+)
+_END = "UPDATE logins SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
+_USED = "UPDATE logins SET last_used_at = ? WHERE id = ?"
+_FORGET = "DELETE FROM logins WHERE expires_at < ?"
+_STAMP_EVERY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """One signed-in browser; `token_id` of None stands for the token of the settings."""
+
+    id: str
+    token_id: str | None
+    user_id: str
+    created_at: str
+    expires_at: str
+
+
+class Logins:
+    """Begins, checks and ends logins.
+
+    Args:
+        own_token: the token of the settings. It is part of the digests of its logins, so
+            that they end when it is changed.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        audit: Audit,
+        tokens: Tokens,
+        *,
+        lifetime_s: float,
+        idle_s: float,
+        own_token: str | None = None,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._tokens = tokens
+        self._lifetime = timedelta(seconds=lifetime_s)
+        self._idle = timedelta(seconds=idle_s)
+        self._own_token = own_token
+        self._by_digest: dict[str, Login] = {}
+        self._by_id: dict[str, Login] = {}
+        self._used: dict[str, datetime] = {}
+        self._stamped: dict[str, datetime] = {}
+        self._read_at = float("-inf")
+
+    async def begin(self, user_id: str, token_id: str | None, *, source: str) -> tuple[str, Login]:
+        """A new login of whoever has just shown a token; its secret is for the cookie alone."""
+        secret = secrets.token_urlsafe(32)
+        now = self._clock.now()
+        moment, end = isoformat(now), isoformat(now + self._lifetime)
+        login = Login(new_id("log"), token_id, user_id, moment, end)
+        stored = self._digest(secret, own=token_id is None)
+        row = (login.id, token_id, user_id, stored, moment, end, moment)
+
+        def add(transaction: Transaction) -> None:
+            transaction.execute(_FORGET, (moment,))
+            transaction.execute(_ADD, row)
+            self._audit.within(
+                transaction,
+                "auth.login",
+                actor=user_id,
+                subject=login.id,
+                detail={"token_id": token_id, "source": source},
+            )
+
+        await self._ledger.transact(add)
+        await self.refresh()
+        return secret, login
+
+    async def find(self, secret: str) -> Login | None:
+        """The login behind a cookie, if it still holds; this counts as using it."""
+        await self._refresh_old()
+        login = self._by_digest.get(self._digest(secret, own=False))
+        if login is None and self._own_token is not None:
+            login = self._by_digest.get(self._digest(secret, own=True))
+        if login is None or await self.standing(login.id) != "holds":
+            return None
+        await self._stamp(login)
+        return login
+
+    def get(self, login_id: str) -> Login | None:
+        """A login as it was read last."""
+        return self._by_id.get(login_id)
+
+    async def standing(self, login_id: str) -> Standing:
+        """Whether a login still holds, and so the token that it was made with."""
+        await self._refresh_old()
+        login, now = self._by_id.get(login_id), self._clock.now()
+        if login is None:
+            return "revoked"
+        idle = now - self._used.get(login.id, now) >= self._idle
+        if idle or login.expires_at <= isoformat(now):
+            return "expired"
+        return "holds" if login.token_id is None else await self._tokens.standing(login.token_id)
+
+    async def end(self, login_id: str) -> None:
+        """Sign out. Ending what has ended already does nothing."""
+        login, moment = self._by_id.get(login_id), isoformat(self._clock.now())
+
+        def end(transaction: Transaction) -> None:
+            if login is not None and transaction.execute(_END, (moment, login.id)):
+                self._audit.within(
+                    transaction, "auth.logout", actor=login.user_id, subject=login.id
+                )
+
+        await self._ledger.transact(end)
+        await self.refresh()
+
+    async def used(self, login_id: str) -> None:
+        """Note that a login is in use, so that it does not end for being idle."""
+        login = self._by_id.get(login_id)
+        if login is not None:
+            await self._stamp(login)
+
+    async def refresh(self) -> None:
+        """Read the logins again."""
+
+        def read(transaction: Transaction) -> list[tuple[Any, ...]]:
+            return transaction.fetch(_LIST)
+
+        rows = await self._ledger.transact(read)
+        self._by_digest = {row[0]: Login(*row[1:6]) for row in rows}
+        self._by_id = {login.id: login for login in self._by_digest.values()}
+        # What this process saw itself is newer than what it has written.
+        stored = {row[1]: datetime.fromisoformat(row[6] or row[4]) for row in rows}
+        self._used = {key: max(at, self._used.get(key, at)) for key, at in stored.items()}
+        self._stamped = {key: at for key, at in self._stamped.items() if key in self._used}
+        self._read_at = self._clock.monotonic()
+
+    async def _refresh_old(self) -> None:
+        if self._clock.monotonic() - self._read_at <= REREAD_S:
+            return
+        try:
+            await self.refresh()
+        except StorageUnavailable:
+            # As for tokens: what was read last still holds.
+            if self._read_at == float("-inf"):
+                raise
+
+    async def _stamp(self, login: Login) -> None:
+        """Note the use, on the disk at most once a minute."""
+        now = self._clock.now()
+        self._used[login.id] = now
+        stamped = self._stamped.get(login.id)
+        if stamped is not None and (now - stamped).total_seconds() < _STAMP_EVERY_S:
+            return
+        self._stamped[login.id] = now
+        row = (isoformat(now), login.id)
+
+        def stamp(transaction: Transaction) -> int:
+            return transaction.execute(_USED, row)
+
+        with suppress(StorageUnavailable):
+            await self._ledger.transact(stamp)
+
+    def _digest(self, secret: str, *, own: bool) -> str:
+        return digest(f"{self._own_token}\0{secret}" if own else secret)
+
+
+def csrf_token(secret: str) -> str:
+    """What a page must send along with its cookie: only who can read the answer knows it.
+
+    Derived, so that it needs no place of its own and cannot outlive the login.
+    """
+    return hmac.new(secret.encode("utf-8", "replace"), b"csrf", "sha256").hexdigest()
+
+
+def csrf_matches(secret: str, shown: str | None) -> bool:
+    """Whether a request was sent by a page that could read its CSRF token."""
+    return shown is not None and equal_secrets(shown, csrf_token(secret))

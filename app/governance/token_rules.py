@@ -1,0 +1,87 @@
+"""What a token may be called and may be granted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.core.errors import InvalidInput
+
+SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read")
+# A token's name is its user's: these own sessions without a token that somebody made.
+LOCAL_USER = "local"
+ADMIN_USER = "admin"
+BOOTSTRAP_USER = "bootstrap"
+RESERVED_NAMES = frozenset({LOCAL_USER, ADMIN_USER, BOOTSTRAP_USER})
+# Stands in a token's list of agents for sessions that name none.
+DEFAULT_AGENT = "default"
+
+MAX_DAYS = 3650
+MAX_GRACE_S = 7 * 24 * 3600
+MAX_LISTED = 200
+_ID = re.compile(r"[A-Za-z0-9_.:\-]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Checked rights; `agents` and `projects` of None mean every one."""
+
+    scopes: tuple[str, ...]
+    agents: tuple[str, ...] | None
+    projects: tuple[str, ...] | None
+
+
+def check_name(name: str) -> None:
+    """Raises InvalidInput unless a token may be called so."""
+    if not name.strip() or len(name) > 64 or not name.isprintable():
+        raise InvalidInput("name must have 1 to 64 printable characters", field="name")
+    if name.strip().lower() in RESERVED_NAMES:
+        raise InvalidInput(f"{name!r} is the name of a built-in user", field="name")
+
+
+def check_days(days: int | None) -> None:
+    """Raises InvalidInput unless a token may live so long."""
+    if days is not None and not 1 <= days <= MAX_DAYS:
+        raise InvalidInput(f"days must be between 1 and {MAX_DAYS}", field="days")
+
+
+def check_grace(grace_s: int) -> None:
+    """Raises InvalidInput unless a rotated token may go on for so long."""
+    if not 0 <= grace_s <= MAX_GRACE_S:
+        raise InvalidInput(f"grace_s must be between 0 and {MAX_GRACE_S}", field="grace_s")
+
+
+def check_rights(
+    scopes: Iterable[str], agents: Iterable[str] | None, projects: Iterable[str] | None
+) -> Rights:
+    """Rights in their stored form: each named once.
+
+    Raises:
+        InvalidInput: an unknown scope, something that is no id, an empty list, or an
+            administrator with limits that an administrator could lift.
+    """
+    granted = tuple(dict.fromkeys(scopes))
+    if not granted or any(scope not in SCOPES for scope in granted):
+        raise InvalidInput(f"scopes must be among {', '.join(SCOPES)}", field="scopes")
+    rights = Rights(granted, _listed("agents", agents), _listed("projects", projects))
+    for name, listed in (("agents", rights.agents), ("projects", rights.projects)):
+        if listed is not None and "admin" in granted:
+            raise InvalidInput(
+                f"{name} cannot be limited together with the scope 'admin': an administrator"
+                " could lift the limit",
+                field=name,
+            )
+    return rights
+
+
+def _listed(field: str, ids: Iterable[str] | None) -> tuple[str, ...] | None:
+    if ids is None:
+        return None
+    listed = tuple(dict.fromkeys(ids))
+    if not 1 <= len(listed) <= MAX_LISTED:
+        raise InvalidInput(f"{field} must name 1 to {MAX_LISTED} ids, or be null", field=field)
+    wrong = [item for item in listed if not _ID.fullmatch(item)]
+    if wrong:
+        raise InvalidInput(f"{field} must be ids; {wrong[0][:100]!r} is none", field=field)
+    return listed
