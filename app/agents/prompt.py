@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from app.resolver.resolver import ResolvedToolset
+from app.toolkit.ports import SEARCH_TOOLS
 
 IDENTITY = (
     "You are an assistant working through Tollgate, which runs tools for you. Some calls need a "
@@ -12,15 +15,35 @@ IDENTITY = (
 )
 
 
-def system_prompt(toolset: ResolvedToolset, *, workspace: str | None) -> str:
-    """Identity, the workspace, and hints for exactly the tools that are on."""
+def system_prompt(
+    toolset: ResolvedToolset, *, workspace: str | None, found: Iterable[str] = ()
+) -> str:
+    """Identity, the agent's own words, the workspace, and hints for the tools that are shown.
+
+    Args:
+        found: tools that the run has found with `search_tools`.
+    """
     parts = [IDENTITY]
+    if toolset.agent is not None and toolset.agent.system_prompt:
+        parts.append(toolset.agent.system_prompt)
     if workspace:
         parts.append(
             f"The workspace is {workspace}; file paths are relative to it, and nothing outside it "
             "can be read or written by the file tools."
         )
-    if toolset.prompt_hints:
-        hints = "\n".join(f"- {name}: {hint}" for name, hint in toolset.prompt_hints.items())
-        parts.append(f"About the tools:\n{hints}")
+    exposure = toolset.exposure
+    shown = {*exposure.visible, *found}
+    hints = [
+        f"- {exposure.definitions[name]['name']}: {hint}"
+        for name, hint in toolset.prompt_hints.items()
+        if name in shown
+    ]
+    if hints:
+        parts.append("About the tools:\n" + "\n".join(hints))
+    hidden = len(set(exposure.deferred).difference(found))
+    if hidden:
+        parts.append(
+            f"More tools ({hidden}) are not shown to you: when none of yours fits, look with "
+            f"{SEARCH_TOOLS} before you say that something cannot be done."
+        )
     return "\n\n".join(parts)

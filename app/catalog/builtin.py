@@ -16,6 +16,7 @@ BUILTIN_TOOLSETS: tuple[str, ...] = (
     "app.tools.search.toolset",
     "app.tools.shell.toolset",
     "app.tools.data.toolset",
+    "app.tools.system.toolset",
 )
 """Modules with a tuple `TOOLS`, in the order models see them."""
 

@@ -34,11 +34,15 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class PluginProblem:
-    """A plugin that is not in the catalog: its name, where it lies, what went wrong."""
+    """A plugin that is not in the catalog: its name, where it lies, what went wrong.
+
+    `brings_hooks` when it should have brought hooks: gates that are missing now.
+    """
 
     name: str
     where: str
     error: str
+    brings_hooks: bool = False
 
 
 def namespace_key(name: str) -> str:
@@ -61,6 +65,7 @@ class Catalog:
         aliases: alias name → entry.
         problems: plugins that could not be loaded.
         hooks: canonical name → the hooks its registration brought along.
+        global_hooks: plugin name → what its `HOOKS` holds; the catalog does not look inside.
     """
 
     generation: int = 0
@@ -68,6 +73,7 @@ class Catalog:
     aliases: Mapping[str, AliasEntry] = field(init=False)
     problems: tuple[PluginProblem, ...] = ()
     hooks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    global_hooks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     _index: Mapping[str, CatalogEntry] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

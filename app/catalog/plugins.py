@@ -1,8 +1,8 @@
 """Tools from outside this repository: installed packages and a folder of files.
 
-A plugin is a module with a tuple `TOOLS`, with a function `register(registry)`, or with
-functions under the decorator of `app.catalog.seed_api`. A broken one is listed in the
-catalog's problems; it leaves nothing behind and stops nobody else.
+A plugin is a module with a tuple `TOOLS`, with a function `register(registry)`, with
+functions under the decorator of `app.catalog.seed_api`, or with a list `HOOKS`. A broken
+one is listed in the catalog's problems; it leaves nothing behind and stops nobody else.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "tollgate.tools"
 _ERROR_CHARS = 1000
+_HOOKS = re.compile(r"\bHOOKS\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class _Source:
     where: str
     load: Callable[[], Any]
     discard: Callable[[], None]
+    file: Path | None = None
 
 
 def load_plugins(
@@ -97,6 +99,7 @@ def _file_source(path: Path) -> _Source:
         where=clean(str(path)),
         load=lambda: _import_file(module, path),
         discard=lambda: _forget(module),
+        file=path / "__init__.py" if path.is_dir() else path,
     )
 
 
@@ -137,8 +140,20 @@ def _attempt(registry: ToolRegistry, source: _Source) -> PluginProblem | None:
         # row an operator reads. An interrupt from the keyboard still ends the program.
         log.warning("plugin %s (%s) is left out", source.name, source.where, exc_info=error)
         source.discard()
-        return PluginProblem(source.name, source.where, _one_line(error))
+        return PluginProblem(
+            source.name, source.where, _one_line(error), _should_bring_hooks(source)
+        )
     return None
+
+
+def _should_bring_hooks(source: _Source) -> bool:
+    """Whether a file that could not be loaded speaks of `HOOKS`, or cannot even be read."""
+    if source.file is None:
+        return False
+    try:
+        return bool(_HOOKS.search(source.file.read_text(encoding="utf-8", errors="replace")))
+    except OSError:
+        return True
 
 
 def _register(registry: ToolRegistry, source: _Source) -> None:
@@ -147,10 +162,13 @@ def _register(registry: ToolRegistry, source: _Source) -> None:
         exposed = source.load()
         _collect(api, exposed)
     api.close()
-    if not api.registrations:
+    hooks = _hooks_of(exposed)
+    if not api.registrations and not hooks:
         raise InvalidTool(
             "defines no tools: expose TOOLS, register(registry), or use the @tool decorator"
         )
+    if hooks:
+        registry.add_hooks(source.name, hooks)
     for item in api.registrations:
         check_tool(item.tool)
         tool = replace(item.tool, source="plugin")
@@ -171,6 +189,14 @@ def _collect(api: PluginApi, exposed: Any) -> None:
         exposed(api)
     else:
         _collect_listed(api, exposed)
+
+
+def _hooks_of(exposed: Any) -> tuple[Any, ...]:
+    """What a module's `HOOKS` holds; what that is, the room of the hooks knows."""
+    listed = getattr(exposed, "HOOKS", ()) if isinstance(exposed, ModuleType) else ()
+    if not isinstance(listed, Iterable) or isinstance(listed, str):
+        raise InvalidTool("HOOKS must be a list of HookConfig")
+    return tuple(listed)
 
 
 def _collect_listed(api: PluginApi, tools: Any) -> None:

@@ -38,6 +38,7 @@ class _State:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     names: Mapping[str, _Taken] = field(default_factory=dict)
     hooks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    global_hooks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     problems: Mapping[str, tuple[PluginProblem, ...]] = field(default_factory=dict)
 
 
@@ -91,6 +92,11 @@ class ToolRegistry:
         )
         return state.tools[name]
 
+    def add_hooks(self, plugin: str, hooks: Sequence[Any]) -> None:
+        """Keep what a plugin's `HOOKS` holds, for the room that knows what hooks are."""
+        known = self._state.global_hooks
+        self._change(global_hooks={**known, plugin: (*known.get(plugin, ()), *hooks)})
+
     def set_problems(self, origin: str, problems: Sequence[PluginProblem]) -> None:
         """Replace what `origin` reported earlier."""
         self._change(problems={**self._state.problems, origin: tuple(problems)})
@@ -124,7 +130,9 @@ class ToolRegistry:
         state = self._state
         if self._catalog.generation != state.generation:
             problems = tuple(itertools.chain.from_iterable(state.problems.values()))
-            self._catalog = Catalog(state.generation, state.tools, problems, state.hooks)
+            self._catalog = Catalog(
+                state.generation, state.tools, problems, state.hooks, state.global_hooks
+            )
         return self._catalog
 
     def on_change(self, callback: OnChange) -> Callable[[], None]:

@@ -1,18 +1,21 @@
-"""`tollgate tools`: the catalog as this installation resolves it."""
+"""`tollgate tools`: the catalog as this installation resolves it, and its switches."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import typer
 
 from app.catalog.catalog import Catalog
-from app.cli.terminal import visible
+from app.core.errors import ToolNotFound
 from app.core.settings import Settings
 from app.core.text import json_default
+from app.core.visible import visible
 from app.main import local_gate
 from app.resolver.resolver import ResolvedToolset
+
+ACTOR = "cli"
 
 
 async def list_tools(settings: Settings, *, as_json: bool) -> int:
@@ -24,6 +27,42 @@ async def list_tools(settings: Settings, *, as_json: bool) -> int:
         return 0
     for line in _lines(catalog, resolved):
         typer.echo(line)
+    return 0
+
+
+async def switch_tools(
+    settings: Settings, names: list[str], *, enabled: bool, agent: str | None, force: bool
+) -> int:
+    """Switch tools for everybody, or for one agent: all that are named, or none.
+
+    A running service uses it within a second.
+
+    Raises:
+        ToolNotFound: a name is no tool; the message lists every such name.
+        NotFound: there is no such agent.
+        Conflict: a core tool would be switched off, and `force` is not set.
+    """
+    async with local_gate(settings) as gate:
+        catalog = gate.registry.snapshot()
+        entries = {name: catalog.lookup(name) for name in names}
+        wanted = [entry.tool.name if entry else name for name, entry in entries.items()]
+        known = gate.governance.snapshot.tools
+        unknown = [name for name in wanted if name not in known]
+        if unknown:
+            raise ToolNotFound(f"Tool not found: {', '.join(unknown)}", unknown=unknown)
+        if agent is None:
+            await gate.governance.switch_tools(wanted, enabled=enabled, actor=ACTOR, force=force)
+        else:
+            if not enabled:
+                gate.governance.guard_core(wanted, force=force)
+            state: Literal["on", "off"] = "on" if enabled else "off"
+            await gate.agents.switch(agent, wanted, state=state, actor=ACTOR)
+        reasons = gate.resolver.resolve(agent).disabled_reasons
+    for name in wanted:
+        reason = reasons.get(name)
+        # Switched on for an agent, a tool may still be off for everybody.
+        told = "on" if reason is None else f"off: {reason.message}"
+        typer.echo(f"{visible(name)}  {visible(told)}")
     return 0
 
 

@@ -2,58 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from app.core.clock import Clock, isoformat
-from app.core.errors import NotFound
+from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
+from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.execution.context import Project
+from app.execution.project_roots import check_root
+from app.governance.audit import Audit
+from app.governance.changes import Changes, bump, number_of
 from app.operations.protocols import Operations
 
 DEFAULT_PROJECT = "default"
+SUBJECT = "projects"
 
 OpenWorkspace = Callable[[Path], Operations]
 
-_READ = "SELECT id, root FROM projects"
-_ADD = "INSERT INTO projects (id, name, root, created_at) VALUES (?, ?, ?, ?)"
+_READ = "SELECT id, name, root, version, created_at, updated_at FROM projects ORDER BY id"
+_ADD = (
+    "INSERT INTO projects (id, name, root, created_at, version, updated_at)"
+    " VALUES (?, ?, ?, ?, 1, ?)"
+)
+_CHANGE = "UPDATE projects SET name = ?, root = ?, version = ?, updated_at = ? WHERE id = ?"
+_REMOVE = "DELETE FROM projects WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProject:
+    """A project as administrators see it; `version` 0 for one that settings bring."""
+
+    id: str
+    name: str
+    root: str
+    version: int = 0
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFolders:
+    """The service's own folders: no project may lie in them, except in its workspace."""
+
+    data_dir: Path
+    workspace: Path
 
 
 class Projects:
     """Known projects by id. A workspace is opened at its first use."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, open_workspace: OpenWorkspace) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        open_workspace: OpenWorkspace,
+        *,
+        audit: Audit,
+        changes: Changes,
+        own: OwnFolders,
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._open_workspace = open_workspace
-        self._roots: dict[str, Path] = {}
+        self._audit = audit
+        self._changes = changes
+        self._own = own
+        self._mounted: dict[str, StoredProject] = {}
+        self._stored: dict[str, StoredProject] = {}
         self._opened: dict[str, Project] = {}
+        changes.watch(SUBJECT, self.load)
 
     async def load(self) -> None:
-        """Read the stored projects."""
-
-        def read(transaction: Transaction) -> list[tuple[str, str]]:
-            return [(row[0], row[1]) for row in transaction.fetch(_READ)]
-
-        for project_id, root in await self._ledger.transact(read):
-            self._roots.setdefault(project_id, Path(root))
+        """Read the stored projects, also when another process has changed them."""
+        self._use(*await self._ledger.transact(_read))
 
     def mount(self, project_id: str, root: Path) -> None:
         """Make a folder a project of this process, without storing it."""
-        self._roots[project_id] = root
-
-    async def create(self, name: str, root: Path) -> str:
-        """Store a new project; its id."""
-        project_id = new_id("prj")
-        row = (project_id, name, str(root), isoformat(self._clock.now()))
-
-        def add(transaction: Transaction) -> int:
-            return transaction.execute(_ADD, row)
-
-        await self._ledger.transact(add)
-        self._roots[project_id] = root
-        return project_id
+        self._mounted[project_id] = StoredProject(project_id, project_id, str(root))
+        self._opened.pop(project_id, None)
 
     def get(self, project_id: str) -> Project:
         """The opened project.
@@ -64,13 +95,162 @@ class Projects:
         """
         project = self._opened.get(project_id)
         if project is None:
-            root = self._roots.get(project_id)
-            if root is None:
-                raise NotFound(f"Project not found: {project_id}", project_id=project_id)
-            operations = self._open_workspace(root)
+            operations = self._open_workspace(Path(self.about(project_id).root))
             project = self._opened[project_id] = Project(project_id, operations.root, operations)
         return project
 
-    def list_all(self) -> list[tuple[str, str]]:
-        """Id and root of every project."""
-        return [(project_id, str(root)) for project_id, root in sorted(self._roots.items())]
+    def about(self, project_id: str) -> StoredProject:
+        """What is known of a project.
+
+        Raises:
+            NotFound: there is no such project.
+        """
+        found = self._mounted.get(project_id) or self._stored.get(project_id)
+        if found is None:
+            raise NotFound(f"Project not found: {project_id}", project_id=project_id)
+        return found
+
+    def list_all(self) -> list[StoredProject]:
+        """Every project, by id."""
+        known = self._stored | self._mounted
+        return [known[project_id] for project_id in sorted(known)]
+
+    async def create(
+        self, name: str, root: str, *, actor: str, force: bool = False
+    ) -> StoredProject:
+        """Store a new project.
+
+        Raises:
+            InvalidInput: its root is no folder, or one that needs `force`.
+        """
+        path = await self._check(root, force=force)
+        moment = isoformat(self._clock.now())
+        made = StoredProject(new_id("prj"), name, str(path), 1, moment, moment)
+
+        def add(transaction: Transaction) -> None:
+            transaction.execute(_ADD, (made.id, name, made.root, moment, moment))
+            self._note(transaction, made.id, None, _shown(made), actor=actor, force=force)
+
+        await self._write(add)
+        return made
+
+    async def change(
+        self,
+        project_id: str,
+        fields: Mapping[str, str],
+        *,
+        actor: str,
+        expected: int | None = None,
+        force: bool = False,
+    ) -> StoredProject:
+        """Give a project another `name` or `root`; its next call works there.
+
+        Raises:
+            NotFound: there is no such project.
+            Conflict: a setting brings it, not the database.
+            InvalidInput: as `create`.
+            VersionMismatch: it has changed since `expected` was read.
+        """
+        self._require_stored(project_id)
+        new = dict(fields)
+        if "root" in new:
+            new["root"] = str(await self._check(new["root"], force=force))
+        moment = isoformat(self._clock.now())
+
+        def write(transaction: Transaction) -> None:
+            before = _current(transaction, project_id, expected)
+            after = replace(before, **new, version=before.version + 1, updated_at=moment)
+            if (after.name, after.root) == (before.name, before.root):
+                return
+            row = (after.name, after.root, after.version, moment, project_id)
+            transaction.execute(_CHANGE, row)
+            old = {key: getattr(before, key) for key in new}
+            self._note(transaction, project_id, old, new, actor=actor, force=force)
+
+        await self._write(write)
+        return self.about(project_id)
+
+    async def remove(self, project_id: str, *, actor: str, expected: int | None = None) -> None:
+        """Forget a project; its folder and its sessions stay, nothing new runs in them.
+
+        Raises:
+            NotFound, Conflict, VersionMismatch: as `change`.
+        """
+        self._require_stored(project_id)
+
+        def remove(transaction: Transaction) -> None:
+            before = _current(transaction, project_id, expected)
+            transaction.execute(_REMOVE, (project_id,))
+            self._note(transaction, project_id, _shown(before), None, actor=actor)
+
+        await self._write(remove)
+
+    async def _check(self, root: str, *, force: bool) -> Path:
+        own = self._own
+        return await asyncio.to_thread(
+            check_root, root, data_dir=own.data_dir, workspace=own.workspace, force=force
+        )
+
+    def _require_stored(self, project_id: str) -> None:
+        if project_id in self._mounted:
+            raise Conflict(
+                f"The project {project_id!r} comes from the setting TOLLGATE_WORKSPACE; change it"
+                " there",
+                project_id=project_id,
+            )
+        self.about(project_id)
+
+    async def _write(self, work: Callable[[Transaction], None]) -> None:
+        def run(transaction: Transaction) -> tuple[dict[str, StoredProject], int]:
+            work(transaction)
+            return _read(transaction)
+
+        self._use(*await self._ledger.transact(run))
+
+    def _note(
+        self,
+        transaction: Transaction,
+        project_id: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
+        *,
+        actor: str,
+        force: bool = False,
+    ) -> None:
+        bump(transaction, SUBJECT)
+        self._audit.within(
+            transaction,
+            "governance.project",
+            actor=actor,
+            subject=project_id,
+            before=before,
+            after=after,
+            detail={"forced": True} if force else None,
+        )
+
+    def _use(self, stored: dict[str, StoredProject], number: int) -> None:
+        self._changes.saw(SUBJECT, number)
+        for project_id in list(self._opened):
+            known = self._mounted.get(project_id) or stored.get(project_id)
+            before = self._mounted.get(project_id) or self._stored.get(project_id)
+            # Calls under way keep the workspace that they began in.
+            if known is None or before is None or known.root != before.root:
+                del self._opened[project_id]
+        self._stored = stored
+
+
+def _read(transaction: Transaction) -> tuple[dict[str, StoredProject], int]:
+    rows = {row[0]: StoredProject(*row) for row in transaction.fetch(_READ)}
+    return rows, number_of(transaction, SUBJECT)
+
+
+def _current(transaction: Transaction, project_id: str, expected: int | None) -> StoredProject:
+    stored = _read(transaction)[0].get(project_id)
+    if stored is None:
+        raise NotFound(f"Project not found: {project_id}", project_id=project_id)
+    check_version(expected, stored.version)
+    return stored
+
+
+def _shown(project: StoredProject) -> dict[str, str]:
+    return {"name": project.name, "root": project.root}

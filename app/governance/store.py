@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.catalog.catalog import Catalog
 from app.core.clock import Clock, isoformat
-from app.core.errors import ToolNotFound
+from app.core.errors import Conflict, NotFound, ToolNotFound
+from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
-from app.governance.snapshot import GovernanceSnapshot, ToolState
+from app.governance.changes import Changes, bump
+from app.governance.rows import (
+    GOVERNANCE,
+    Stored,
+    insert_tool,
+    mark_tool,
+    read_stored,
+    read_tools,
+    read_toolsets,
+    shown,
+    write_tool,
+    write_toolset,
+)
+from app.governance.snapshot import (
+    DEFAULT_TOOLSET,
+    GovernanceSnapshot,
+    ToolsetState,
+    ToolState,
+)
 
-_READ = (
-    "SELECT name, enabled, requires_confirmation, prompt_hint, version, present, source, toolset"
-    " FROM tools"
-)
-_ADD = (
-    "INSERT INTO tools (name, source, toolset, present, enabled, version, updated_at)"
-    " VALUES (?, ?, ?, ?, ?, 1, ?)"
-)
-_SEEN = "UPDATE tools SET present = ?, source = ?, toolset = ?, updated_at = ? WHERE name = ?"
-_GONE = "UPDATE tools SET present = ?, updated_at = ? WHERE name = ?"
-_SWITCH = "UPDATE tools SET enabled = ?, version = version + 1, updated_at = ? WHERE name = ?"
+if TYPE_CHECKING:
+    from app.governance.audit import Audit
+
+T = TypeVar("T")
 
 
 class GovernanceStore:
-    """Keeps the current snapshot, and replaces it when a choice changes."""
+    """Keeps the current snapshot, and replaces it when a choice changes.
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    Every change is one transaction: the check of the version, the row, the line of the audit.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        audit: Audit | None = None,
+        changes: Changes | None = None,
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
+        self._audit = audit
+        self._changes = changes or Changes(ledger)
+        self._changes.watch(GOVERNANCE, self.reload)
         self._listeners: list[Callable[[GovernanceSnapshot], None]] = []
+        self._catalog = Catalog()
         self.snapshot = GovernanceSnapshot()
 
     def on_change(self, listener: Callable[[GovernanceSnapshot], None]) -> None:
@@ -41,47 +68,235 @@ class GovernanceStore:
         """Bring the table in line with the catalog; choices are never overwritten."""
         moment = isoformat(self._clock.now())
 
-        def merge(transaction: Transaction) -> list[tuple[Any, ...]]:
-            known = {row[0]: row for row in transaction.fetch(_READ)}
+        def merge(transaction: Transaction) -> Stored:
+            known = read_tools(transaction)
+            changed = False
             for tool in catalog.tools.values():
-                row = known.get(tool.name)
-                if row is None:
-                    new = (tool.name, tool.source, tool.toolset, True, True, moment)
-                    transaction.execute(_ADD, new)
-                elif (bool(row[5]), row[6], row[7]) != (True, tool.source, tool.toolset):
-                    seen = (True, tool.source, tool.toolset, moment, tool.name)
-                    transaction.execute(_SEEN, seen)
+                state = known.get(tool.name)
+                if state is None:
+                    insert_tool(transaction, tool, moment)
+                elif (state.present, state.source, state.toolset) == (
+                    True,
+                    tool.source,
+                    tool.toolset,
+                ):
+                    continue
+                else:
+                    seen = replace(state, present=True, source=tool.source, toolset=tool.toolset)
+                    mark_tool(transaction, tool.name, seen, moment)
+                changed = True
             for name in known.keys() - catalog.tools.keys():
-                if known[name][5]:
-                    transaction.execute(_GONE, (False, moment, name))
-            return transaction.fetch(_READ)
+                if known[name].present:
+                    mark_tool(transaction, name, replace(known[name], present=False), moment)
+                    changed = True
+            if changed:
+                bump(transaction, GOVERNANCE)
+            return read_stored(transaction)
 
-        self._swap(await self._ledger.transact(merge))
+        stored = await self._ledger.transact(merge)
+        self._catalog = catalog
+        self._swap(stored)
 
-    async def set_enabled(self, tool_name: str, *, enabled: bool) -> ToolState:
+    async def reload(self) -> None:
+        """Read again what another process may have changed."""
+        self._swap(await self._ledger.transact(read_stored))
+
+    async def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run an operator's change as one transaction, and use what it left from now on."""
+
+        def run(transaction: Transaction) -> tuple[T, Stored]:
+            return work(transaction), read_stored(transaction)
+
+        result, stored = await self._ledger.transact(run)
+        self._swap(stored)
+        return result
+
+    def note(
+        self,
+        transaction: Transaction,
+        kind: str,
+        *,
+        actor: str,
+        subject: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
+        **more: Any,
+    ) -> None:
+        """Put a change on record inside its own transaction, and tell other processes of it."""
+        bump(transaction, GOVERNANCE)
+        if self._audit is not None:
+            self._audit.within(
+                transaction, kind, actor=actor, subject=subject, before=before, after=after, **more
+            )
+
+    def guard_core(self, tool_names: Iterable[str], *, force: bool) -> None:
+        """Let nobody switch a core tool off by accident.
+
+        Raises:
+            Conflict: one of them is a core tool, and `force` is not set.
+        """
+        self._guard_core({name: self.snapshot.state(name) for name in tool_names}, force=force)
+
+    async def set_enabled(
+        self, tool_name: str, *, enabled: bool, actor: str = "system", force: bool = False
+    ) -> ToolState:
         """Switch a tool on or off for everybody, from the next call on.
 
         Raises:
             ToolNotFound: the catalog never held such a tool.
+            Conflict: it is a core tool, and `force` is not set.
+        """
+        return await self.change_tool(tool_name, {"enabled": enabled}, actor=actor, force=force)
+
+    async def change_tool(
+        self,
+        tool_name: str,
+        changes: Mapping[str, Any],
+        *,
+        actor: str,
+        expected: int | None = None,
+        force: bool = False,
+    ) -> ToolState:
+        """Change some of an operator's choices for one tool: fields of `ToolState`.
+
+        Raises:
+            ToolNotFound: the catalog never held such a tool.
+            Conflict: it would switch a core tool off, and `force` is not set.
+            VersionMismatch: it has changed since `expected` was read.
+        """
+
+        def change(transaction: Transaction) -> None:
+            states = _known(transaction, [tool_name])
+            check_version(expected, states[tool_name].version)
+            self._change(transaction, states, changes, actor=actor, force=force)
+
+        await self.write(change)
+        return self.snapshot.state(tool_name)
+
+    async def switch_tools(
+        self, tool_names: Iterable[str], *, enabled: bool, actor: str, force: bool = False
+    ) -> list[str]:
+        """Switch many tools, all of them or none; the names that were not so already.
+
+        Raises:
+            ToolNotFound: at least one is unknown; `details["unknown"]` lists them all.
+            Conflict: core tools would be switched off, and `force` is not set.
+        """
+        names = list(dict.fromkeys(tool_names))
+
+        def switch(transaction: Transaction) -> list[str]:
+            states = _known(transaction, names)
+            return self._change(transaction, states, {"enabled": enabled}, actor=actor, force=force)
+
+        return await self.write(switch)
+
+    async def change_toolset(
+        self,
+        name: str,
+        *,
+        enabled: bool,
+        actor: str,
+        expected: int | None = None,
+        force: bool = False,
+    ) -> ToolsetState:
+        """Switch a whole toolset; the switches of its tools stay as they are.
+
+        Raises:
+            NotFound: no tool ever belonged to such a toolset.
+            Conflict: it holds core tools, and `force` is not set.
+            VersionMismatch: it has changed since `expected` was read.
         """
         moment = isoformat(self._clock.now())
 
-        def switch(transaction: Transaction) -> list[tuple[Any, ...]]:
-            if not transaction.execute(_SWITCH, (enabled, moment, tool_name)):
-                raise ToolNotFound(f"Tool not found: {tool_name}", tool_name=tool_name)
-            return transaction.fetch(_READ)
-
-        self._swap(await self._ledger.transact(switch))
-        return self.snapshot.state(tool_name)
-
-    def _swap(self, rows: list[tuple[Any, ...]]) -> None:
-        tools = {
-            row[0]: ToolState(
-                bool(row[1]), None if row[2] is None else bool(row[2]), row[3], row[4]
+        def switch(transaction: Transaction) -> None:
+            members = {k: v for k, v in read_tools(transaction).items() if v.toolset == name}
+            if not members:
+                raise NotFound(f"No toolset {name!r}", toolset=name)
+            before = read_toolsets(transaction).get(name, DEFAULT_TOOLSET)
+            check_version(expected, before.version)
+            if before.enabled == enabled:
+                return
+            if not enabled:
+                self._guard_core(members, force=force)
+            write_toolset(transaction, name, ToolsetState(enabled, before.version + 1), moment)
+            self.note(
+                transaction,
+                "governance.toolset",
+                actor=actor,
+                subject=name,
+                before={"enabled": before.enabled},
+                after={"enabled": enabled},
             )
-            for row in rows
-        }
-        generation = self.snapshot.generation + 1
-        self.snapshot = GovernanceSnapshot(generation, MappingProxyType(tools))
+
+        await self.write(switch)
+        return self.snapshot.toolset(name)
+
+    def _change(
+        self,
+        transaction: Transaction,
+        states: Mapping[str, ToolState],
+        changes: Mapping[str, Any],
+        *,
+        actor: str,
+        force: bool,
+    ) -> list[str]:
+        """Write the changes where they change something; the names of those tools."""
+        moment = isoformat(self._clock.now())
+        after = {name: replace(state, **changes) for name, state in states.items()}
+        changed = [name for name in states if after[name] != states[name]]
+        self._guard_core(
+            {n: states[n] for n in changed if states[n].enabled and not after[n].enabled},
+            force=force,
+        )
+        for name in changed:
+            state = replace(after[name], version=states[name].version + 1)
+            write_tool(transaction, name, state, moment)
+            self.note(
+                transaction,
+                "governance.tool",
+                actor=actor,
+                subject=name,
+                tool_name=name,
+                before=shown(states[name], changes),
+                after=shown(state, changes),
+            )
+        return changed
+
+    def _guard_core(self, states: Mapping[str, ToolState], *, force: bool) -> None:
+        core = sorted(name for name, state in states.items() if self._is_core(name, state))
+        if core and not force:
+            raise Conflict(
+                f"{', '.join(core)} would be switched off: a core tool, which every agent relies"
+                " on. Add `force` if you mean it",
+                core_tools=core,
+            )
+
+    def _is_core(self, tool_name: str, state: ToolState) -> bool:
+        if state.is_core is not None:
+            return state.is_core
+        tool = self._catalog.tools.get(tool_name)
+        return tool is not None and tool.core
+
+    def _swap(self, stored: Stored) -> None:
+        self._changes.saw(GOVERNANCE, stored.number)
+        now = self.snapshot
+        if (now.tools, now.toolsets, now.agents) == (stored.tools, stored.toolsets, stored.agents):
+            return
+        self.snapshot = GovernanceSnapshot(
+            now.generation + 1,
+            MappingProxyType(stored.tools),
+            MappingProxyType(stored.toolsets),
+            MappingProxyType(stored.agents),
+        )
         for listener in self._listeners:
             listener(self.snapshot)
+
+
+def _known(transaction: Transaction, names: list[str]) -> dict[str, ToolState]:
+    known = read_tools(transaction)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ToolNotFound(
+            f"Tool not found: {', '.join(unknown)}", tool_name=unknown[0], unknown=unknown
+        )
+    return {name: known[name] for name in names}

@@ -7,25 +7,23 @@ its own. It is rebuilt when the catalog or a choice changes, not per call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
 from app.catalog.catalog import Catalog
+from app.governance.agents import AgentProfile
 from app.governance.snapshot import GovernanceSnapshot
+from app.governance.token_rules import DEFAULT_AGENT
+from app.resolver.diagnostic import diagnose
+from app.resolver.exposure import Exposure, expose
+from app.resolver.layers import Surroundings, Viewer, gone, objection
+from app.resolver.reasons import DisabledReason as DisabledReason  # noqa: PLC0414 - part of the answer
+from app.resolver.settings import ToolSetting, setting_of
 
 RouteName = Literal["worker-local", "main-process-proxy", "disabled"]
-
-
-@dataclass(frozen=True, slots=True)
-class DisabledReason:
-    """Why a tool is missing: a machine code and a sentence."""
-
-    code: str
-    message: str
-
-    def to_dict(self) -> dict[str, str]:
-        return {"code": self.code, "message": self.message}
+MAX_ANSWERS = 512
+NO_EXPOSURE = Exposure()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +32,12 @@ class ResolvedToolset:
 
     Attributes:
         routes: where a sub-agent's call of each tool would run.
-        confirmation: tools whose every call asks, by the operator's flag or their own.
-        runtime_diagnostic: what built this answer, for the admin pages.
+        disabled_reasons: also for tools that the operator knows and the catalog has lost.
+        confirmation: tools whose every call asks, by a flag of the operator, agent or tool.
+        runtime_diagnostic: one row per tool, for every admin page alike.
+        states: effective settings of every tool of the catalog.
+        agent: the profile this was resolved for.
+        exposure: which of the tools a model is shown, under which names.
     """
 
     tool_names: tuple[str, ...]
@@ -45,70 +47,96 @@ class ResolvedToolset:
     disabled_reasons: Mapping[str, DisabledReason]
     confirmation: frozenset[str]
     runtime_diagnostic: Mapping[str, Any]
+    states: Mapping[str, ToolSetting] = field(default_factory=lambda: MappingProxyType({}))
+    agent: AgentProfile | None = None
+    exposure: Exposure = NO_EXPOSURE
 
 
 class Resolver:
     """Answers from the current catalog and governance, cached until either changes."""
 
     def __init__(
-        self, catalog: Callable[[], Catalog], governance: Callable[[], GovernanceSnapshot]
+        self,
+        catalog: Callable[[], Catalog],
+        governance: Callable[[], GovernanceSnapshot],
+        surroundings: Surroundings | None = None,
     ) -> None:
         self._catalog = catalog
         self._governance = governance
-        self._built_from: tuple[Catalog, GovernanceSnapshot] | None = None
-        self._answer: ResolvedToolset | None = None
+        self._surroundings = surroundings or Surroundings()
+        self._from_catalog: Catalog | None = None
+        self._from_governance: GovernanceSnapshot | None = None
+        self._answers: dict[tuple[str | None, bool], ResolvedToolset] = {}
 
-    def resolve(self) -> ResolvedToolset:
-        """The toolset of this moment; two attribute reads when nothing has changed."""
+    def resolve(self, agent_id: str | None = None, *, subagent: bool = False) -> ResolvedToolset:
+        """The toolset of this moment; a look into a dictionary when nothing has changed.
+
+        An agent that does not exist may use nothing. Who has none is governed by the agent
+        `default`, where an operator has made one.
+        """
         catalog, governance = self._catalog(), self._governance()
-        built = self._built_from
-        if (
-            self._answer is None
-            or built is None
-            or built[0] is not catalog
-            or built[1] is not governance
-        ):
-            self._answer = project(catalog, governance)
-            self._built_from = (catalog, governance)
-        return self._answer
+        if catalog is not self._from_catalog or governance is not self._from_governance:
+            self._answers = {}
+            self._from_catalog, self._from_governance = catalog, governance
+        answer = self._answers.get((agent_id, subagent))
+        if answer is None:
+            answer = self._project(catalog, governance, agent_id, subagent=subagent)
+            # Names of agents that do not exist must not fill the memory.
+            if len(self._answers) >= MAX_ANSWERS:
+                self._answers.clear()
+            self._answers[agent_id, subagent] = answer
+        return answer
+
+    def forget(self) -> None:
+        """Compute every answer anew: what tools require has come or gone."""
+        self._answers = {}
+
+    def _project(
+        self,
+        catalog: Catalog,
+        governance: GovernanceSnapshot,
+        agent_id: str | None,
+        *,
+        subagent: bool,
+    ) -> ResolvedToolset:
+        stored = governance.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
+        viewer = Viewer(agent_id, stored.profile if stored else None)
+        if subagent:
+            viewer = viewer.as_subagent()
+        return project(catalog, governance, viewer, self._surroundings)
 
 
-def project(catalog: Catalog, governance: GovernanceSnapshot) -> ResolvedToolset:
+def project(
+    catalog: Catalog,
+    governance: GovernanceSnapshot,
+    viewer: Viewer | None = None,
+    surroundings: Surroundings | None = None,
+) -> ResolvedToolset:
     """Compute the answer."""
-    names: list[str] = []
-    hints: dict[str, str] = {}
-    manifest: list[dict[str, Any]] = []
-    routes: dict[str, RouteName] = {}
+    viewer, surroundings = viewer or Viewer(), surroundings or Surroundings()
     reasons: dict[str, DisabledReason] = {}
-    confirmation: set[str] = set()
+    routes: dict[str, RouteName] = {}
     for name, tool in catalog.tools.items():
-        state = governance.state(name)
-        if not state.enabled:
-            reasons[name] = DisabledReason(
-                "disabled_global", f"An administrator has switched {name!r} off"
-            )
-            routes[name] = "disabled"
-            continue
-        names.append(name)
-        manifest.append(tool.manifest())
-        routes[name] = tool.routing_hint
-        if state.prompt_hint:
-            hints[name] = state.prompt_hint
-        flag = state.requires_confirmation
-        if tool.requires_confirmation if flag is None else flag:
-            confirmation.add(name)
-    diagnostic = {
-        "catalog_generation": catalog.generation,
-        "governance_generation": governance.generation,
-        "enabled": len(names),
-        "disabled": len(reasons),
+        reason = objection(tool, governance, viewer, surroundings)
+        routes[name] = "disabled" if reason else tool.routing_hint
+        if reason is not None:
+            reasons[name] = reason
+    states = {
+        name: setting_of(tool, governance.state(name), viewer.profile)
+        for name, tool in catalog.tools.items()
     }
+    names = tuple(name for name in catalog.tools if name not in reasons)
+    reasons |= gone(catalog, governance)
+    exposure = expose(catalog, names, states, viewer.profile, surroundings.max_visible)
     return ResolvedToolset(
-        tuple(names),
-        MappingProxyType(hints),
-        tuple(manifest),
+        names,
+        MappingProxyType({name: hint for name in names if (hint := states[name].hint)}),
+        tuple(catalog.tools[name].manifest() for name in names),
         MappingProxyType(routes),
         MappingProxyType(reasons),
-        frozenset(confirmation),
-        MappingProxyType(diagnostic),
+        frozenset(name for name in names if states[name].asks),
+        diagnose(catalog, governance, viewer, surroundings, reasons, states, exposure),
+        MappingProxyType(states),
+        viewer.profile,
+        exposure,
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 ARTIFACTS = "artifacts"
+TOOL_FINDER = "tool_finder"
+SEARCH_TOOLS = "search_tools"
 
 
 @runtime_checkable
@@ -17,3 +21,21 @@ class Artifacts(Protocol):
         Raises:
             ToolFailed: that session has no such artifact, or it is larger than `max_bytes`.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTool:
+    """A tool that a search found: the name to call it by, and its first sentence."""
+
+    name: str
+    summary: str
+
+
+@runtime_checkable
+class ToolFinder(Protocol):
+    """The service `TOOL_FINDER`: tools that the caller may use and is not shown yet."""
+
+    def find(
+        self, query: str, *, agent_id: str | None, run_id: str | None, limit: int
+    ) -> Sequence[FoundTool]:
+        """The likeliest first. What is found is shown to the model for the rest of the run."""

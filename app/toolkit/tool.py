@@ -69,11 +69,13 @@ class Alias:
     Attributes:
         adapt: raw arguments under this name → raw arguments of the tool.
         reshape: the tool's result → the shape this name's users expect.
+        families: naming profiles under which a model sees the tool by this name.
     """
 
     name: str
     adapt: ArgumentAdapter | None = None
     reshape: ResultAdapter | None = None
+    families: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,10 @@ class Tool:
         max_output_chars: what of `text` the model gets; the rest is spilled to an artifact.
         argument_aliases: other names a model may use for an argument.
         shell: its `command` argument is run by this shell, so risk analysis reads it.
+        core: stays available to an agent whose selection does not name it.
+        subagent_allowed: a sub-agent may call it; one that is interactive never is.
+        requires: services or settings without which it cannot work.
+        platforms: where it works, as `sys.platform` begins; empty for everywhere.
     """
 
     name: str
@@ -120,6 +126,10 @@ class Tool:
     timeout_s: float | None = None
     max_output_chars: int | None = None
     source: Source = "builtin"
+    core: bool = False
+    subagent_allowed: bool = True
+    requires: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
 
     @property
     def has_side_effects(self) -> bool:

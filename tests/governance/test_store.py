@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from app.core.errors import ToolNotFound
+from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch
 from app.core.settings import Settings
+from app.governance.agents import AgentProfile
+from app.governance.limits import Limits
 from app.governance.store import GovernanceStore
 from tests.execution.lab import AnyArgs, Lab, bare_lab, made
 
 
-def tool(name: str):
-    async def nothing(args: AnyArgs, ctx: Any) -> str:
-        return ""
+async def nothing(args: AnyArgs, ctx: Any) -> str:
+    return ""
 
+
+def tool(name: str):
     return made(nothing, name=name)
 
 
@@ -68,3 +72,132 @@ async def test_a_choice_about_a_tool_that_never_was_is_refused(lab: Lab):
 async def test_a_tool_without_a_row_is_on(lab: Lab):
     store = GovernanceStore(lab.gate.ledger, lab.gate.clock)
     assert store.snapshot.state("anything").enabled is True
+
+
+async def two_tools(lab: Lab) -> GovernanceStore:
+    lab.add(tool("one"), tool("two"))
+    await lab.gate.governance.sync(lab.gate.registry.snapshot())
+    return lab.gate.governance
+
+
+async def test_every_choice_is_kept_read_back_and_put_on_record(lab: Lab):
+    store = await two_tools(lab)
+    choices = {
+        "enabled": False,
+        "is_core": True,
+        "prompt_hint": "be careful",
+        "requires_confirmation": True,
+        "timeout_s": 5.0,
+        "max_output_chars": 500,
+        "limits": Limits(calls_per_minute=3),
+    }
+    state = await store.change_tool("one", choices, actor="ann")
+    assert {name: getattr(state, name) for name in choices} == choices
+    again = GovernanceStore(lab.gate.ledger, lab.gate.clock)
+    await again.reload()
+    assert again.snapshot.tools == store.snapshot.tools
+    (row,) = await lab.rows(
+        "SELECT kind, actor, subject, tool_name, detail FROM audit WHERE kind LIKE 'governance%'"
+    )
+    assert row[:4] == ("governance.tool", "ann", "one", "one")
+    detail = json.loads(row[4])
+    assert (detail["before"]["enabled"], detail["after"]["enabled"]) == (True, False)
+    assert detail["after"]["limits"] == {"calls_per_minute": 3}
+
+
+async def test_what_changes_nothing_leaves_version_and_record_alone(lab: Lab):
+    store = await two_tools(lab)
+    before = store.snapshot
+    state = await store.change_tool("one", {"enabled": True}, actor="ann")
+    assert (state.version, store.snapshot) == (1, before)
+    assert await lab.rows("SELECT * FROM audit WHERE kind LIKE 'governance%'") == []
+
+
+async def test_of_two_changes_of_one_version_the_second_is_refused(lab: Lab):
+    store = await two_tools(lab)
+    await store.change_tool("one", {"prompt_hint": "a"}, actor="ann", expected=1)
+    with pytest.raises(VersionMismatch) as caught:
+        await store.change_tool("one", {"prompt_hint": "b"}, actor="bob", expected=1)
+    assert caught.value.details["version"] == 2
+    assert store.snapshot.state("one").prompt_hint == "a"
+
+
+async def test_many_tools_are_switched_together_or_not_at_all(lab: Lab):
+    store = await two_tools(lab)
+    with pytest.raises(ToolNotFound) as caught:
+        await store.switch_tools(["one", "no", "nope"], enabled=False, actor="ann")
+    assert caught.value.details["unknown"] == ["no", "nope"]
+    assert store.snapshot.state("one").enabled is True
+    assert await store.switch_tools(["one", "two", "one"], enabled=False, actor="ann") == [
+        "one",
+        "two",
+    ]
+    assert await store.switch_tools(["one", "two"], enabled=False, actor="ann") == []
+
+
+@pytest.mark.requirement("GOV-05", "B-33")
+async def test_a_core_tool_is_not_switched_off_by_accident(lab: Lab):
+    lab.add(made(nothing, name="base", core=True, toolset="kit"), tool("two"))
+    store = lab.gate.governance
+    await store.sync(lab.gate.registry.snapshot())
+    with pytest.raises(Conflict, match=r"base .* core tool"):
+        await store.switch_tools(["base", "two"], enabled=False, actor="ann")
+    with pytest.raises(Conflict, match="base"):
+        await store.change_toolset("kit", enabled=False, actor="ann")
+    assert store.snapshot.state("two").enabled is True
+    await store.set_enabled("base", enabled=False, actor="ann", force=True)
+    assert lab.gate.resolver.resolve().disabled_reasons["base"].code == "disabled_global"
+
+
+async def test_a_toolset_is_switched_and_its_tools_keep_their_switches(lab: Lab):
+    lab.add(made(nothing, name="a", toolset="kit"), made(nothing, name="b", toolset="kit"))
+    store = lab.gate.governance
+    await store.sync(lab.gate.registry.snapshot())
+    await store.set_enabled("a", enabled=False)
+    assert (await store.change_toolset("kit", enabled=False, actor="ann", expected=1)).version == 2
+    assert lab.gate.resolver.resolve().tool_names == ()
+    await store.change_toolset("kit", enabled=True, actor="ann")
+    assert lab.gate.resolver.resolve().tool_names == ("b",)
+    with pytest.raises(NotFound, match="nowhere"):
+        await store.change_toolset("nowhere", enabled=False, actor="ann")
+
+
+@pytest.mark.requirement("GOV-03")
+async def test_a_catalog_that_changes_while_the_service_runs_is_synced(settings: Settings):
+    async with bare_lab(settings) as lab:
+        lab.add(tool("early"))
+        await lab.gate.catalog_sync.settled()
+        await lab.gate.governance.set_enabled("early", enabled=False)
+        lab.gate.registry.unregister("early")
+        lab.add(tool("late"))
+        await lab.gate.catalog_sync.settled()
+        assert await stored(lab) == {"early": (False, False), "late": (True, True)}
+        lab.add(tool("early"))
+        await lab.gate.catalog_sync.settled()
+        assert (await stored(lab))["early"] == (True, False)
+        assert lab.gate.resolver.resolve().disabled_reasons["early"].code == "disabled_global"
+
+
+async def test_what_another_process_decides_counts_here_after_the_next_look(settings: Settings):
+    async with bare_lab(settings) as here, bare_lab(settings) as there:
+        for lab in (here, there):
+            lab.add(tool("one"))
+            await lab.gate.catalog_sync.settled()
+        await there.gate.governance.set_enabled("one", enabled=False)
+        await there.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+        assert here.gate.governance.snapshot.state("one").enabled is True
+        await here.gate.changes.poll()
+        assert here.gate.governance.snapshot.state("one").enabled is False
+        assert here.gate.agents.get("writer") == AgentProfile(id="writer")
+        seen = here.gate.governance.snapshot
+        await here.gate.changes.poll()
+        assert here.gate.governance.snapshot is seen
+
+
+async def test_limits_that_cannot_be_read_let_nothing_through(lab: Lab):
+    store = await two_tools(lab)
+    await lab.gate.ledger.transact(
+        lambda t: t.execute("UPDATE tools SET limits = 'broken' WHERE name = 'one'")
+    )
+    await store.reload()
+    assert store.snapshot.state("one").limits.calls_per_run == 0

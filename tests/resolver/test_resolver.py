@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.catalog.registry import ToolRegistry
+from app.governance.agents import AgentProfile
 from app.governance.snapshot import GovernanceSnapshot, ToolState
 from app.operations.local.files import LocalFiles
-from app.resolver.resolver import DisabledReason, project
+from app.resolver.resolver import MAX_ANSWERS, DisabledReason, project
 from tests.execution.lab import AnyArgs, Lab, made
 
 
@@ -110,3 +111,27 @@ async def test_a_call_acts_through_the_operations_of_its_project_local_by_defaul
     await house.call("look")
     assert seen == [house.context["project"].operations]
     assert isinstance(seen[0].files, LocalFiles)
+
+
+async def test_every_agent_has_its_own_answer_kept_until_something_changes(lab: Lab):
+    lab.add(made(first))
+    await lab.gate.catalog_sync.settled()
+    await lab.gate.agents.create(AgentProfile(id="a", selection=()), actor="ann")
+    resolver = lab.gate.resolver
+    mine, child, everybody = (
+        resolver.resolve("a"),
+        resolver.resolve("a", subagent=True),
+        resolver.resolve(),
+    )
+    assert (mine.tool_names, everybody.tool_names) == ((), ("first",))
+    assert (mine.agent, everybody.agent) == (AgentProfile(id="a", selection=()), None)
+    assert [resolver.resolve("a"), resolver.resolve("a", subagent=True)] == [mine, child]
+    assert resolver.resolve("a") is mine
+    await lab.gate.agents.change("a", {"selection": None}, actor="ann")
+    assert resolver.resolve("a").tool_names == ("first",)
+
+
+async def test_names_of_agents_that_do_not_exist_fill_no_memory(lab: Lab):
+    for number in range(MAX_ANSWERS + 10):
+        lab.gate.resolver.resolve(f"ghost{number}")
+    assert len(lab.gate.resolver._answers) <= MAX_ANSWERS

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from app.api.auth import Principal
 from app.api.deps import Admin, Anyone, ServiceDep
 from app.api.errors import problems
+from app.api.principal import Principal
 from app.api.rest.body import Body, JsonRoute, PathId
 from app.api.rest.shapes import example
 from app.api.service import Service
 from app.catalog.catalog import PluginProblem
 from app.catalog.formats import Format, render
-from app.core.errors import ToolNotFound
+from app.core.errors import Conflict, NotFound, ToolNotFound
 
 router = APIRouter(tags=["tools"], route_class=JsonRoute)
 
@@ -75,6 +75,8 @@ class Toolset(BaseModel):
             "bash": {
                 "code": "disabled_global",
                 "message": "An administrator has switched 'bash' off",
+                "layer": "global",
+                "fix": "`tollgate tools enable bash`",
             }
         },
         runtime_diagnostic={"enabled": 1, "disabled": 1},
@@ -114,21 +116,33 @@ async def get_tool(name: PathId, service: ServiceDep, principal: Anyone) -> Tool
 @router.patch(
     "/tools/{name}",
     summary="Switch a tool on or off",
-    responses=problems(ToolNotFound, body=True),
+    responses=problems(ToolNotFound, Conflict, body=True),
+    deprecated=True,
 )
 async def switch_tool(
     name: PathId, body: ToolSwitch, service: ServiceDep, principal: Admin
 ) -> ToolView:
-    """Scope `admin`. For everybody, from the next call on; aliases switch their tool."""
+    """Scope `admin`. `PATCH /admin/tools/{name}` does this and more; they share one path."""
     row = _row(service, name)
-    await service.gate.governance.set_enabled(row["alias_of"] or row["name"], enabled=body.enabled)
+    await service.gate.governance.set_enabled(
+        row["alias_of"] or row["name"], enabled=body.enabled, actor=principal.user_id
+    )
     return ToolView(tool=_row(service, name))
 
 
-@router.get("/toolset", summary="What agents may use", responses=problems())
-async def get_toolset(service: ServiceDep, principal: Anyone) -> Toolset:
+@router.get("/toolset", summary="What an agent may use", responses=problems(NotFound))
+async def get_toolset(
+    service: ServiceDep,
+    principal: Anyone,
+    agent: Annotated[
+        str | None, Query(max_length=128, description="Its id; missing for who has none.")
+    ] = None,
+) -> Toolset:
     """The projection that prompt, executor and workers read too."""
-    resolved = service.gate.resolver.resolve()
+    if agent is not None:
+        principal.require_agent(agent)
+        service.gate.agents.require(agent)
+    resolved = service.gate.resolver.resolve(agent)
     return Toolset(
         tool_names=list(resolved.tool_names),
         prompt_hints=dict(resolved.prompt_hints),

@@ -1,0 +1,38 @@
+"""What an agent would see, and why not the rest: one document for REST and the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.agents.prompt import system_prompt
+from app.catalog.formats import estimate_tokens
+from app.execution.setup import Gate
+
+
+def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -> dict[str, Any]:
+    """The resolver's answer as JSON, with the prompt and what both cost per request.
+
+    Raises:
+        NotFound: there is no such agent; the message names those that there are.
+    """
+    if agent_id is not None:
+        gate.agents.require(agent_id)
+    resolved = gate.resolver.resolve(agent_id, subagent=subagent)
+    prompt = system_prompt(resolved, workspace=None)
+    schemas, spoken = resolved.exposure.visible_tokens, estimate_tokens({"": prompt})
+    return {
+        "agent": agent_id,
+        "subagent": subagent,
+        "tool_names": list(resolved.tool_names),
+        "prompt_hints": dict(resolved.prompt_hints),
+        "manifest": list(resolved.manifest),
+        "routes": dict(resolved.routes),
+        "disabled_reasons": {
+            name: reason.to_dict() for name, reason in resolved.disabled_reasons.items()
+        },
+        "visible": list(resolved.exposure.visible),
+        "deferred": list(resolved.exposure.deferred),
+        "system_prompt": prompt,
+        "tokens": {"schemas": schemas, "prompt": spoken, "total": schemas + spoken},
+        "runtime_diagnostic": dict(resolved.runtime_diagnostic),
+    }

@@ -1,0 +1,263 @@
+"""Agents: their model, their words, their tools."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.shapes import MOMENT, example
+from app.api.service import Service
+from app.core.errors import (
+    AlreadyExists,
+    Conflict,
+    NotFound,
+    ToolNotFound,
+    VersionMismatch,
+)
+from app.governance.agents import (
+    TOOLSET,
+    AgentProfile,
+    AgentTool,
+    AliasFamily,
+    Entry,
+    Selection,
+    StoredAgent,
+    SubagentLimits,
+    Unattended,
+)
+from app.governance.limits import NAMES, Limits
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_PROFILE: dict[str, Any] = {
+    "id": "writer",
+    "title": "Writes the docs",
+    "model": "claude-sonnet-5-5",
+    "system_prompt": "You write documentation.",
+    "max_iterations": 20,
+    "selection": ["toolset:files", "grep"],
+    "tools": {"file_delete": {"state": "off"}, "write_file": {"state": "ask"}},
+    "unattended": "park",
+}
+_AGENT: dict[str, Any] = {
+    "profile": _PROFILE,
+    "version": 1,
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+    "unknown": [],
+}
+
+
+class AgentView(BaseModel):
+    """An agent as it is now."""
+
+    model_config = example(**_AGENT)
+
+    profile: AgentProfile
+    version: int
+    created_at: str
+    updated_at: str
+    unknown: list[str] = Field(
+        description="Names in the selection and the overrides that are no tool or toolset now."
+    )
+
+    @classmethod
+    def of(cls, stored: StoredAgent, service: Service) -> Self:
+        return cls(
+            profile=stored.profile,
+            version=stored.version,
+            created_at=stored.created_at,
+            updated_at=stored.updated_at,
+            unknown=_unknown(stored.profile, service),
+        )
+
+
+class AgentPage(BaseModel):
+    """Agents by id."""
+
+    model_config = example(agents=[_AGENT], total=1, next_after=None)
+
+    agents: list[AgentView]
+    total: int
+    next_after: str | None = Field(default=None, description="`after` of the next page.")
+
+
+class NewAgent(AgentProfile):
+    """A profile; what is missing is left to the service."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_PROFILE]})
+
+    force: bool = Field(default=False, description="Switch core tools off all the same.")
+
+
+class AgentChange(Body):
+    """What shall change; what is missing stays, null goes back to the service's own value."""
+
+    model_config = example(model="claude-sonnet-5-5", selection=["toolset:files"])
+
+    title: str = Field(default="", max_length=200)
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    system_prompt: str | None = Field(default=None, max_length=100_000)
+    max_iterations: int | None = Field(default=None, ge=1, le=1000)
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    selection: Selection | None = Field(
+        default=None, description="Tools and `toolset:<name>`; null for all of them."
+    )
+    tools: dict[Entry, AgentTool] = Field(
+        default_factory=dict, max_length=1000, description="Overrides; takes the place of all."
+    )
+    aliases: AliasFamily | None = None
+    unattended: Unattended | None = None
+    limits: dict[str, int | float | None] = Field(
+        default_factory=dict, description=f"{', '.join(f'`{name}`' for name in NAMES)}."
+    )
+    max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
+    subagents: SubagentLimits = SubagentLimits()
+    force: bool = Field(default=False, description="Switch core tools off all the same.")
+
+
+class Override(AgentTool):
+    """One agent's override of one tool; `state` null takes the switch away, `hint` null the hint.
+
+    `on` and `ask` add it to the selection, `ask` asks a person every time, `off` takes the
+    tool away. What is off for everybody stays off.
+    """
+
+    model_config = example(state="ask", hint="Only below docs/.")
+
+    force: bool = Field(default=False, description="Switch a core tool off all the same.")
+
+
+@router.get("/agents", summary="List agents", responses=problems())
+async def list_agents(
+    service: ServiceDep,
+    principal: Admin,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=128, description="`next_after` of the page before.")
+    ] = None,
+) -> AgentPage:
+    """Scope `admin`."""
+    agents = service.gate.agents.list_all()
+    rest = [item for item in agents if after is None or item.profile.id > after]
+    page = rest[:limit]
+    return AgentPage(
+        agents=[AgentView.of(item, service) for item in page],
+        total=len(agents),
+        next_after=page[-1].profile.id if len(rest) > limit else None,
+    )
+
+
+@router.post(
+    "/agents",
+    status_code=201,
+    summary="Make an agent",
+    responses=problems(AlreadyExists, Conflict, body=True),
+)
+async def create_agent(
+    body: NewAgent, service: ServiceDep, principal: Admin, response: Response
+) -> AgentView:
+    """Scope `admin`. The agent called `default` governs sessions and calls that name none."""
+    _guard_core(service, body.tools, force=body.force)
+    profile = AgentProfile.model_validate(body.model_dump(exclude={"force"}))
+    stored = await service.gate.agents.create(profile, actor=principal.user_id)
+    return _shown(stored, service, response)
+
+
+@router.get("/agents/{agent_id}", summary="One agent", responses=problems(NotFound))
+async def get_agent(
+    agent_id: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> AgentView:
+    """Scope `admin`. `GET /admin/resolve?agent=` tells what follows for each tool."""
+    return _shown(service.gate.agents.require(agent_id), service, response)
+
+
+@router.patch(
+    "/agents/{agent_id}",
+    summary="Change an agent",
+    responses=problems(NotFound, Conflict, VersionMismatch, body=True),
+)
+async def change_agent(
+    agent_id: PathId,
+    body: AgentChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AgentView:
+    """Scope `admin`. Its running sessions have it from their next turn on."""
+    fields = {name: getattr(body, name) for name in body.model_fields_set if name != "force"}
+    if "limits" in fields:
+        fields["limits"] = Limits.from_json(fields["limits"], field="body.limits")
+    if "tools" in fields:
+        _guard_core(service, fields["tools"], force=body.force)
+    stored = await service.gate.agents.change(
+        agent_id, fields, actor=principal.user_id, expected=expected
+    )
+    return _shown(stored, service, response)
+
+
+@router.delete(
+    "/agents/{agent_id}", summary="Remove an agent", responses=problems(NotFound, VersionMismatch)
+)
+async def remove_agent(
+    agent_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
+) -> AgentView:
+    """Scope `admin`. What it was. Its sessions can be read; nothing runs in them any more."""
+    gone = service.gate.agents.require(agent_id)
+    await service.gate.agents.remove(agent_id, actor=principal.user_id, expected=expected)
+    return AgentView.of(gone, service)
+
+
+@router.put(
+    "/agents/{agent_id}/tools/{name}",
+    summary="Override a tool for one agent",
+    responses=problems(NotFound, ToolNotFound, Conflict, VersionMismatch, body=True),
+)
+async def override_tool(
+    agent_id: PathId,
+    name: PathId,
+    body: Override,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AgentView:
+    """Scope `admin`. `off` for a core tool takes `force`, as it does for everybody."""
+    catalog = service.gate.registry.snapshot()
+    entry = catalog.lookup(name)
+    if entry is None and name not in service.gate.governance.snapshot.tools:
+        suggestions = catalog.suggest(name)
+        raise ToolNotFound(f"Tool not found: {name}", tool_name=name, suggestions=suggestions)
+    tool_name = entry.tool.name if entry else name
+    override = AgentTool(state=body.state, hint=body.hint)
+    _guard_core(service, {tool_name: override}, force=body.force)
+    stored = await service.gate.agents.override(
+        agent_id, tool_name, override, actor=principal.user_id, expected=expected
+    )
+    return _shown(stored, service, response)
+
+
+def _shown(stored: StoredAgent, service: Service, response: Response) -> AgentView:
+    show_version(response, stored.version)
+    return AgentView.of(stored, service)
+
+
+def _guard_core(service: Service, overrides: dict[str, AgentTool], *, force: bool) -> None:
+    off = [name for name, override in overrides.items() if override.state == "off"]
+    service.gate.governance.guard_core(off, force=force)
+
+
+def _unknown(profile: AgentProfile, service: Service) -> list[str]:
+    catalog = service.gate.registry.snapshot()
+    known = {*catalog.tools, *(TOOLSET + tool.toolset for tool in catalog.tools.values())}
+    subagents = profile.subagents.selection or ()
+    named = dict.fromkeys((*(profile.selection or ()), *profile.tools, *subagents))
+    return [name for name in named if name not in known]

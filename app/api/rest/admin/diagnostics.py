@@ -1,0 +1,105 @@
+"""One tool as the resolver sees it: the same row for the page of tools and that of an agent."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from app.api.rest.shapes import example
+
+REASON: dict[str, Any] = {
+    "code": "disabled_global",
+    "message": "An administrator has switched 'bash' off",
+    "layer": "global",
+    "fix": "`tollgate tools enable bash`",
+}
+ROW: dict[str, Any] = {
+    "name": "bash",
+    "toolset": "shell",
+    "state": "off",
+    "reason": REASON,
+    "route": "disabled",
+    "core": False,
+    "asks": False,
+    "asks_by": None,
+    "hint": None,
+    "timeout_s": 600,
+    "max_output_chars": None,
+    "limits": {},
+    "shown": "no",
+    "shown_as": None,
+    "tokens": None,
+    "effective_subagent_allowed": False,
+    "worker_routing_hint": "main-process-proxy",
+    "runtime_blocked_reason": REASON,
+}
+DIAGNOSTIC: dict[str, Any] = {
+    "catalog_generation": 3,
+    "governance_generation": 2,
+    "agent_id": None,
+    "subagent": False,
+    "enabled": 11,
+    "disabled": 1,
+    "visible": 11,
+    "deferred": 0,
+    "schema_tokens": 2200,
+    "schema_tokens_if_all_were_shown": 2200,
+    "tools": [ROW],
+}
+
+
+class Reason(BaseModel):
+    """Why a tool is missing."""
+
+    model_config = example(**REASON)
+
+    code: str = Field(description="What clients match on.")
+    message: str
+    layer: str = Field(description="Which layer of governance decided it.")
+    fix: str = Field(description="What would bring it back.")
+
+
+class Diagnostic(BaseModel):
+    """What holds for one tool, and why. Pages show these words and no others."""
+
+    model_config = example(**ROW)
+
+    name: str
+    toolset: str | None
+    state: Literal["on", "asks", "off"]
+    reason: Reason | None = Field(description="Null while it may be used.")
+    route: str = Field(description="`worker-local`, `main-process-proxy` or `disabled`.")
+    core: bool = Field(description="Available to agents whose selection does not name it.")
+    asks: bool = Field(description="Every call asks a person, whatever its arguments.")
+    asks_by: Literal["tool", "operator", "agent"] | None
+    hint: str | None
+    timeout_s: float | None = Field(description="Null for the service's default.")
+    max_output_chars: int | None = Field(description="Null for the service's default.")
+    limits: dict[str, int | float]
+    shown: Literal["yes", "no", "deferred"] = Field(
+        description="Whether a model sees it, or finds it with `search_tools`."
+    )
+    shown_as: str | None = Field(description="Under which name.")
+    tokens: int | None = Field(description="About what its definition costs in each request.")
+    effective_subagent_allowed: bool = Field(description="Whether a sub-agent could call it.")
+    worker_routing_hint: str = Field(description="Where a worker's call of it would run.")
+    runtime_blocked_reason: Reason | None = Field(description="What keeps a sub-agent from it.")
+
+
+class RuntimeDiagnostic(BaseModel):
+    """What an answer of the resolver was built from, with a row for each tool."""
+
+    model_config = example(**DIAGNOSTIC)
+
+    catalog_generation: int
+    governance_generation: int
+    agent_id: str | None
+    subagent: bool
+    enabled: int
+    disabled: int
+    visible: int
+    deferred: int
+    schema_tokens: int
+    schema_tokens_if_all_were_shown: int
+    tools: list[Diagnostic]

@@ -1,0 +1,131 @@
+"""Hooks as administrators see them: where they come from, what they did, which are missing."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute
+from app.api.rest.shapes import MOMENT, example
+from app.core.text import clean
+from app.execution.hooks import HookConfig, Hooks
+from app.execution.setup import Gate
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_HOOK: dict[str, Any] = {
+    "name": "protect_paths",
+    "event": "pre_tool_use",
+    "origin": "configuration",
+    "matcher": "write_file|edit_file",
+    "tools": ["edit_file", "write_file"],
+    "order": 0,
+    "timeout_s": 10,
+    "on_error": "deny",
+    "is_active": True,
+    "calls": 12,
+    "asks": 0,
+    "denies": 3,
+    "changes": 0,
+    "failures": 1,
+    "p50_ms": 21.4,
+    "p99_ms": 48.0,
+    "last_error": "Hook 'protect_paths' gave no answer within 10 s",
+    "last_failed_at": MOMENT,
+}
+_MISSING = {
+    "name": "guard",
+    "where": "plugin folder",
+    "error": "SyntaxError: '[' was never closed",
+    "is_shut": True,
+}
+
+
+class HookView(BaseModel):
+    """One hook, and what it has done since the service started."""
+
+    model_config = example(**_HOOK)
+
+    name: str
+    event: Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
+    origin: str = Field(description="`built-in`, `code`, `configuration`, `tool` or a plugin.")
+    matcher: str | None = Field(description="The filter as it was written; null without one.")
+    tools: list[str] = Field(description="Tools of the catalog that it is asked about.")
+    order: int
+    timeout_s: float
+    on_error: Literal["deny", "ask", "allow"]
+    is_active: bool = Field(description="False for one that has nothing to do at the moment.")
+    calls: int
+    asks: int
+    denies: int
+    changes: int
+    failures: int = Field(description="Times it gave no usable answer: nobody's decision.")
+    p50_ms: float | None = Field(description="Of its last 512 calls; null before the first.")
+    p99_ms: float | None
+    last_error: str | None
+    last_failed_at: str | None
+
+
+class MissingHooks(BaseModel):
+    """A plugin that should have brought hooks; `is_shut` when calls are denied until it does."""
+
+    model_config = example(**_MISSING)
+
+    name: str
+    where: str
+    error: str
+    is_shut: bool
+
+
+class HookList(BaseModel):
+    """Every hook in the order in which those of one event run, and the plugins without theirs."""
+
+    model_config = example(hooks=[_HOOK], missing=[_MISSING])
+
+    hooks: list[HookView]
+    missing: list[MissingHooks]
+
+
+@router.get("/hooks", summary="List hooks", responses=problems())
+async def list_hooks(service: ServiceDep, principal: Admin) -> HookList:
+    """Scope `admin`. One that matches no tool, or fails, is worth a look."""
+    gate = service.gate
+    shown = [_view(gate, hook) for hook in gate.hooks.in_order()]
+    return HookList(hooks=shown, missing=_missing(gate.hooks))
+
+
+def _view(gate: Gate, hook: HookConfig) -> HookView:
+    stats = gate.hooks.stats(hook)
+    names = [name for name in gate.registry.snapshot().tools if hook.concerns(name)]
+    filtered = ", ".join(sorted(hook.filter_names)) if hook.filter_names is not None else None
+    return HookView(
+        name=clean(hook.name),
+        event=hook.hook_type.value,
+        origin="built-in" if hook.builtin else hook.origin,
+        matcher=hook.matcher or filtered,
+        tools=names,
+        order=hook.order,
+        timeout_s=hook.timeout_s,
+        on_error=hook.on_error,
+        is_active=hook.active(),
+        calls=stats.calls,
+        asks=stats.asks,
+        denies=stats.denies,
+        changes=stats.changes,
+        failures=stats.failures,
+        p50_ms=stats.percentile_ms(0.50),
+        p99_ms=stats.percentile_ms(0.99),
+        last_error=stats.last_error,
+        last_failed_at=stats.last_failed_at,
+    )
+
+
+def _missing(hooks: Hooks) -> list[MissingHooks]:
+    return [
+        MissingHooks(name=item.name, where=item.where, error=item.error, is_shut=item.is_shut)
+        for item in hooks.problems
+    ]

@@ -1,0 +1,109 @@
+"""Limits as administrators see them: what holds for everybody, and what is in use now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute
+from app.api.rest.shapes import example
+from app.core.settings import Settings
+from app.execution.setup import Gate
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_COUNTER: dict[str, Any] = {
+    "scope": "tool",
+    "id": "bash",
+    "calls_left": 28,
+    "running": 2,
+    "waiting": 0,
+}
+_PROBLEM = "The cost of agent 'coder' is limited, and model_prices has no price for 'm'"
+
+
+class Counter(BaseModel):
+    """One counter that calls have drawn on."""
+
+    model_config = example(**_COUNTER)
+
+    scope: str = Field(description="`user`, `token`, `tool` or `agent`.")
+    id: str
+    calls_left: int | None = Field(description="That may come at once; null without a rate.")
+    running: int
+    waiting: int = Field(description="Calls that wait for a place.")
+
+
+class LimitUsage(BaseModel):
+    """What is limited, how far it is used, and how often a limit was hit."""
+
+    model_config = example(
+        defaults={"calls_per_minute": 60},
+        tools={"bash": {"calls_per_minute": 30, "concurrent": 2}},
+        agents={"coder": {"cost_per_session": 1.5}},
+        prices=["claude-sonnet-5-5"],
+        counters=[_COUNTER],
+        hits={"rate_limited": 3},
+        problems=[_PROBLEM],
+    )
+
+    defaults: dict[str, int | float] = Field(description="Of every user; tokens have their own.")
+    tools: dict[str, dict[str, int | float]]
+    agents: dict[str, dict[str, int | float]]
+    prices: list[str] = Field(description="Models that have a price.")
+    counters: list[Counter]
+    hits: dict[str, int] = Field(description="Since the service started, by code.")
+    problems: list[str] = Field(description="What cannot be counted, and is refused therefore.")
+
+
+@router.get("/limits", summary="Limits and their use", responses=problems())
+async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
+    """Scope `admin`. Of this moment and this process."""
+    gate = service.gate
+    snapshot = gate.governance.snapshot
+    counters = [
+        Counter(
+            scope=usage.key.partition(":")[0],
+            id=usage.key.partition(":")[2],
+            calls_left=usage.calls_left,
+            running=usage.running,
+            waiting=usage.waiting,
+        )
+        for usage in gate.limits.store.usage()
+    ]
+    return LimitUsage(
+        defaults=gate.limits.defaults.to_json(),
+        tools={n: s.limits.to_json() for n, s in snapshot.tools.items() if s.limits},
+        agents={
+            agent_id: stored.profile.limits.to_json()
+            for agent_id, stored in snapshot.agents.items()
+            if stored.profile.limits
+        },
+        prices=sorted(service.settings.model_prices),
+        counters=counters,
+        hits={
+            label: count
+            for (name, label), count in sorted(gate.metrics.counters.items())
+            if name == "limit_hits"
+        },
+        problems=_unpriced(gate, service.settings),
+    )
+
+
+def _unpriced(gate: Gate, settings: Settings) -> list[str]:
+    """Agents, and the service itself, whose cost is limited while their model has no price."""
+    everybody = gate.limits.defaults.cost_per_session
+    asked = {"the service": (everybody, settings.model)}
+    for agent_id, stored in gate.governance.snapshot.agents.items():
+        cost = stored.profile.limits.cost_per_session
+        model = stored.profile.model or settings.model
+        asked[f"agent {agent_id!r}"] = (everybody if cost is None else cost, model)
+    return [
+        f"The cost of {who} is limited, and model_prices has no price for {model!r}"
+        for who, (cost, model) in asked.items()
+        if cost is not None and model not in settings.model_prices
+    ]

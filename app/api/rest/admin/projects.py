@@ -1,0 +1,169 @@
+"""Projects: which folders tools work in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.shapes import MOMENT, example
+from app.core.errors import Conflict, NotFound, VersionMismatch
+from app.execution.projects import StoredProject
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_PROJECT: dict[str, Any] = {
+    "id": "prj_1",
+    "name": "Website",
+    "root": "/srv/website",
+    "stored": True,
+    "version": 1,
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+}
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+Root = Annotated[
+    str, Field(min_length=1, max_length=4096, description="An absolute path of a folder.")
+]
+FORCE = "Also for a folder of the system, a home folder, or one that holds the service's own data."
+
+
+class AdminProject(BaseModel):
+    """A workspace: file tools reach what lies in its root, and nothing else."""
+
+    model_config = example(**_PROJECT)
+
+    id: str
+    name: str
+    root: str
+    stored: bool = Field(description="False for the one that the settings bring.")
+    version: int
+    created_at: str | None
+    updated_at: str | None
+
+    @classmethod
+    def of(cls, project: StoredProject) -> Self:
+        return cls(
+            id=project.id,
+            name=project.name,
+            root=project.root,
+            stored=project.version > 0,
+            version=project.version,
+            created_at=project.created_at,
+            updated_at=project.updated_at,
+        )
+
+
+class AdminProjectPage(BaseModel):
+    """Projects by id."""
+
+    model_config = example(projects=[_PROJECT], total=1, next_after=None)
+
+    projects: list[AdminProject]
+    total: int
+    next_after: str | None = Field(default=None, description="`after` of the next page.")
+
+
+class NewProject(Body):
+    """A folder that tools may work in."""
+
+    model_config = example(name="Website", root="/srv/website")
+
+    name: Name
+    root: Root
+    force: bool = Field(default=False, description=FORCE)
+
+
+class ProjectChange(Body):
+    """What shall change; what is missing stays."""
+
+    model_config = example(name="The website")
+
+    name: Name = ""
+    root: Root = ""
+    force: bool = Field(default=False, description=FORCE)
+
+
+@router.get("/projects", summary="List projects with their roots", responses=problems())
+async def list_governed_projects(
+    service: ServiceDep,
+    principal: Admin,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=128, description="`next_after` of the page before.")
+    ] = None,
+) -> AdminProjectPage:
+    """Scope `admin`."""
+    projects = service.gate.projects.list_all()
+    rest = [item for item in projects if after is None or item.id > after]
+    page = rest[:limit]
+    return AdminProjectPage(
+        projects=[AdminProject.of(item) for item in page],
+        total=len(projects),
+        next_after=page[-1].id if len(rest) > limit else None,
+    )
+
+
+@router.post("/projects", status_code=201, summary="Make a project", responses=problems(body=True))
+async def create_project(
+    body: NewProject, service: ServiceDep, principal: Admin, response: Response
+) -> AdminProject:
+    """Scope `admin`. The folder must be there; it is not made."""
+    made = await service.gate.projects.create(
+        body.name, body.root, actor=principal.user_id, force=body.force
+    )
+    return _shown(made, response)
+
+
+@router.get("/projects/{project_id}", summary="One project", responses=problems(NotFound))
+async def get_governed_project(
+    project_id: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> AdminProject:
+    """Scope `admin`."""
+    return _shown(service.gate.projects.about(project_id), response)
+
+
+@router.patch(
+    "/projects/{project_id}",
+    summary="Change a project",
+    responses=problems(NotFound, Conflict, VersionMismatch, body=True),
+)
+async def change_project(
+    project_id: PathId,
+    body: ProjectChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AdminProject:
+    """Scope `admin`. A wider root widens what its tools reach, from the next call on."""
+    fields = {name: getattr(body, name) for name in body.model_fields_set if name != "force"}
+    changed = await service.gate.projects.change(
+        project_id, fields, actor=principal.user_id, expected=expected, force=body.force
+    )
+    return _shown(changed, response)
+
+
+@router.delete(
+    "/projects/{project_id}",
+    summary="Forget a project",
+    responses=problems(NotFound, Conflict, VersionMismatch),
+)
+async def remove_project(
+    project_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
+) -> AdminProject:
+    """Scope `admin`. What it was. Its folder stays, its sessions can be read."""
+    gone = service.gate.projects.about(project_id)
+    await service.gate.projects.remove(project_id, actor=principal.user_id, expected=expected)
+    return AdminProject.of(gone)
+
+
+def _shown(project: StoredProject, response: Response) -> AdminProject:
+    show_version(response, project.version)
+    return AdminProject.of(project)

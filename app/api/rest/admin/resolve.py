@@ -1,0 +1,126 @@
+"""What would an agent see, and why not the rest? What would a command do?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from app.agents.preview import preview
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.diagnostics import DIAGNOSTIC, REASON, Reason, RuntimeDiagnostic
+from app.api.rest.body import Body, JsonRoute
+from app.api.rest.shapes import example
+from app.core.errors import NotFound
+from app.policy.risk.engine import assess_command
+from app.policy.risk.report import report_json
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+MAX_COMMAND = 200_000
+_TOOL: dict[str, Any] = {"name": "calculator", "description": "Compute.", "parameters": {}}
+
+
+class TokenFigures(BaseModel):
+    """About what every request of this agent carries before its first message."""
+
+    model_config = example(schemas=2200, prompt=120, total=2320)
+
+    schemas: int = Field(description="Definitions of the tools that are shown.")
+    prompt: int = Field(description="The system prompt.")
+    total: int
+
+
+class Resolved(BaseModel):
+    """The resolver's answer for one agent: each tool has a name here, or a reason."""
+
+    model_config = example(
+        agent="writer",
+        subagent=False,
+        tool_names=["calculator"],
+        prompt_hints={},
+        manifest=[_TOOL],
+        routes={"bash": "disabled", "calculator": "worker-local"},
+        disabled_reasons={"bash": REASON},
+        visible=["calculator"],
+        deferred=[],
+        system_prompt="You are an assistant working through Tollgate …",
+        tokens={"schemas": 120, "prompt": 120, "total": 240},
+        runtime_diagnostic=DIAGNOSTIC,
+    )
+
+    agent: str | None
+    subagent: bool
+    tool_names: list[str]
+    prompt_hints: dict[str, str]
+    manifest: list[dict[str, Any]]
+    routes: dict[str, str]
+    disabled_reasons: dict[str, Reason]
+    visible: list[str] = Field(description="What the model is shown, in that order.")
+    deferred: list[str] = Field(description="What it finds with `search_tools`.")
+    system_prompt: str = Field(description="As the model gets it, outside a project.")
+    tokens: TokenFigures
+    runtime_diagnostic: RuntimeDiagnostic
+
+
+class RiskQuestion(Body):
+    """A command that nobody runs."""
+
+    model_config = example(  # noqa: S604 - `shell` is a field, nothing is started here
+        command="cd build && rm -rf .", shell="bash", cwd="/workspace"
+    )
+
+    command: str = Field(max_length=MAX_COMMAND)
+    shell: Literal["bash", "powershell", "cmd"] = "bash"
+    cwd: str = Field(default="/workspace", min_length=1, max_length=4096)
+
+
+class RiskFinding(BaseModel):
+    """What speaks against running it unasked."""
+
+    code: str
+    segment: int | None
+    why: str
+
+
+class RiskExplained(BaseModel):
+    """What a command would do, part by part."""
+
+    model_config = example(
+        verdict="ask",
+        risk="high",
+        segments=[{"argv": ["rm", "-rf", "."], "text": "rm -rf .", "cwd": "/workspace/build"}],
+        findings=[{"code": "delete", "segment": 0, "why": "deletes files"}],
+        resolved_targets=["/workspace/build"],
+    )
+
+    verdict: Literal["safe", "ask", "deny"]
+    risk: Literal["low", "medium", "high", "critical"]
+    segments: list[dict[str, Any]]
+    findings: list[RiskFinding]
+    resolved_targets: list[str]
+
+
+@router.get("/resolve", summary="What would an agent see?", responses=problems(NotFound))
+async def preview_agent(
+    service: ServiceDep,
+    principal: Admin,
+    agent: Annotated[
+        str | None, Query(max_length=128, description="Its id; missing for who has none.")
+    ] = None,
+    subagent: Annotated[bool, Query(description="As one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
+) -> Resolved:
+    """Scope `admin`. And why not the rest: every tool is in `tool_names` or has a reason."""
+    return Resolved(**preview(service.gate, agent, subagent=subagent))
+
+
+@router.post("/risk/explain", summary="What would a command do?", responses=problems(body=True))
+async def explain_risk(body: RiskQuestion, service: ServiceDep, principal: Admin) -> RiskExplained:
+    """Scope `admin`. Read, not run: what it comes down to, and what speaks against it.
+
+    Rules and grants are not asked here: this is the reading that they build on.
+    """
+    report = assess_command(body.command, shell=body.shell, cwd=body.cwd)
+    return RiskExplained(**report_json(report))

@@ -1,0 +1,366 @@
+"""Trying rules out: on one call, on past calls, and what people are asked too often."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field, model_validator
+
+from app.agents.hindsight import fatigue, past_calls, workspace_of
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.rules import DEFINITION
+from app.api.rest.body import Body, Identifier, JsonRoute
+from app.api.rest.shapes import example
+from app.api.service import Service
+from app.core.clock import isoformat
+from app.core.errors import InvalidInput, ToolNotFound
+from app.core.text import dump_json
+from app.policy.decision import Decision, decide
+from app.policy.facts import CallFacts
+from app.policy.risk.engine import assess_command
+from app.policy.risk.model import Verdict
+from app.policy.rules.compile import compile_rule
+from app.policy.rules.definition import RuleDefinition
+from app.policy.rules.dry_run import Effect, compare
+from app.policy.rules.rule import Rule
+from app.policy.rules.sight import Sight
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+DRAFT = "draft"
+MAX_SHOWN = 500
+_DECISION: dict[str, Any] = {
+    "verdict": "deny",
+    "reason": "Nothing is pushed from here: open a pull request instead.",
+    "risk": "medium",
+    "rule_ids": ["denied_by_rule", "draft"],
+    "covered_by": [],
+    "floor": False,
+    "opaque": False,
+    "findings": [{"code": "draft", "segment": 0, "why": "Nothing is pushed from here"}],
+}
+
+
+class RuleTest(Body):
+    """A call to judge, with a rule that is not stored yet or without."""
+
+    model_config = example(definition=DEFINITION, tool="bash", command="git push")
+
+    definition: RuleDefinition | None = None
+    tool: str = Field(min_length=1, max_length=128)
+    arguments: dict[str, Any] | None = None
+    command: str | None = Field(default=None, description='Short for `{"command": …}`.')
+    agent_id: Identifier | None = None
+    session_id: Identifier | None = None
+
+    @model_validator(mode="after")
+    def _has_a_call(self) -> RuleTest:
+        if (self.arguments is None) == (self.command is None):
+            raise ValueError("give arguments or command")
+        return self
+
+
+class Explained(BaseModel):
+    """A decision, and all that led to it."""
+
+    model_config = example(**_DECISION)
+
+    verdict: Literal["allow", "ask", "deny"]
+    reason: str
+    risk: str
+    rule_ids: list[str]
+    covered_by: list[str]
+    floor: bool
+    opaque: bool
+    findings: list[dict[str, Any]]
+
+
+class RuleVoice(BaseModel):
+    """What one rule says about the call by itself."""
+
+    model_config = example(id="draft", decision="deny", match="yes", segments=[0])
+
+    id: str
+    decision: Literal["allow", "ask", "deny"]
+    match: Literal["no", "maybe", "yes"]
+    segments: list[int]
+
+
+class RuleTestResult(BaseModel):
+    """Grants and hooks are left out: this is what the rules and the risk analysis say."""
+
+    model_config = example(
+        decision=_DECISION,
+        without=None,
+        segments=[{"argv": ["git", "push"], "text": "git push", "cwd": "/workspace"}],
+        rules=[{"id": "draft", "decision": "deny", "match": "yes", "segments": [0]}],
+    )
+
+    decision: Explained
+    without: Explained | None = Field(description="The decision without the definition given.")
+    segments: list[dict[str, Any]] = Field(description="The commands that a shell would run.")
+    rules: list[RuleVoice] = Field(description="The rules about the tool that are in force.")
+
+
+class DryRun(Body):
+    """A rule to hold against past calls."""
+
+    model_config = example(definition=DEFINITION, last=500)
+
+    definition: RuleDefinition
+    last: int = Field(default=500, ge=1, le=2000, description="How many of the newest calls.")
+    instead_of: Identifier | None = Field(
+        default=None, description="The stored rule that it would replace."
+    )
+
+
+class Change(BaseModel):
+    """Calls whose verdict would have been another one."""
+
+    model_config = example(
+        before="allow",
+        after="deny",
+        calls=2,
+        examples=[
+            {
+                "operation_id": "op_7f3a9c000001",
+                "tool_name": "bash",
+                "arguments": {"command": "git push"},
+                "reason": "Nothing is pushed from here",
+                "masked": False,
+            }
+        ],
+    )
+
+    before: str
+    after: str
+    calls: int
+    examples: list[dict[str, Any]] = Field(description="Up to twenty, arguments redacted.")
+
+
+class DryRunResult(BaseModel):
+    """What the rule would have made of them."""
+
+    model_config = example(
+        summary="Of 44 calls it would have prompted 1, allowed 41, denied 2; 2 would have changed",
+        judged=44,
+        matched=2,
+        not_judged=0,
+        unknowable=0,
+        before={"allow": 43, "ask": 1, "deny": 0},
+        after={"allow": 41, "ask": 1, "deny": 2},
+        changes=[],
+        warnings=[],
+    )
+
+    summary: str
+    judged: int
+    matched: int = Field(description="Calls that the rule spoke about.")
+    not_judged: int = Field(description="Tools that are gone, arguments that no longer fit.")
+    unknowable: int = Field(description="Calls with masked arguments, which it may read wrongly.")
+    before: dict[str, int]
+    after: dict[str, int]
+    changes: list[Change]
+    warnings: list[dict[str, str]]
+
+
+class CodeView(BaseModel):
+    """How one reason to ask was answered."""
+
+    model_config = example(
+        code="delete",
+        asked=24,
+        approved=24,
+        declined=0,
+        unanswered=0,
+        approve_rate=1.0,
+        proposals=[{"tool": "bash", "match": {"argv": ["rm", "out"]}, "decision": "allow"}],
+    )
+
+    code: str = Field(description="A finding, a rule's id or `requires_confirmation`.")
+    asked: int
+    approved: int
+    declined: int
+    unanswered: int
+    approve_rate: float
+    proposals: list[dict[str, Any]] = Field(
+        description="Narrow rules for what was approved again and again; nothing is made of them "
+        "unless you do."
+    )
+
+
+class FatigueView(BaseModel):
+    """How much people are asked."""
+
+    model_config = example(calls=1200, prompts=31, prompts_per_100_calls=2.58, codes=[])
+
+    calls: int
+    prompts: int
+    prompts_per_100_calls: float
+    codes: list[CodeView]
+
+
+@router.post("/rules/test", summary="Judge one call", responses=problems(ToolNotFound, body=True))
+async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> RuleTestResult:
+    """Scope `admin`. Nothing is run, stored or counted."""
+    gate = service.gate
+    facts = _facts(service, body)
+    now = gate.clock.time()
+    rule = _draft(service, body.definition) if body.definition else None
+    book = gate.rulebook.with_rule(rule)
+    report = None
+    if facts.tool.shell is not None:
+        report = assess_command(facts.command, shell=facts.tool.shell, cwd=facts.shell_cwd)
+    sight = Sight(facts, report)
+    voices = [
+        _voice(known, sight)
+        for known in book.for_tool(facts.tool.name)
+        if known.in_force(facts, now)
+    ]
+    without = decide(facts, rules=gate.rulebook.current(), now=now) if rule else None
+    return RuleTestResult(
+        decision=_explained(decide(facts, rules=book, now=now)),
+        without=_explained(without) if without else None,
+        segments=[
+            {"argv": list(item.argv), "text": item.text, "cwd": item.cwd}
+            for item in sight.segments[:MAX_SHOWN]
+        ],
+        rules=voices[:MAX_SHOWN],
+    )
+
+
+@router.post(
+    "/rules/dry-run", summary="Hold a rule against past calls", responses=problems(body=True)
+)
+async def dry_run(body: DryRun, service: ServiceDep, principal: Admin) -> DryRunResult:
+    """Scope `admin`. Grants and hooks are left out, before and after alike."""
+    gate = service.gate
+    rule = _draft(service, body.definition)
+    after = gate.rulebook.with_rule(
+        rule if body.definition.enabled else None, instead_of=body.instead_of
+    )
+    calls, not_judged = await past_calls(service.database, gate, body.last)
+    now = gate.clock.time()
+    # Judging thousands of commands takes a while; the service goes on meanwhile.
+    effect = await asyncio.to_thread(compare, calls, gate.rulebook.current(), after, DRAFT, now)
+    review = gate.rulebook.review(
+        now, agents=gate.governance.snapshot.agents, further={DRAFT: body.definition}
+    )
+    warned = await asyncio.to_thread(review)
+    return _result(effect, not_judged, warned[DRAFT])
+
+
+@router.get("/rules/fatigue", summary="How much people are asked", responses=problems())
+async def rule_fatigue(
+    service: ServiceDep,
+    principal: Admin,
+    days: Annotated[int, Query(ge=1, le=365, description="How far back.")] = 30,
+) -> FatigueView:
+    """Scope `admin`. A reason approved more than 95 % of 20 times proposes narrow allows."""
+    since = isoformat(service.gate.clock.now() - timedelta(days=days))
+    found = await fatigue(service.database, since)
+    return FatigueView.model_validate(asdict(found) | {"codes": [_code(c) for c in found.codes]})
+
+
+def _code(figures: Any) -> dict[str, Any]:
+    return {**asdict(figures), "proposals": list(figures.proposals)}
+
+
+def _draft(service: Service, definition: RuleDefinition) -> Rule:
+    return compile_rule(DRAFT, definition, service.gate.registry.snapshot().tools)
+
+
+def _facts(service: Service, body: RuleTest) -> CallFacts:
+    gate = service.gate
+    catalog = gate.registry.snapshot()
+    entry = catalog.lookup(body.tool)
+    if entry is None:
+        raise ToolNotFound(
+            f"Tool not found: {body.tool}",
+            tool_name=body.tool,
+            suggestions=catalog.suggest(body.tool),
+        )
+    tool = entry.tool
+    if body.command is not None and tool.shell is None:
+        raise InvalidInput(f"{tool.name} runs no command; give its arguments", field="command")
+    raw = {"command": body.command} if body.arguments is None else body.arguments
+    resolved = gate.resolver.resolve(body.agent_id)
+    setting = resolved.states.get(tool.name)
+    return CallFacts(
+        tool,
+        tool.validate(dump_json(raw)),
+        raw,
+        cwd=workspace_of(gate, None),
+        agent_id=body.agent_id,
+        session_id=body.session_id,
+        asks=tool.name in resolved.confirmation,
+        asks_by=setting.asks_by if setting else None,
+    )
+
+
+def _voice(rule: Rule, sight: Sight) -> RuleVoice:
+    if rule.verdict is Verdict.ALLOW:
+        covered = sorted(rule.covers(sight))
+        said = bool(covered) or (sight.report is None and rule.allows(sight))
+        return RuleVoice(
+            id=rule.id, decision="allow", match="yes" if said else "no", segments=covered
+        )
+    match, at = rule.match(sight)
+    name: Literal["no", "maybe", "yes"] = ("no", "maybe", "yes")[match]
+    return RuleVoice(
+        id=rule.id,
+        decision=rule.verdict.value,
+        match=name,
+        segments=[] if at is None else [at],
+    )
+
+
+def _explained(decision: Decision) -> Explained:
+    return Explained(
+        verdict=decision.verdict.value,
+        reason=decision.reason,
+        risk=decision.risk,
+        rule_ids=list(decision.rule_ids),
+        covered_by=list(decision.covered_by),
+        floor=decision.floor,
+        opaque=decision.opaque,
+        findings=[
+            {"code": found.code, "segment": found.segment, "why": found.why}
+            for found in (*decision.findings, *decision.released)
+        ][:MAX_SHOWN],
+    )
+
+
+def _result(effect: Effect, not_judged: int, warned: list[dict[str, str]]) -> DryRunResult:
+    changed = sum(effect.changes.values())
+    after = effect.after
+    summary = (
+        f"Of {effect.judged} calls it would have prompted {after[Verdict.ASK]}, allowed"
+        f" {after[Verdict.ALLOW]}, denied {after[Verdict.DENY]}; {changed} would have changed"
+    )
+    if effect.unknowable:
+        summary += f"; {effect.unknowable} have masked arguments, which it may read wrongly"
+    return DryRunResult(
+        summary=summary,
+        judged=effect.judged,
+        matched=effect.matched,
+        not_judged=not_judged,
+        unknowable=effect.unknowable,
+        before={str(key): count for key, count in effect.before.items()},
+        after={str(key): count for key, count in effect.after.items()},
+        changes=[
+            Change(
+                before=kind.split("_to_")[0],
+                after=kind.split("_to_")[1],
+                calls=count,
+                examples=effect.examples.get(kind, []),
+            )
+            for kind, count in effect.changes.items()
+        ],
+        warnings=warned,
+    )

@@ -1,0 +1,283 @@
+"""Rules on arguments: what is allowed, what asks, what is denied."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Query
+from fastapi import Body as Sent
+from pydantic import AwareDatetime, BaseModel, Field
+from starlette.responses import Response
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.shapes import MOMENT, example
+from app.api.service import Service
+from app.core.errors import AlreadyExists, NotFound, VersionMismatch
+from app.policy.rules.compile import compile_rule, read_definition
+from app.policy.rules.definition import Conditions, Examples, RuleDefinition, Verb
+from app.resolver.rulebook import LoadedRule
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+DEFINITION: dict[str, Any] = {
+    "tool": "bash",
+    "match": {"argv": ["git", "push", "..."]},
+    "decision": "deny",
+    "justification": "Nothing is pushed from here: open a pull request instead.",
+    "examples": {"match": ["git -C app push"], "not_match": ["git status"]},
+}
+_RULE: dict[str, Any] = {
+    "id": "rul_1",
+    "definition": DEFINITION,
+    "source": "database",
+    "state": "active",
+    "version": 1,
+    "created_by": "ann",
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+    "problems": [],
+    "warnings": [],
+    "hits": 3,
+    "last_hit_at": MOMENT,
+    "unused_days": 0,
+}
+
+
+class RuleProblem(BaseModel):
+    """Why a rule is invalid."""
+
+    model_config = example(
+        path="examples.match[0]", message="'git push' is not matched", code="example_failed"
+    )
+
+    path: str
+    message: str
+    code: str
+
+
+class RuleWarning(BaseModel):
+    """What is odd about a rule that is valid."""
+
+    model_config = example(code="expired", message="It expired and does nothing")
+
+    code: str
+    message: str
+
+
+class RuleView(BaseModel):
+    """A rule as it is now. One with problems is shown as it was stored."""
+
+    model_config = example(**_RULE)
+
+    id: str
+    definition: Any = Field(description="As it was written.")
+    source: Literal["database", "file"] = Field(description="Rules of the file change there.")
+    state: Literal["active", "disabled", "expired", "invalid"] = Field(
+        description="An invalid ask or deny asks for every call of its tools; an invalid allow "
+        "does nothing."
+    )
+    version: int
+    created_by: str
+    created_at: str
+    updated_at: str
+    problems: list[RuleProblem]
+    warnings: list[RuleWarning]
+    hits: int = Field(description="How often it matched; rules of the file: since the start.")
+    last_hit_at: str | None
+    unused_days: int = Field(description="Whole days since it last matched, or since it was made.")
+
+    @classmethod
+    def of(
+        cls,
+        item: LoadedRule,
+        warnings: list[dict[str, str]],
+        counted: tuple[int, str | None],
+        now: float,
+    ) -> Self:
+        stored = item.stored
+        return cls(
+            id=stored.id,
+            definition=stored.body,
+            source=stored.source,
+            state=_state(item, now),
+            version=stored.version,
+            created_by=stored.created_by,
+            created_at=stored.created_at,
+            updated_at=stored.updated_at,
+            problems=[RuleProblem(**problem) for problem in item.problems],
+            warnings=[RuleWarning(**warning) for warning in warnings],
+            hits=counted[0],
+            last_hit_at=counted[1],
+            unused_days=_days_since(counted[1] or stored.created_at, now),
+        )
+
+
+class RulePage(BaseModel):
+    """Rules of the file, then the others by age."""
+
+    model_config = example(rules=[_RULE], total=1, next_after=None)
+
+    rules: list[RuleView]
+    total: int
+    next_after: str | None = Field(default=None, description="`after` of the next page.")
+
+
+class RuleChange(Body):
+    """What shall change; what is missing stays. `match` and `examples` are replaced whole."""
+
+    model_config = example(enabled=False)
+
+    tool: str | None = None
+    match: Conditions | None = None
+    decision: Verb | None = None
+    justification: str | None = None
+    examples: Examples | None = None
+    scope: str | None = None
+    expires_at: Annotated[AwareDatetime, Field(strict=False)] | None = Field(
+        default=None, description="Null: it does not expire."
+    )
+    enabled: bool | None = None
+
+    def onto(self, body: Any) -> dict[str, Any]:
+        """The changed body."""
+        given = self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        changed = {**(body if isinstance(body, dict) else {}), **given}
+        return {
+            key: value
+            for key, value in changed.items()
+            if value is not None or (key in given and key != "expires_at")
+        }
+
+
+@router.get("/rules", summary="List rules", responses=problems())
+async def list_rules(
+    service: ServiceDep,
+    principal: Admin,
+    state: Annotated[
+        Literal["active", "disabled", "expired", "invalid"] | None, Query(description="Only these.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=128, description="`next_after` of the page before.")
+    ] = None,
+) -> RulePage:
+    """Scope `admin`. Each with its problems, warnings and how often it matched."""
+    views = await _views(service)
+    chosen = [view for view in views if state is None or view.state == state]
+    ids = [view.id for view in chosen]
+    start = ids.index(after) + 1 if after in ids else 0
+    page = chosen[start : start + limit]
+    more = len(chosen) > start + limit
+    return RulePage(
+        rules=page, total=len(chosen), next_after=page[-1].id if page and more else None
+    )
+
+
+@router.post(
+    "/rules",
+    status_code=201,
+    summary="Make a rule",
+    responses=problems(AlreadyExists, body=True),
+)
+async def create_rule(
+    body: Annotated[RuleDefinition, Sent(openapi_examples={"deny": {"value": DEFINITION}})],
+    service: ServiceDep,
+    principal: Admin,
+    response: Response,
+) -> RuleView:
+    """Scope `admin`. Its examples are run first; it speaks from the next call on."""
+    compile_rule("new", body, service.gate.registry.snapshot().tools)
+    stored = await service.gate.rules.create(body.to_json(), actor=principal.user_id)
+    return await _shown(service, stored.id, response)
+
+
+@router.get("/rules/{rule_id}", summary="One rule", responses=problems(NotFound))
+async def get_rule(
+    rule_id: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> RuleView:
+    """Scope `admin`."""
+    service.gate.rules.require(rule_id)
+    return await _shown(service, rule_id, response)
+
+
+@router.patch(
+    "/rules/{rule_id}",
+    summary="Change a rule",
+    responses=problems(NotFound, VersionMismatch, body=True),
+)
+async def change_rule(
+    rule_id: PathId,
+    body: RuleChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> RuleView:
+    """Scope `admin`. The whole of it is checked again, examples included."""
+    tools = service.gate.registry.snapshot().tools
+
+    def change(present: Any) -> dict[str, Any]:
+        definition = read_definition(body.onto(present))
+        compile_rule(rule_id, definition, tools)
+        return definition.to_json()
+
+    await service.gate.rules.change(rule_id, change, actor=principal.user_id, expected=expected)
+    return await _shown(service, rule_id, response)
+
+
+@router.delete(
+    "/rules/{rule_id}", summary="Remove a rule", responses=problems(NotFound, VersionMismatch)
+)
+async def remove_rule(
+    rule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
+) -> RuleView:
+    """Scope `admin`. What it was."""
+    service.gate.rules.require(rule_id)
+    gone = next(view for view in await _views(service) if view.id == rule_id)
+    await service.gate.rules.remove(rule_id, actor=principal.user_id, expected=expected)
+    return gone
+
+
+async def _shown(service: Service, rule_id: str, response: Response) -> RuleView:
+    for view in await _views(service):
+        if view.id == rule_id:
+            show_version(response, view.version)
+            return view
+    raise NotFound(f"No rule {rule_id!r}", rule_id=rule_id)
+
+
+async def _views(service: Service) -> list[RuleView]:
+    gate = service.gate
+    now = gate.clock.time()
+    loaded = gate.rulebook.loaded()
+    review = gate.rulebook.review(now, agents=gate.governance.snapshot.agents)
+    # Thousands of rules are compared with each other: not on the loop.
+    warnings = await asyncio.to_thread(review)
+    counted = await gate.rules.counted()
+    return [
+        RuleView.of(
+            item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)), now
+        )
+        for item in loaded
+    ]
+
+
+def _days_since(moment: str, now: float) -> int:
+    """Nothing tells since when a rule of the file is there: 0 until it has matched."""
+    if not moment:
+        return 0
+    return max(0, int((now - datetime.fromisoformat(moment).timestamp()) // 86_400))
+
+
+def _state(item: LoadedRule, now: float) -> Literal["active", "disabled", "expired", "invalid"]:
+    if not item.stored.enabled:
+        return "disabled"
+    if item.problems:
+        return "invalid"
+    expires = item.definition.expires if item.definition else None
+    return "expired" if expires is not None and expires <= now else "active"

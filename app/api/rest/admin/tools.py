@@ -1,0 +1,339 @@
+"""Tools and toolsets: what an operator decides about them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.diagnostics import ROW, Diagnostic
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.shapes import example
+from app.api.service import Service
+from app.catalog.catalog import Catalog
+from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch
+from app.governance.limits import NAMES, Limits
+from app.governance.rows import shown
+from app.governance.snapshot import ToolState
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_CHOICES = (
+    "enabled",
+    "is_core",
+    "prompt_hint",
+    "requires_confirmation",
+    "timeout_s",
+    "max_output_chars",
+    "limits",
+)
+_TOOL: dict[str, Any] = {
+    "name": "bash",
+    "description": "Run a command with bash.",
+    "source": "builtin",
+    "toolset": "shell",
+    "category": "shell",
+    "permission_class": "EXTERNAL",
+    "aliases": ["exec"],
+    "present": True,
+    "choices": {
+        "enabled": False,
+        "is_core": None,
+        "prompt_hint": None,
+        "requires_confirmation": None,
+        "timeout_s": None,
+        "max_output_chars": None,
+        "limits": {},
+    },
+    "effective": ROW,
+    "version": 2,
+}
+_TOOLSET = {"name": "shell", "enabled": True, "tools": ["bash"], "version": 1}
+
+
+class Choices(BaseModel):
+    """What the operator chose; null leaves the tool's own value."""
+
+    model_config = example(**_TOOL["choices"])
+
+    enabled: bool
+    is_core: bool | None
+    prompt_hint: str | None
+    requires_confirmation: bool | None
+    timeout_s: float | None
+    max_output_chars: int | None
+    limits: dict[str, int | float]
+
+
+class AdminTool(BaseModel):
+    """A tool, what was chosen about it, and what follows for who has no agent."""
+
+    model_config = example(**_TOOL)
+
+    name: str
+    description: str | None = Field(description="Null when the catalog has lost it.")
+    source: str
+    toolset: str
+    category: str | None
+    permission_class: str | None
+    aliases: list[str]
+    present: bool = Field(description="Whether the catalog holds it now.")
+    choices: Choices
+    effective: Diagnostic
+    version: int
+
+
+class AdminToolPage(BaseModel):
+    """Tools by name."""
+
+    model_config = example(tools=[_TOOL], total=1, next_after=None)
+
+    tools: list[AdminTool]
+    total: int = Field(description="Tools that the filters let through, on all pages.")
+    next_after: str | None = Field(default=None, description="`after` of the next page.")
+
+
+class ToolChange(Body):
+    """What shall change; what is missing stays, null goes back to the tool's own value."""
+
+    model_config = example(requires_confirmation=True, prompt_hint="Prefer read_file over cat.")
+
+    enabled: bool = True
+    is_core: bool | None = None
+    prompt_hint: str | None = Field(default=None, max_length=2000)
+    requires_confirmation: bool | None = None
+    timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    max_output_chars: int | None = Field(default=None, ge=100, le=10_000_000)
+    limits: dict[str, int | float | None] | None = Field(
+        default=None, description=f"{', '.join(f'`{name}`' for name in NAMES)}."
+    )
+    force: bool = Field(default=False, description="Switch a core tool off all the same.")
+
+
+class ToolSwitch(Body):
+    """Many tools at once: all of them are switched, or none."""
+
+    model_config = example(names=["bash", "write_file"], enabled=False)
+
+    names: list[Identifier] = Field(min_length=1, max_length=1000)
+    enabled: bool
+    force: bool = Field(default=False, description="Switch core tools off all the same.")
+
+
+class ToolsSwitched(BaseModel):
+    """What came of it."""
+
+    model_config = example(enabled=False, changed=["bash"], unchanged=["write_file"])
+
+    enabled: bool
+    changed: list[str]
+    unchanged: list[str] = Field(description="Those that were so already.")
+
+
+class ToolsetView(BaseModel):
+    """Tools that are switched together."""
+
+    model_config = example(**_TOOLSET)
+
+    name: str
+    enabled: bool
+    tools: list[str]
+    version: int
+
+
+class ToolsetList(BaseModel):
+    """Every toolset, by name."""
+
+    model_config = example(toolsets=[_TOOLSET])
+
+    toolsets: list[ToolsetView]
+
+
+class ToolsetChange(Body):
+    """The switch of a toolset; its tools keep theirs."""
+
+    model_config = example(enabled=False)
+
+    enabled: bool
+    force: bool = Field(default=False, description="Also when it holds core tools.")
+
+
+State = Literal["on", "asks", "off", "absent"]
+
+
+@router.get("/tools", summary="List tools with their governance", responses=problems())
+async def list_governed_tools(
+    service: ServiceDep,
+    principal: Admin,
+    q: Annotated[
+        str | None, Query(max_length=200, description="In name, alias or description.")
+    ] = None,
+    toolset: Annotated[str | None, Query(max_length=128)] = None,
+    source: Annotated[str | None, Query(max_length=40)] = None,
+    state: State | None = None,
+    permission: Literal["READ", "WRITE", "EXTERNAL"] | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=128, description="`next_after` of the page before.")
+    ] = None,
+) -> AdminToolPage:
+    """Scope `admin`. Also tools that the catalog has lost: their choices are kept."""
+    found = [
+        row
+        for row in _rows(service)
+        if (toolset is None or row.toolset == toolset)
+        and (source is None or row.source == source)
+        and (state is None or state == (row.effective.state if row.present else "absent"))
+        and (permission is None or row.permission_class == permission)
+        and (q is None or _matches(row, q.casefold()))
+    ]
+    rest = [row for row in found if after is None or row.name > after]
+    page = rest[:limit]
+    next_after = page[-1].name if len(rest) > limit else None
+    return AdminToolPage(tools=page, total=len(found), next_after=next_after)
+
+
+@router.get(
+    "/tools/{name}", summary="One tool with its governance", responses=problems(ToolNotFound)
+)
+async def get_governed_tool(
+    name: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> AdminTool:
+    """Scope `admin`. By its name or an alias; `ETag` is the version."""
+    return _shown(service, _canonical(service, name), response)
+
+
+@router.patch(
+    "/tools/{name}",
+    summary="Change the governance of a tool",
+    responses=problems(ToolNotFound, Conflict, VersionMismatch, body=True),
+)
+async def change_tool(
+    name: PathId,
+    body: ToolChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AdminTool:
+    """Scope `admin`. Holds from the next call on, in running sessions too.
+
+    A core tool is what agents rely on whatever their selection: switching one off for
+    everybody takes `force`.
+    """
+    tool_name = _canonical(service, name)
+    changes: dict[str, Any] = {
+        field: getattr(body, field) for field in _CHOICES if field in body.model_fields_set
+    }
+    if "limits" in changes:
+        changes["limits"] = Limits.from_json(changes["limits"], field="body.limits")
+    await service.gate.governance.change_tool(
+        tool_name, changes, actor=principal.user_id, expected=expected, force=body.force
+    )
+    return _shown(service, tool_name, response)
+
+
+@router.post(
+    "/tools/switch",
+    summary="Switch many tools at once",
+    responses=problems(ToolNotFound, Conflict, body=True),
+)
+async def switch_tools(body: ToolSwitch, service: ServiceDep, principal: Admin) -> ToolsSwitched:
+    """Scope `admin`. All or none: `details.unknown` names everything that is no tool."""
+    catalog = service.gate.registry.snapshot()
+    entries = {name: catalog.lookup(name) for name in body.names}
+    names = {name: entry.tool.name if entry else name for name, entry in entries.items()}
+    wanted = list(dict.fromkeys(names.values()))
+    changed = await service.gate.governance.switch_tools(
+        wanted, enabled=body.enabled, actor=principal.user_id, force=body.force
+    )
+    unchanged = [name for name in wanted if name not in changed]
+    return ToolsSwitched(enabled=body.enabled, changed=changed, unchanged=unchanged)
+
+
+@router.get("/toolsets", summary="List toolsets", responses=problems())
+async def list_toolsets(service: ServiceDep, principal: Admin) -> ToolsetList:
+    """Scope `admin`."""
+    names = sorted({state.toolset for state in service.gate.governance.snapshot.tools.values()})
+    return ToolsetList(toolsets=[_toolset(service, name) for name in names])
+
+
+@router.patch(
+    "/toolsets/{name}",
+    summary="Switch a toolset",
+    responses=problems(NotFound, Conflict, VersionMismatch, body=True),
+)
+async def change_toolset(
+    name: PathId,
+    body: ToolsetChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> ToolsetView:
+    """Scope `admin`. The switches of its tools stay as they are, and count again when it is on."""
+    await service.gate.governance.change_toolset(
+        name, enabled=body.enabled, actor=principal.user_id, expected=expected, force=body.force
+    )
+    view = _toolset(service, name)
+    show_version(response, view.version)
+    return view
+
+
+def _canonical(service: Service, name: str) -> str:
+    """The tool's own name; a lost tool is known to governance alone."""
+    catalog = service.gate.registry.snapshot()
+    entry = catalog.lookup(name)
+    if entry is not None:
+        return entry.tool.name
+    if name in service.gate.governance.snapshot.tools:
+        return name
+    raise ToolNotFound(f"Tool not found: {name}", tool_name=name, suggestions=catalog.suggest(name))
+
+
+def _shown(service: Service, name: str, response: Response) -> AdminTool:
+    row = next(row for row in _rows(service) if row.name == name)
+    show_version(response, row.version)
+    return row
+
+
+def _rows(service: Service) -> list[AdminTool]:
+    gate = service.gate
+    catalog, resolved = gate.registry.snapshot(), gate.resolver.resolve()
+    states = gate.governance.snapshot
+    rows = {row["name"]: row for row in resolved.runtime_diagnostic["tools"]}
+    return [_row(name, catalog, states.state(name), rows[name]) for name in sorted(rows)]
+
+
+def _row(name: str, catalog: Catalog, state: ToolState, diagnostic: dict[str, Any]) -> AdminTool:
+    tool = catalog.tools.get(name)
+    return AdminTool(
+        name=name,
+        description=tool.description if tool else None,
+        source=tool.source if tool else state.source,
+        toolset=tool.toolset if tool else state.toolset,
+        category=tool.category if tool else None,
+        permission_class=tool.permission_class.value if tool else None,
+        aliases=[alias.name for alias in tool.aliases] if tool else [],
+        present=tool is not None,
+        choices=Choices(**shown(state, _CHOICES)),
+        effective=Diagnostic(**diagnostic),
+        version=state.version,
+    )
+
+
+def _matches(row: AdminTool, text: str) -> bool:
+    places = (row.name, *row.aliases, row.description or "")
+    return any(text in place.casefold() for place in places)
+
+
+def _toolset(service: Service, name: str) -> ToolsetView:
+    snapshot = service.gate.governance.snapshot
+    members = sorted(tool for tool, state in snapshot.tools.items() if state.toolset == name)
+    state = snapshot.toolset(name)
+    return ToolsetView(name=name, enabled=state.enabled, tools=members, version=state.version)

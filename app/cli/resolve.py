@@ -1,0 +1,62 @@
+"""`tollgate resolve`: what an agent would see, and why not the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+
+from app.agents.preview import preview
+from app.core.settings import Settings
+from app.core.text import json_default
+from app.core.visible import visible
+from app.main import local_gate
+
+
+async def show_resolved(
+    settings: Settings, agent: str | None, *, subagent: bool, as_json: bool
+) -> int:
+    """Print the resolver's answer.
+
+    Raises:
+        NotFound: there is no such agent; the message names those that there are.
+    """
+    async with local_gate(settings) as gate:
+        document = preview(gate, agent, subagent=subagent)
+    if as_json:
+        typer.echo(json.dumps(document, indent=2, default=json_default))
+        return 0
+    for line in _lines(document):
+        typer.echo(line)
+    return 0
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    rows = document["runtime_diagnostic"]["tools"]
+    width = max((len(visible(row["name"])) for row in rows), default=0)
+    lines = [_row(row, width) for row in rows]
+    tokens = document["tokens"]
+    lines.append(
+        f"{len(document['tool_names'])} tools, {len(document['deferred'])} of them found by search;"
+        f" about {tokens['total']} tokens per request ({tokens['schemas']} for tools,"
+        f" {tokens['prompt']} for the prompt)"
+    )
+    return lines
+
+
+def _row(row: dict[str, Any], width: int) -> str:
+    name = f"{visible(row['name']):{width}}  {row['state']:4}"
+    if row["reason"] is not None:
+        fix = f" ({visible(row['reason']['fix'])})" if row["reason"]["fix"] else ""
+        return f"{name}  {row['reason']['code']}: {visible(row['reason']['message'])}{fix}"
+    notes = [f"{row['route']}", f"{row['tokens']} tokens"]
+    if row["shown"] == "deferred":
+        notes.append("found by search")
+    if row["asks_by"]:
+        notes.append(f"asks ({row['asks_by']})")
+    if row["core"]:
+        notes.append("core")
+    if row["shown_as"] != row["name"]:
+        notes.append(f"shown as {visible(row['shown_as'])}")
+    return f"{name}  {', '.join(notes)}"

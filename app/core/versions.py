@@ -1,0 +1,18 @@
+"""Optimistic locking, wherever a row is changed."""
+
+from __future__ import annotations
+
+from app.core.errors import VersionMismatch
+
+
+def check_version(expected: int | None, actual: int) -> None:
+    """Compare inside the transaction that changes the row.
+
+    Raises:
+        VersionMismatch: it was changed since it was read.
+    """
+    if expected is not None and expected != actual:
+        raise VersionMismatch(
+            f"It was changed meanwhile: version {actual}, not {expected}; read it again",
+            version=actual,
+        )

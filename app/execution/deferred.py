@@ -1,0 +1,122 @@
+"""Tools that a model is not shown from the start: found by words, shown for the rest of a run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
+from math import log
+
+from app.catalog.catalog import Catalog
+from app.resolver.resolver import Resolver
+from app.toolkit.ports import FoundTool
+from app.toolkit.tool import Tool
+
+MAX_RUNS = 2000
+SELECT = "select:"
+_WORD = re.compile(r"[a-z0-9]+")
+_NAME, _TAG, _TEXT = 4.0, 2.0, 1.0
+
+
+class DeferredTools:
+    """Implements `ToolFinder`; finds nothing outside the caller's resolved set."""
+
+    def __init__(self, catalog: Callable[[], Catalog], resolver: Resolver) -> None:
+        self._catalog = catalog
+        self._resolver = resolver
+        self._found: OrderedDict[str, dict[str, None]] = OrderedDict()
+
+    def find(
+        self, query: str, *, agent_id: str | None, run_id: str | None, limit: int
+    ) -> list[FoundTool]:
+        """The likeliest first; they are visible to that run from now on."""
+        exposure = self._resolver.resolve(agent_id).exposure
+        tools = self._catalog().tools
+        # Between two reads the catalog may have lost one.
+        candidates = [tools[name] for name in exposure.deferred if name in tools]
+        names = (
+            _selected(query, candidates) if query.startswith(SELECT) else _ranked(query, candidates)
+        )
+        found = names[:limit]
+        self.reveal(run_id, found)
+        return [
+            FoundTool(exposure.definitions[name]["name"], _summary(tools[name])) for name in found
+        ]
+
+    def reveal(self, run_id: str | None, names: Iterable[str]) -> None:
+        """Show tools to a run from its next turn on."""
+        if run_id is None:
+            return
+        shown = self._found.setdefault(run_id, {})
+        shown.update(dict.fromkeys(names))
+        self._found.move_to_end(run_id)
+        while len(self._found) > MAX_RUNS:
+            self._found.popitem(last=False)
+
+    def shown_to(self, run_id: str) -> tuple[str, ...]:
+        """What the run has found so far, in that order: a request's tools only ever grow."""
+        return tuple(self._found.get(run_id, ()))
+
+    def forget(self, run_id: str) -> None:
+        """The run is over."""
+        self._found.pop(run_id, None)
+
+
+def _selected(query: str, tools: list[Tool]) -> list[str]:
+    """Tools named exactly, by their own name or an alias."""
+    known = {
+        name: tool.name
+        for tool in tools
+        for name in (tool.name, *(alias.name for alias in tool.aliases))
+    }
+    wanted = [name.strip() for name in query.removeprefix(SELECT).split(",")]
+    return list(dict.fromkeys(known[name] for name in wanted if name in known))
+
+
+def _ranked(query: str, tools: list[Tool]) -> list[str]:
+    """Names by how well name, tags and description answer; rare words count more."""
+    words = _words(query)
+    documents = {tool.name: _weights(tool) for tool in tools}
+    spread = Counter(word for weights in documents.values() for word in weights)
+    scores = {
+        name: sum(
+            _match(word, weights) * log(1 + len(tools) / (1 + spread.get(word, 0)))
+            for word in words
+        )
+        for name, weights in documents.items()
+    }
+    hits = [name for name, score in scores.items() if score > 0]
+    return sorted(hits, key=lambda name: -scores[name])
+
+
+def _match(word: str, weights: dict[str, float]) -> float:
+    """How much a word of the query weighs in a tool; the beginning of a word counts half."""
+    exact = weights.get(word)
+    if exact is not None:
+        return exact
+    if len(word) < 4:
+        return 0
+    near = [w for other, w in weights.items() if other.startswith(word) or word.startswith(other)]
+    return max(near, default=0) / 2
+
+
+def _weights(tool: Tool) -> dict[str, float]:
+    """Word → the most telling place it stands in."""
+    names = " ".join((tool.name, *(alias.name for alias in tool.aliases)))
+    places = (
+        (f"{tool.description} {tool.category} {tool.toolset}", _TEXT),
+        (" ".join(tool.tags), _TAG),
+        (names, _NAME),
+    )
+    return {word: weight for text, weight in places for word in _words(text)}
+
+
+def _words(text: str) -> list[str]:
+    # `readFile` is two words, as `read_file` is.
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
+    return [word for word in _WORD.findall(split.lower()) if len(word) > 1]
+
+
+def _summary(tool: Tool) -> str:
+    """The first paragraph of what a model reads about it."""
+    return " ".join(tool.description.split("\n\n", 1)[0].split())[:300]

@@ -1,0 +1,86 @@
+"""Keeping what is stored, what is loaded and what other processes change in step."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.catalog.catalog import Catalog
+from app.catalog.registry import ToolRegistry
+from app.core.errors import StorageUnavailable
+from app.governance.changes import Changes
+from app.governance.store import GovernanceStore
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 1.0
+
+
+class CatalogSync:
+    """Brings every new catalog to the database; of several in a row, the last."""
+
+    def __init__(self, governance: GovernanceStore) -> None:
+        self._governance = governance
+        self._next: Catalog | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def now(self, catalog: Catalog) -> None:
+        """Bring a catalog to the database before anything goes on.
+
+        Raises:
+            StorageUnavailable: the database cannot be written.
+        """
+        self._loop = asyncio.get_running_loop()
+        await self._governance.sync(catalog)
+
+    def announce(self, catalog: Catalog) -> None:
+        """The catalog has changed; called on the event loop's thread."""
+        self._next = catalog
+        if self._task is None or self._task.done():
+            assert self._loop is not None
+            self._task = self._loop.create_task(self._work())
+
+    async def settled(self) -> None:
+        """Wait until the newest catalog is in the database."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait({self._task})
+
+    async def close(self) -> None:
+        """Finish what is under way; what the database does not take now, the next start brings."""
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _work(self) -> None:
+        while (catalog := self._next) is not None:
+            self._next = None
+            try:
+                await self._governance.sync(catalog)
+            except StorageUnavailable as error:
+                log.warning("the catalog is not in the database yet: %s", error.message)
+                self._next = self._next or catalog
+                await asyncio.sleep(RETRY_S)
+
+
+@asynccontextmanager
+async def in_step(
+    registry: ToolRegistry, sync: CatalogSync, changes: Changes
+) -> AsyncIterator[None]:
+    """Sync the catalog now and whenever it changes, and look for changes of other processes.
+
+    Raises:
+        StorageUnavailable: the database cannot be written.
+    """
+    await sync.now(registry.snapshot())
+    stop = registry.on_change(sync.announce)
+    watching = asyncio.create_task(changes.run(), name="changes")
+    try:
+        yield
+    finally:
+        stop()
+        watching.cancel()
+        await asyncio.wait({watching})
+        await sync.close()

@@ -1,0 +1,129 @@
+"""An agent's profile: which model it is, what it is told, which tools it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, Strict, field_serializer, field_validator
+
+from app.core.errors import InvalidInput
+from app.governance.limits import NO_LIMITS, Limits
+
+TOOLSET = "toolset:"
+Unattended = Literal["deny", "park"]
+AliasFamily = Literal["nanoclaw", "countbot", "netaclaw", "claude"]
+_ID = r"^[A-Za-z0-9][A-Za-z0-9_.:\-]{0,127}$"
+_ENTRY = r"^(toolset:)?[A-Za-z0-9_.\-]{1,128}$"
+
+AgentId = Annotated[str, Field(pattern=_ID)]
+Entry = Annotated[str, Field(pattern=_ENTRY)]
+Selection = Annotated[tuple[Entry, ...], Field(max_length=1000), Strict(strict=False)]
+Hint = Annotated[str, Field(max_length=2000)]
+
+
+class Part(BaseModel):
+    """Base of what a profile is made of: immutable, nothing unknown, nothing converted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class AgentTool(Part):
+    """One agent's override of one tool.
+
+    `on` adds it to the selection, `off` takes it away, `ask` adds it and asks every time.
+    None of them switches on what is off for everybody.
+    """
+
+    state: Literal["on", "off", "ask"] | None = None
+    hint: Hint | None = None
+
+
+class SubagentLimits(Part):
+    """What sub-agents of an agent may use, at most."""
+
+    selection: Selection | None = None
+    read_only: bool = False
+    no_shell: bool = False
+
+
+class AgentProfile(Part):
+    """Everything an operator decides about one agent; None leaves the service's own value.
+
+    Attributes:
+        selection: names of tools, or `toolset:<name>`; None for all, empty for core tools only.
+        tools: overrides by tool name.
+        aliases: the naming profile under which its model sees tools.
+        unattended: what happens to a call that asks while nobody can answer.
+        max_visible_tools: above this many, the rest is found with `search_tools`.
+        subagents: limits of the sub-agents that it starts.
+    """
+
+    id: AgentId
+    title: str = Field(default="", max_length=200)
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    system_prompt: str | None = Field(default=None, max_length=100_000)
+    max_iterations: int | None = Field(default=None, ge=1, le=1000)
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    selection: Selection | None = None
+    tools: dict[Entry, AgentTool] = Field(default_factory=dict, max_length=1000)
+    aliases: AliasFamily | None = None
+    unattended: Unattended | None = None
+    limits: Limits = NO_LIMITS
+    max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
+    subagents: SubagentLimits = SubagentLimits()
+
+    @field_validator("limits", mode="plain", json_schema_input_type=dict[str, float | None])
+    @classmethod
+    def _read_limits(cls, value: Any) -> Limits:
+        if isinstance(value, Limits):
+            return value
+        try:
+            return Limits.from_json(value)
+        except InvalidInput as error:
+            raise ValueError(error.message) from None
+
+    @field_serializer("limits")
+    def _write_limits(self, value: Limits) -> dict[str, float]:
+        return dict(value.to_json())
+
+    def override(self, tool_name: str) -> AgentTool:
+        return self.tools.get(tool_name, NO_OVERRIDE)
+
+    def selects(self, tool_name: str, toolset: str) -> bool:
+        """Whether the tool is in the selection, or is added to it by an override."""
+        if self.override(tool_name).state in ("on", "ask"):
+            return True
+        return selected(self.selection, tool_name, toolset)
+
+    def to_json(self) -> str:
+        return orjson.dumps(self.model_dump(mode="json", exclude_defaults=True)).decode()
+
+
+NO_OVERRIDE = AgentTool()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAgent:
+    """A profile, and which version of it this is."""
+
+    profile: AgentProfile
+    version: int
+    created_at: str
+    updated_at: str
+
+
+def selected(selection: tuple[str, ...] | None, tool_name: str, toolset: str) -> bool:
+    """Whether a selection holds a tool, by its name or its toolset's."""
+    return selection is None or tool_name in selection or TOOLSET + toolset in selection
+
+
+def read_profile(agent_id: str, fields: Mapping[str, Any]) -> AgentProfile:
+    """A profile from JSON.
+
+    Raises:
+        ValidationError: a field does not fit.
+    """
+    return AgentProfile.model_validate({**fields, "id": agent_id})

@@ -1,0 +1,79 @@
+"""Seeing what another process on the same database has changed.
+
+Whoever changes something in a subject bumps its number in the same transaction. A
+process asks for all numbers once a second and reads again what has moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from app.core.contain import Contained
+from app.db.ledger import Ledger, Transaction
+
+log = logging.getLogger(__name__)
+
+POLL_S = 1.0
+_READ = "SELECT subject, number FROM changes"
+_BUMP = (
+    "INSERT INTO changes (subject, number) VALUES (?, 1)"
+    " ON CONFLICT (subject) DO UPDATE SET number = changes.number + 1"
+)
+_NUMBER = "SELECT number FROM changes WHERE subject = ?"
+
+Reload = Callable[[], Awaitable[None]]
+
+
+def bump(transaction: Transaction, subject: str) -> None:
+    """Tell other processes that the subject has changed, when this transaction commits."""
+    transaction.execute(_BUMP, (subject,))
+
+
+def number_of(transaction: Transaction, subject: str) -> int:
+    """How often the subject was changed."""
+    rows = transaction.fetch(_NUMBER, (subject,))
+    return int(rows[0][0]) if rows else 0
+
+
+class Changes:
+    """What this process has seen of each subject."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._seen: dict[str, int] = {}
+        self._reload: dict[str, Reload] = {}
+
+    def watch(self, subject: str, reload: Reload) -> None:
+        """Call `reload` when somebody else has changed the subject."""
+        self._reload[subject] = reload
+
+    def saw(self, subject: str, number: int) -> None:
+        """Note what has been read, so that it is not read twice."""
+        self._seen[subject] = max(number, self._seen.get(subject, 0))
+
+    async def poll(self) -> None:
+        """Look once, and read again whatever has moved.
+
+        Raises:
+            StorageUnavailable: the database cannot be read at the moment.
+        """
+
+        def read(transaction: Transaction) -> dict[str, int]:
+            return dict(transaction.fetch(_READ))
+
+        for subject, number in (await self._ledger.transact(read)).items():
+            reload = self._reload.get(subject)
+            if reload is not None and number > self._seen.get(subject, 0):
+                await reload()
+                self.saw(subject, number)
+
+    async def run(self) -> None:
+        """Look once a second until cancelled; whatever one look ends in, the next one comes."""
+        while True:
+            await asyncio.sleep(POLL_S)
+            with Contained() as held:
+                await self.poll()
+            if held.error is not None:
+                log.warning("changes of other processes are not seen: %s", held.error)

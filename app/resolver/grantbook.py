@@ -1,0 +1,35 @@
+"""Stored grants as the book that policy reads, built once per change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.governance.grants import StoredGrant
+from app.policy.grants import Grant, GrantBook
+
+
+class GrantBooks:
+    """The current book; two attribute reads when nothing has changed."""
+
+    def __init__(self, stored: Callable[[], tuple[StoredGrant, ...]]) -> None:
+        self._stored = stored
+        self._built_from: tuple[StoredGrant, ...] | None = None
+        self._book = GrantBook(())
+
+    def current(self) -> GrantBook:
+        stored = self._stored()
+        if self._built_from is not stored:
+            self._book = GrantBook(tuple(map(_grant, stored)))
+            self._built_from = stored
+        return self._book
+
+
+def _grant(stored: StoredGrant) -> Grant:
+    return Grant(
+        id=stored.id,
+        tool_name=stored.tool_name,
+        scope=stored.scope,
+        scope_id=stored.scope_id,
+        pattern=stored.pattern,
+        expires_at=stored.expires_at,
+    )

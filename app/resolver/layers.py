@@ -1,0 +1,162 @@
+"""The layers of governance, in order: the first that objects gives the reason."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.catalog.catalog import Catalog
+from app.governance.agents import AgentProfile, SubagentLimits, selected
+from app.governance.snapshot import GovernanceSnapshot, ToolState
+from app.resolver import reasons
+from app.resolver.reasons import DisabledReason
+from app.toolkit.tool import Tool
+
+NO_LIMITS_FOR_SUBAGENTS = SubagentLimits()
+MAX_VISIBLE = 40
+
+
+def _everything(_: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the installation is like.
+
+    Attributes:
+        has: whether a service or setting that a tool requires is there.
+        platform: as `sys.platform`.
+        max_visible: how many tools a model is shown at once, where its agent does not say.
+    """
+
+    has: Callable[[str], bool] = _everything
+    platform: str = sys.platform
+    max_visible: int = MAX_VISIBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """For whom tools are resolved.
+
+    Attributes:
+        agent_id: None for a caller without an agent, who has no selection and no overrides.
+        profile: the agent's; None with an `agent_id` means that there is no such agent.
+        subagent: limits of a sub-agent; None for the agent itself.
+    """
+
+    agent_id: str | None = None
+    profile: AgentProfile | None = None
+    subagent: SubagentLimits | None = None
+
+    def as_subagent(self) -> Viewer:
+        limits = self.profile.subagents if self.profile else NO_LIMITS_FOR_SUBAGENTS
+        return Viewer(self.agent_id, self.profile, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """May this viewer use this tool?"""
+
+    tool: Tool
+    state: ToolState
+    governance: GovernanceSnapshot
+    viewer: Viewer
+    surroundings: Surroundings
+
+    @property
+    def is_core(self) -> bool:
+        own = self.state.is_core
+        return self.tool.core if own is None else own
+
+
+def objection(
+    tool: Tool, governance: GovernanceSnapshot, viewer: Viewer, surroundings: Surroundings
+) -> DisabledReason | None:
+    """Why this viewer may not use the tool; None when it may."""
+    question = _Question(tool, governance.state(tool.name), governance, viewer, surroundings)
+    for layer in _LAYERS:
+        reason = layer(question)
+        if reason is not None:
+            return reason
+    return None
+
+
+def gone(catalog: Catalog, governance: GovernanceSnapshot) -> dict[str, DisabledReason]:
+    """Tools the operator knows of that the catalog does not hold now."""
+    broken = sorted({problem.name for problem in catalog.problems})
+    return {
+        name: reasons.plugin_broken(name, broken)
+        if broken and state.source == "plugin"
+        else reasons.absent(name)
+        for name, state in governance.tools.items()
+        if name not in catalog.tools
+    }
+
+
+def _agent_exists(question: _Question) -> DisabledReason | None:
+    viewer = question.viewer
+    if viewer.agent_id is None or viewer.profile is not None:
+        return None
+    return reasons.unknown_agent(viewer.agent_id)
+
+
+def _switched_on(question: _Question) -> DisabledReason | None:
+    tool = question.tool
+    if not question.state.enabled:
+        return reasons.disabled_global(tool.name)
+    if not question.governance.toolset(tool.toolset).enabled:
+        return reasons.disabled_toolset(tool.name, tool.toolset)
+    return None
+
+
+def _selected(question: _Question) -> DisabledReason | None:
+    """A core tool needs no selection; only the agent's own `off` takes it away."""
+    profile, tool = question.viewer.profile, question.tool
+    if profile is None:
+        return None
+    if not question.is_core and not profile.selects(tool.name, tool.toolset):
+        return reasons.not_selected(tool.name, profile.id)
+    if profile.override(tool.name).state == "off":
+        return reasons.disabled_agent(tool.name, profile.id)
+    return None
+
+
+def _for_subagents(question: _Question) -> DisabledReason | None:
+    limits, tool = question.viewer.subagent, question.tool
+    if limits is None:
+        return None
+    if tool.interactive:
+        return reasons.subagent_not_allowed(tool.name, interactive=True)
+    chosen = question.is_core or selected(limits.selection, tool.name, tool.toolset)
+    if not tool.subagent_allowed or not chosen:
+        return reasons.subagent_not_allowed(tool.name, interactive=False)
+    if limits.read_only and tool.has_side_effects:
+        return reasons.subagent_read_only(tool.name)
+    if limits.no_shell and tool.shell is not None:
+        return reasons.subagent_no_shell(tool.name)
+    return None
+
+
+def _configured(question: _Question) -> DisabledReason | None:
+    tool = question.tool
+    missing = [name for name in tool.requires if not question.surroundings.has(name)]
+    return reasons.missing_config(tool.name, missing) if missing else None
+
+
+def _on_platform(question: _Question) -> DisabledReason | None:
+    tool, platform = question.tool, question.surroundings.platform
+    if not tool.platforms or platform.startswith(tool.platforms):
+        return None
+    return reasons.wrong_platform(tool.name, platform, tool.platforms)
+
+
+_LAYERS: tuple[Callable[[_Question], DisabledReason | None], ...] = (
+    _agent_exists,
+    _switched_on,
+    _selected,
+    _for_subagents,
+    _configured,
+    _on_platform,
+)

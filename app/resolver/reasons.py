@@ -1,0 +1,144 @@
+"""Why a tool is missing, in words that every page and every prompt shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+# Which layer says so; in the order in which the layers are asked.
+LAYERS: Mapping[str, str] = MappingProxyType(
+    {
+        "absent": "catalog",
+        "plugin_broken": "catalog",
+        "unknown_agent": "agent",
+        "disabled_global": "global",
+        "disabled_toolset": "toolset",
+        "not_selected": "agent",
+        "disabled_agent": "agent",
+        "subagent_not_allowed": "subagent",
+        "subagent_read_only": "subagent",
+        "subagent_no_shell": "subagent",
+        "missing_config": "configuration",
+        "platform": "platform",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DisabledReason:
+    """A machine code and a sentence; `fix` says what would bring the tool back."""
+
+    code: str
+    message: str
+    fix: str = field(default="", compare=False)
+
+    @property
+    def layer(self) -> str:
+        """Which layer of governance has decided it."""
+        return LAYERS.get(self.code, "global")
+
+    def to_dict(self) -> dict[str, str]:
+        return {"code": self.code, "message": self.message, "layer": self.layer, "fix": self.fix}
+
+
+def absent(name: str) -> DisabledReason:
+    return DisabledReason(
+        "absent",
+        f"{name!r} is not in the catalog any more",
+        "Install the plugin or the version that brings it; its settings are kept",
+    )
+
+
+def plugin_broken(name: str, plugins: list[str]) -> DisabledReason:
+    return DisabledReason(
+        "plugin_broken",
+        f"{name!r} came from a plugin, and {', '.join(plugins)} could not be loaded",
+        "See the error under the catalog's problems, mend the plugin and restart",
+    )
+
+
+def unknown_agent(agent_id: str) -> DisabledReason:
+    return DisabledReason(
+        "unknown_agent",
+        f"There is no agent {agent_id!r}, so it may use nothing",
+        f"Make the agent {agent_id!r}, or name another one",
+    )
+
+
+def disabled_global(name: str) -> DisabledReason:
+    return DisabledReason(
+        "disabled_global",
+        f"An administrator has switched {name!r} off",
+        f"`tollgate tools enable {name}`",
+    )
+
+
+def disabled_toolset(name: str, toolset: str) -> DisabledReason:
+    return DisabledReason(
+        "disabled_toolset",
+        f"An administrator has switched the toolset {toolset!r} of {name!r} off",
+        f"Switch the toolset {toolset!r} on",
+    )
+
+
+def not_selected(name: str, agent_id: str) -> DisabledReason:
+    return DisabledReason(
+        "not_selected",
+        f"{name!r} is not in the selection of agent {agent_id!r}",
+        f"`tollgate tools enable {name} --agent {agent_id}`",
+    )
+
+
+def disabled_agent(name: str, agent_id: str) -> DisabledReason:
+    return DisabledReason(
+        "disabled_agent",
+        f"{name!r} is switched off for agent {agent_id!r}",
+        f"`tollgate tools enable {name} --agent {agent_id}`",
+    )
+
+
+def subagent_not_allowed(name: str, *, interactive: bool) -> DisabledReason:
+    if interactive:
+        return DisabledReason(
+            "subagent_not_allowed",
+            f"{name!r} waits for a person, and a sub-agent has none",
+            "Let the agent itself call it",
+        )
+    return DisabledReason(
+        "subagent_not_allowed",
+        f"{name!r} is not for sub-agents",
+        "Add it to the agent's `subagents.selection`, if the tool allows sub-agents at all",
+    )
+
+
+def subagent_read_only(name: str) -> DisabledReason:
+    return DisabledReason(
+        "subagent_read_only",
+        f"{name!r} can change something, and sub-agents of this agent may only read",
+        "Set `subagents.read_only` of the agent to false",
+    )
+
+
+def subagent_no_shell(name: str) -> DisabledReason:
+    return DisabledReason(
+        "subagent_no_shell",
+        f"{name!r} runs commands, and sub-agents of this agent may not",
+        "Set `subagents.no_shell` of the agent to false",
+    )
+
+
+def missing_config(name: str, missing: list[str]) -> DisabledReason:
+    return DisabledReason(
+        "missing_config",
+        f"{name!r} needs what is not configured: {', '.join(missing)}",
+        f"Configure {', '.join(missing)}",
+    )
+
+
+def wrong_platform(name: str, platform: str, needed: tuple[str, ...]) -> DisabledReason:
+    return DisabledReason(
+        "platform",
+        f"{name!r} does not work on {platform}",
+        f"Run the service on {' or '.join(needed)}",
+    )

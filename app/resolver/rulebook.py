@@ -1,0 +1,100 @@
+"""Stored rules as the book that policy reads, compiled once per change.
+
+A rule that cannot be read never disables the rest: an invalid ask or deny asks for its
+tools, an invalid allow does nothing, and both are listed with what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from app.catalog.catalog import Catalog
+from app.governance.rules import StoredRule
+from app.policy.rules.book import NO_RULES, RuleBook
+from app.policy.rules.compile import Problem, load_rule
+from app.policy.rules.definition import RuleDefinition
+from app.policy.rules.review import Surroundings, warnings
+from app.policy.rules.rule import Rule
+
+Review = Callable[[], dict[str, list[dict[str, str]]]]
+NOTHING_MORE: Mapping[str, RuleDefinition] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRule:
+    """A stored rule, and what came of reading it. `rule` None: it does nothing."""
+
+    stored: StoredRule
+    rule: Rule | None
+    definition: RuleDefinition | None
+    problems: tuple[Problem, ...] = ()
+
+
+class RuleBooks:
+    """The current book; two identity checks when nothing has changed."""
+
+    def __init__(
+        self, stored: Callable[[], tuple[StoredRule, ...]], catalog: Callable[[], Catalog]
+    ) -> None:
+        self._stored = stored
+        self._catalog = catalog
+        self._from_stored: tuple[StoredRule, ...] | None = None
+        self._from_catalog: Catalog | None = None
+        self._loaded: dict[str, LoadedRule] = {}
+        self._book = NO_RULES
+
+    def current(self) -> RuleBook:
+        """The book of this moment."""
+        stored, catalog = self._stored(), self._catalog()
+        if stored is not self._from_stored or catalog is not self._from_catalog:
+            self._build(stored, catalog)
+        return self._book
+
+    def loaded(self) -> list[LoadedRule]:
+        """Every stored rule, in order."""
+        self.current()
+        return list(self._loaded.values())
+
+    def with_rule(self, rule: Rule | None, *, instead_of: str | None = None) -> RuleBook:
+        """The book as it would be with one more rule, or without the one that is named."""
+        kept = [known for known in self.current().rules if known.id != instead_of]
+        return RuleBook([*kept, *([rule] if rule else [])], self._catalog().tools)
+
+    def review(
+        self,
+        now: float,
+        *,
+        agents: Collection[str] | None = None,
+        further: Mapping[str, RuleDefinition] = NOTHING_MORE,
+    ) -> Review:
+        """What finds out what is odd about each valid rule; safe to call in another thread.
+
+        Args:
+            further: rules put beside the stored ones, or in their place.
+        """
+        loaded = [item for item in self.loaded() if item.stored.id not in further]
+        definitions = {
+            item.stored.id: item.definition for item in loaded if item.definition is not None
+        }
+        compiled = {
+            item.stored.id: item.rule for item in loaded if item.rule and not item.rule.broken
+        }
+        around = Surroundings(self._catalog().tools, now, agents)
+        return partial(warnings, {**definitions, **further}, around, compiled)
+
+    def _build(self, stored: tuple[StoredRule, ...], catalog: Catalog) -> None:
+        loaded: dict[str, LoadedRule] = {}
+        for item in stored:
+            known = self._loaded.get(item.id)
+            if known is not None and known.stored.body == item.body:
+                loaded[item.id] = LoadedRule(item, known.rule, known.definition, known.problems)
+            else:
+                rule, definition, problems = load_rule(item.id, item.body, catalog.tools)
+                loaded[item.id] = LoadedRule(item, rule, definition, tuple(problems))
+        rules = [item.rule for item in loaded.values() if item.rule and item.stored.enabled]
+        self._book = RuleBook(rules, catalog.tools)
+        self._loaded = loaded
+        self._from_stored, self._from_catalog = stored, catalog

@@ -1,0 +1,59 @@
+"""What holds for one tool and one viewer: who makes it ask, how long, how much, how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from app.governance.agents import AgentProfile
+from app.governance.limits import NO_LIMITS, Limits
+from app.governance.snapshot import ToolState
+from app.toolkit.tool import Tool
+
+AsksBy = Literal["tool", "operator", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSetting:
+    """Effective values.
+
+    Attributes:
+        asks: every call asks a person, whatever its arguments.
+        asks_by: whose flag that is; the operator's and the agent's are not lifted by a rule.
+        timeout_s, max_output_chars: None for the service's default.
+        limits: the operator's for this tool; those of the agent stand in its profile.
+    """
+
+    asks: bool = False
+    asks_by: AsksBy | None = None
+    timeout_s: float | None = None
+    max_output_chars: int | None = None
+    limits: Limits = NO_LIMITS
+    is_core: bool = False
+    hint: str | None = None
+
+
+DEFAULT_SETTING = ToolSetting()
+
+
+def setting_of(tool: Tool, state: ToolState, profile: AgentProfile | None) -> ToolSetting:
+    """The operator's word over the tool's own; an agent may only add a question."""
+    override = profile.override(tool.name) if profile else None
+    asks_by: AsksBy | None = None
+    if state.requires_confirmation:
+        asks_by = "operator"
+    elif override is not None and override.state == "ask":
+        asks_by = "agent"
+    elif state.requires_confirmation is None and tool.requires_confirmation:
+        asks_by = "tool"
+    return ToolSetting(
+        asks=asks_by is not None,
+        asks_by=asks_by,
+        timeout_s=tool.timeout_s if state.timeout_s is None else state.timeout_s,
+        max_output_chars=(
+            tool.max_output_chars if state.max_output_chars is None else state.max_output_chars
+        ),
+        limits=state.limits,
+        is_core=tool.core if state.is_core is None else state.is_core,
+        hint=(override.hint if override else None) or state.prompt_hint or None,
+    )

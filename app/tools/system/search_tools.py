@@ -1,0 +1,36 @@
+"""`search_tools`: find tools that are not shown from the start."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.ports import TOOL_FINDER, ToolFinder
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import ToolArgs, tool
+
+
+class SearchToolsArgs(ToolArgs):
+    query: str = Field(
+        min_length=1,
+        max_length=500,
+        description="What the tool should do, in a few words; or `select:name,name`.",
+    )
+    limit: int = Field(default=5, ge=1, le=20, description="How many tools at most.")
+
+
+@tool(category="system", toolset="system", kind="search", core=True, tags=("tools", "discovery"))
+async def search_tools(args: SearchToolsArgs, ctx: ToolContext) -> ToolResult:
+    """Find further tools; not all that you may use are shown to you.
+
+    Search when no tool you see fits the task. Returns names and summaries, the best
+    match first; from the next turn on you can call them like any other tool.
+    """
+    finder = ctx.services.require(TOOL_FINDER, ToolFinder)  # type: ignore[type-abstract]
+    found = finder.find(args.query, agent_id=ctx.agent_id, run_id=ctx.run_id, limit=args.limit)
+    rows = [{"name": item.name, "summary": item.summary} for item in found]
+    if not rows:
+        text = f"No further tool matches {args.query!r}. Try other words."
+    else:
+        text = "\n".join(f"{row['name']}: {row['summary']}" for row in rows)
+    return ToolResult.ok({"tools": rows, "total": len(rows)}, text=text)

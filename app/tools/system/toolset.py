@@ -1,0 +1,8 @@
+"""The `system` toolset."""
+
+from __future__ import annotations
+
+from app.toolkit.tool import Tool
+from app.tools.system.search_tools import search_tools
+
+TOOLS: tuple[Tool, ...] = (search_tools,)

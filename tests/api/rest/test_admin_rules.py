@@ -1,0 +1,215 @@
+"""Rules over REST: made, changed, removed, tried on a call and on what has been."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.api.rest.client import call, problem
+from tests.support.service import Running
+
+NO_PUSH: dict[str, Any] = {
+    "tool": "bash",
+    "match": {"argv": ["git", "push", "..."]},
+    "decision": "deny",
+    "justification": "open a pull request instead",
+    "examples": {"match": ["git -C app push"], "not_match": ["git status"]},
+}
+NO_SUMS: dict[str, Any] = {
+    "tool": "calculator",
+    "match": {"fields": {"expression": {"glob": "*+*"}}},
+    "decision": "deny",
+    "justification": "add by hand",
+}
+
+
+async def make(client: httpx2.AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
+    answer = await client.post("/admin/rules", json=body)
+    assert answer.status_code == 201, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+async def test_a_rule_is_made_shown_changed_and_removed(client: httpx2.AsyncClient):
+    made = await make(client, NO_SUMS)
+    assert made["definition"] == NO_SUMS
+    assert (made["state"], made["source"], made["version"]) == ("active", "database", 1)
+
+    refused = await call(client, "calculator", arguments={"expression": "1+1"})
+    assert refused["status"] == "denied"
+    one = await client.get(f"/admin/rules/{made['id']}")
+    assert one.headers["ETag"] == '"1"'
+    assert one.json()["hits"] == 1
+
+    changed = await client.patch(
+        f"/admin/rules/{made['id']}", json={"enabled": False}, headers={"If-Match": '"1"'}
+    )
+    assert (changed.status_code, changed.json()["state"]) == (200, "disabled")
+    after = await call(client, "calculator", arguments={"expression": "1+1"})
+    assert after["status"] == "success"
+    stale = await client.patch(
+        f"/admin/rules/{made['id']}", json={"enabled": True}, headers={"If-Match": '"1"'}
+    )
+    assert (await problem(stale))["code"] == "version_mismatch"
+
+    gone = await client.delete(f"/admin/rules/{made['id']}", headers={"If-Match": '"2"'})
+    assert gone.json()["id"] == made["id"]
+    assert (await client.get(f"/admin/rules/{made['id']}")).status_code == 404
+    assert (await client.get("/admin/rules")).json()["rules"] == []
+
+
+async def test_every_problem_of_a_rule_is_told_with_its_path(client: httpx2.AsyncClient):
+    body = {**NO_PUSH, "justification": "", "scope": "all", "match": {"fields": {"a": {}}}}
+    told = await problem(await client.post("/admin/rules", json=body))
+    assert told["status"] == 422
+    paths = {error["path"] for error in told["details"]["errors"]}
+    assert paths == {"body.justification", "body.scope", "body.match.fields.a"}
+
+    wrong = {**NO_PUSH, "examples": {"match": ["ls"]}}
+    told = await problem(await client.post("/admin/rules", json=wrong))
+    assert [error["path"] for error in told["details"]["errors"]] == ["examples.match[0]"]
+
+
+async def test_a_change_that_breaks_the_examples_changes_nothing(client: httpx2.AsyncClient):
+    made = await make(client, NO_PUSH)
+
+    told = await problem(
+        await client.patch(
+            f"/admin/rules/{made['id']}", json={"match": {"argv": ["git", "status"]}}
+        )
+    )
+
+    assert told["code"] == "validation_failed"
+    assert (await client.get(f"/admin/rules/{made['id']}")).json()["version"] == 1
+
+
+async def test_an_end_is_set_and_taken_away(client: httpx2.AsyncClient):
+    made = await make(client, NO_PUSH)
+    path = f"/admin/rules/{made['id']}"
+
+    ended = await client.patch(path, json={"expires_at": "2020-01-01T00:00:00Z"})
+    assert ended.json()["state"] == "expired"
+    assert [warning["code"] for warning in ended.json()["warnings"]] == ["expired"]
+    endless = await client.patch(path, json={"expires_at": None})
+    assert endless.json()["state"] == "active"
+    assert "expires_at" not in endless.json()["definition"]
+
+
+async def test_rules_come_in_pages_and_by_state(client: httpx2.AsyncClient):
+    ids = [(await make(client, {**NO_PUSH, "scope": f"session:{at}"}))["id"] for at in range(3)]
+    await client.patch(f"/admin/rules/{ids[0]}", json={"enabled": False})
+
+    first = (await client.get("/admin/rules", params={"limit": 2})).json()
+    rest = (
+        await client.get("/admin/rules", params={"limit": 2, "after": first["next_after"]})
+    ).json()
+    off = (await client.get("/admin/rules", params={"state": "disabled"})).json()
+
+    assert [rule["id"] for rule in first["rules"] + rest["rules"]] == ids
+    assert (first["total"], rest["next_after"]) == (3, None)
+    assert [rule["id"] for rule in off["rules"]] == [ids[0]]
+
+
+async def test_a_call_is_judged_with_and_without_a_rule_and_nothing_runs(
+    client: httpx2.AsyncClient,
+):
+    stored = await make(client, {**NO_PUSH, "decision": "ask", "scope": "agent:a"})
+
+    answer = await client.post(
+        "/admin/rules/test",
+        json={
+            "definition": NO_PUSH,
+            "tool": "bash",
+            "command": "cd x && git push",
+            "agent_id": "a",
+        },
+    )
+
+    told = answer.json()
+    assert (told["decision"]["verdict"], told["without"]["verdict"]) == ("deny", "ask")
+    assert told["decision"]["rule_ids"] == ["denied_by_rule", "draft"]
+    assert [segment["argv"] for segment in told["segments"]] == [["cd", "x"], ["git", "push"]]
+    assert told["rules"] == [
+        {"id": stored["id"], "decision": "ask", "match": "yes", "segments": [1]},
+        {"id": "draft", "decision": "deny", "match": "yes", "segments": [1]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"tool": "bash"}, 422),
+        ({"tool": "bash", "command": "ls", "arguments": {}}, 422),
+        ({"tool": "bash", "arguments": {"command": 7}}, 422),
+        ({"tool": "calculator", "command": "ls"}, 422),
+        ({"tool": "nope", "command": "ls"}, 404),
+        ({"tool": "bash", "command": "ls", "definition": {"tool": "bash"}}, 422),
+    ],
+)
+async def test_what_cannot_be_judged_is_refused(
+    client: httpx2.AsyncClient, body: dict[str, Any], status: int
+):
+    assert (await problem(await client.post("/admin/rules/test", json=body)))["status"] == status
+
+
+async def test_a_dry_run_judges_what_has_been_called(client: httpx2.AsyncClient):
+    for expression in ("1+1", "2*2", "3+3"):
+        await call(client, "calculator", arguments={"expression": expression})
+
+    told = (await client.post("/admin/rules/dry-run", json={"definition": NO_SUMS})).json()
+
+    assert told["summary"] == (
+        "Of 3 calls it would have prompted 0, allowed 1, denied 2; 2 would have changed"
+    )
+    assert (told["judged"], told["matched"], told["not_judged"]) == (3, 2, 0)
+    assert [(item["before"], item["after"], item["calls"]) for item in told["changes"]] == [
+        ("allow", "deny", 2)
+    ]
+    shown = [example["arguments"]["expression"] for example in told["changes"][0]["examples"]]
+    assert shown == ["3+3", "1+1"]
+    assert (await client.get("/admin/rules")).json()["rules"] == []
+
+
+async def test_a_dry_run_may_put_a_rule_in_the_place_of_another(client: httpx2.AsyncClient):
+    made = await make(client, NO_SUMS)
+    await call(client, "calculator", arguments={"expression": "1+1"})
+
+    told = (
+        await client.post(
+            "/admin/rules/dry-run",
+            json={"definition": {**NO_SUMS, "decision": "ask"}, "instead_of": made["id"]},
+        )
+    ).json()
+
+    assert (told["before"], told["after"]) == (
+        {"allow": 0, "ask": 0, "deny": 1},
+        {"allow": 0, "ask": 1, "deny": 0},
+    )
+
+
+async def test_fatigue_counts_questions_per_reason(client: httpx2.AsyncClient, serving: Running):
+    await call(client, "calculator", arguments={"expression": "1"})
+    empty = (await client.get("/admin/rules/fatigue")).json()
+    assert (empty["prompts"], empty["codes"]) == (0, [])
+    assert empty["calls"] >= 1
+
+    request = '{"subject":{"command":"rm out"},"risk":{"rules":[{"rule_id":"delete"}]}}'
+
+    def ask(transaction: Any) -> None:
+        for at in range(20):
+            transaction.execute(
+                "INSERT INTO confirmations (id, session_id, tool_call_id, operation_id,"
+                " tool_name, digest, status, request, created_at) SELECT ?, id, 'c', 'o', 'bash',"
+                " 'd', 'approved', ?, '2999-01-01T00:00:00.000Z' FROM sessions LIMIT 1",
+                (f"cnf_{at}", request),
+            )
+
+    await serving.service.gate.ledger.transact(ask)
+    told = (await client.get("/admin/rules/fatigue", params={"days": 1})).json()
+
+    assert told["prompts"] == 20
+    assert told["codes"][0]["code"] == "delete"
+    assert told["codes"][0]["approve_rate"] == 1.0
+    assert told["codes"][0]["proposals"][0]["match"] == {"argv": ["rm", "out"]}

@@ -1,0 +1,125 @@
+"""Agents in the database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from app.core.errors import AlreadyExists, NotFound, VersionMismatch
+from app.governance.agents import AgentProfile, AgentTool, SubagentLimits
+from app.governance.limits import Limits
+from tests.execution.lab import Lab
+
+FULL = AgentProfile(
+    id="writer",
+    title="Writes",
+    model="m",
+    system_prompt="You write.",
+    max_iterations=3,
+    max_tokens=100,
+    selection=("grep", "toolset:files"),
+    tools={"bash": AgentTool(state="ask", hint="carefully")},
+    aliases="claude",
+    unattended="park",
+    limits=Limits(calls_per_minute=5, cost_per_session=0.5),
+    max_visible_tools=7,
+    subagents=SubagentLimits(selection=("grep",), read_only=True),
+)
+
+
+async def test_a_profile_is_kept_whole_and_read_back(lab: Lab):
+    made = await lab.gate.agents.create(FULL, actor="ann")
+    assert (made.profile, made.version) == (FULL, 1)
+    await lab.gate.governance.reload()
+    assert lab.gate.agents.get("writer") == FULL
+
+
+async def test_changes_grow_the_version_and_are_on_record_with_what_changed(lab: Lab):
+    agents = lab.gate.agents
+    await agents.create(FULL, actor="ann")
+    changed = await agents.change("writer", {"model": "n"}, actor="bob", expected=1)
+    assert (changed.version, changed.profile.model) == (2, "n")
+    with pytest.raises(VersionMismatch):
+        await agents.change("writer", {"model": "o"}, actor="bob", expected=1)
+    await agents.remove("writer", actor="bob", expected=2)
+    rows = await lab.rows("SELECT actor, detail FROM audit WHERE kind = 'governance.agent'")
+    told = [(actor, json.loads(detail)) for actor, detail in rows]
+    assert [actor for actor, _ in told] == ["ann", "bob", "bob"]
+    assert told[1][1] == {"before": {"model": "m"}, "after": {"model": "n"}}
+    assert set(told[2][1]) == {"before"}
+
+
+async def test_an_override_is_put_and_taken_back(lab: Lab):
+    agents = lab.gate.agents
+    await agents.create(AgentProfile(id="a"), actor="ann")
+    await agents.override("a", "bash", AgentTool(state="off"), actor="ann")
+    await agents.switch("a", ["bash", "grep"], state="on", actor="ann")
+    assert agents.require("a").profile.tools == {
+        "bash": AgentTool(state="on"),
+        "grep": AgentTool(state="on"),
+    }
+    stored = await agents.override("a", "bash", AgentTool(), actor="ann")
+    assert stored.profile.tools == {"grep": AgentTool(state="on")}
+
+
+async def test_two_changes_at_once_are_both_kept(lab: Lab):
+    agents = lab.gate.agents
+    await agents.create(AgentProfile(id="a"), actor="ann")
+    names = [f"tool{number}" for number in range(20)]
+    await asyncio.gather(
+        *(agents.override("a", name, AgentTool(state="off"), actor="ann") for name in names)
+    )
+    assert sorted(agents.require("a").profile.tools) == sorted(names)
+
+
+async def test_ids_differ_in_more_than_case(lab: Lab):
+    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+    with pytest.raises(AlreadyExists, match="'writer'"):
+        await lab.gate.agents.create(AgentProfile(id="Writer"), actor="ann")
+
+
+async def test_an_unknown_agent_is_told_with_those_that_there_are(lab: Lab):
+    with pytest.raises(NotFound, match="No agent has been made yet"):
+        lab.gate.agents.require("ghost")
+    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+    with pytest.raises(NotFound, match="There are: writer"):
+        await lab.gate.agents.remove("ghost", actor="ann")
+
+
+async def test_a_row_that_cannot_be_read_is_no_agent_and_can_be_removed(lab: Lab):
+    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+    await lab.gate.ledger.transact(
+        lambda t: t.execute("UPDATE agents SET profile = '{\"model\": 7}'")
+    )
+    await lab.gate.governance.reload()
+    assert lab.gate.agents.get("writer") is None
+    assert lab.gate.resolver.resolve("writer").tool_names == ()
+    with pytest.raises(AlreadyExists):
+        await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+    await lab.gate.agents.remove("writer", actor="ann")
+    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "bad id"},
+        {"selection": ["toolset:"]},
+        {"selection": "grep"},
+        {"tools": {"bash": {"state": "maybe"}}},
+        {"max_iterations": "3"},
+        {"max_iterations": 0},
+        {"limits": {"calls_per_minute": -1}},
+        {"limits": {"nonsense": 1}},
+        {"unattended": "approve"},
+        {"aliases": "klingon"},
+        {"unknown": 1},
+    ],
+)
+def test_a_profile_that_does_not_fit_is_refused(fields: dict[str, Any]):
+    with pytest.raises(ValidationError):
+        AgentProfile.model_validate({"id": "a", **fields})
