@@ -11,7 +11,12 @@ import re
 
 from app.policy.risk.model import Finding, RiskLevel, Verdict
 
-_ALWAYS = (r"tollgate\.db", r"/proc/[^\s;|&]*environ", r"\btollgate\s+(?:token|db|serve|chat)\b")
+_ALWAYS = (
+    r"tollgate\.db",
+    r"bootstrap\.token",
+    r"/proc/[^\s;|&]*environ",
+    r"\btollgate\s+(?:token|db|serve|chat)\b",
+)
 
 
 class SelfProtection:

@@ -23,6 +23,7 @@ PROTECTION = SelfProtection(port=8420, data_dir="/srv/tg/data", workspace="/srv/
         'for p in /proc/[0-9]*/environ; do cat "$p"; done',
         "cat /proc/$PPID/environ",
         "tollgate token create me",
+        "cat ../bootstrap.token",
     ],
 )
 def test_a_command_that_names_the_service_asks(command: str):

@@ -1,0 +1,123 @@
+"""Past calls and past questions, read back for whoever weighs a change of the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from sqlmodel import col, func, select
+
+from app.core.errors import InvalidArguments, NotFound
+from app.db.engine import Database
+from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
+from app.execution.projects import DEFAULT_PROJECT
+from app.execution.setup import Gate
+from app.policy.facts import CallFacts
+from app.policy.risk.engine import assess_command
+from app.policy.rules.dry_run import PastCall
+from app.policy.rules.fatigue import AskedBefore, Fatigue, figures
+
+MAX_QUESTIONS = 5_000
+
+
+async def past_calls(database: Database, gate: Gate, last: int) -> tuple[list[PastCall], int]:
+    """The newest calls that reached a decision, and how many more cannot be judged again.
+
+    A tool that is gone, or arguments that no longer fit (also because a secret in them is
+    masked), cannot be judged.
+    """
+    query = (
+        select(ToolCallRow, SessionRow)
+        .join(SessionRow, col(SessionRow.id) == col(ToolCallRow.session_id))
+        .where(col(ToolCallRow.decision).is_not(None))
+        .order_by(col(ToolCallRow.started_at).desc())
+        .limit(last)
+    )
+    async with database.session() as session:
+        rows = (await session.exec(query)).all()
+    found = [call for row, owner in rows if (call := _past_call(gate, row, owner)) is not None]
+    return found, len(rows) - len(found)
+
+
+def _past_call(gate: Gate, row: ToolCallRow, owner: SessionRow) -> PastCall | None:
+    tool = gate.registry.snapshot().tools.get(row.tool_name)
+    if tool is None:
+        return None
+    try:
+        raw = orjson.loads(row.arguments)
+        validated = tool.validate(row.arguments.encode())
+    except (orjson.JSONDecodeError, InvalidArguments):
+        return None
+    if not isinstance(raw, dict):
+        return None
+    resolved = gate.resolver.resolve(row.agent_id)
+    setting = resolved.states.get(tool.name)
+    facts = CallFacts(
+        tool,
+        validated,
+        raw,
+        cwd=workspace_of(gate, owner.project_id),
+        agent_id=row.agent_id,
+        session_id=row.session_id,
+        run_id=row.run_id,
+        user_id=owner.user_id,
+        asks=tool.name in resolved.confirmation,
+        asks_by=setting.asks_by if setting else None,
+    )
+    return PastCall(row.operation_id, facts)
+
+
+def workspace_of(gate: Gate, project_id: str | None) -> str:
+    """The root of a project; the default one's when it is gone."""
+    for wanted in (project_id, DEFAULT_PROJECT):
+        if wanted is None:
+            continue
+        try:
+            return gate.projects.get(wanted).root
+        except NotFound:
+            continue
+    return "/"
+
+
+async def fatigue(database: Database, since: str) -> Fatigue:
+    """How questions since a moment (RFC 3339) were answered."""
+    questions = (
+        select(ConfirmationRow)
+        .where(ConfirmationRow.created_at >= since, ConfirmationRow.status != "pending")
+        .order_by(col(ConfirmationRow.created_at).desc())
+        .limit(MAX_QUESTIONS)
+    )
+    async with database.session() as session:
+        rows = (await session.exec(questions)).all()
+        # Of the same stretch of time, also when there were more questions than are read.
+        start = rows[-1].created_at if len(rows) == MAX_QUESTIONS else since
+        counting = select(func.count()).select_from(ToolCallRow)
+        calls = (await session.exec(counting.where(ToolCallRow.started_at >= start))).one()
+    return figures(map(_asked, rows), calls)
+
+
+def _asked(row: ConfirmationRow) -> AskedBefore:
+    request = _object(row.request)
+    rules = _object(request.get("risk")).get("rules")
+    listed = rules if isinstance(rules, list) else []
+    codes = tuple(str(rule["rule_id"]) for rule in listed if "rule_id" in _object(rule))
+    return AskedBefore(row.tool_name, codes, row.status, _single(_object(request.get("subject"))))
+
+
+def _single(subject: dict[str, Any]) -> tuple[str, ...]:
+    """The words of a command that is one command and nothing else."""
+    command = subject.get("command")
+    if not isinstance(command, str):
+        return ()
+    report = assess_command(command)
+    words = report.segments[0].argv if len(report.segments) == 1 and not report.opaque else ()
+    return tuple(w for w in words if w is not None) if None not in words else ()
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,238 @@
+"""Rules in the database: made, changed and removed by administrators.
+
+What a body means is policy's affair; here it is JSON. The rows are kept in memory as one
+immutable tuple, which is swapped when a rule changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import orjson
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import AlreadyExists, NotFound
+from app.core.ids import new_id
+from app.core.versions import check_version
+from app.db.ledger import Ledger, Transaction
+from app.db.statements import RULE_HIT
+from app.governance.audit import Audit
+from app.governance.changes import Changes, bump, number_of
+
+RULES = "rules"
+MAX_RULES = 5_000
+
+_COLUMNS = "id, body, enabled, version, created_by, created_at, updated_at, hits, last_hit_at"
+_READ = f"SELECT {_COLUMNS} FROM rules ORDER BY created_at, id"  # noqa: S608 - constants of this file
+_ONE = f"SELECT {_COLUMNS} FROM rules WHERE id = ?"  # noqa: S608 - as above
+_ADD = (
+    "INSERT INTO rules (id, body, enabled, version, created_by, created_at, updated_at)"
+    " VALUES (?, ?, ?, 1, ?, ?, ?)"
+)
+_CHANGE = (
+    "UPDATE rules SET body = ?, enabled = ?, version = version + 1, updated_at = ? WHERE id = ?"
+)
+_REMOVE = "DELETE FROM rules WHERE id = ?"
+_COUNT = "SELECT count(*) FROM rules"
+_HITS = "SELECT id, hits, last_hit_at FROM rules"
+
+Body = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRule:
+    """One row, or one entry of the rules file. `body` is as it was stored, valid or not."""
+
+    id: str
+    body: Any
+    enabled: bool
+    version: int
+    created_by: str
+    created_at: str
+    updated_at: str
+    hits: int = 0
+    last_hit_at: str | None = None
+    source: Literal["database", "file"] = "database"
+
+
+class RuleStore:
+    """Makes, changes, removes and counts rules.
+
+    Attributes:
+        snapshot: all rules, those of the file first.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        audit: Audit,
+        changes: Changes | None = None,
+        *,
+        from_file: tuple[StoredRule, ...] = (),
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._changes = changes or Changes(ledger)
+        self._changes.watch(RULES, self.load)
+        self._from_file = from_file
+        self._hits: dict[str, tuple[int, str]] = {}
+        self.snapshot: tuple[StoredRule, ...] = from_file
+
+    async def load(self) -> None:
+        """Read all rules."""
+        await self._write(lambda _: None)
+
+    def require(self, rule_id: str) -> StoredRule:
+        """The rule of that id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        for stored in self.snapshot:
+            if stored.id == rule_id:
+                return stored
+        raise NotFound(f"No rule {rule_id!r}", rule_id=rule_id)
+
+    async def create(self, body: Body, *, actor: str) -> StoredRule:
+        """Store a new rule.
+
+        Raises:
+            AlreadyExists: there are as many rules as there may be.
+        """
+        moment = isoformat(self._clock.now())
+        rule_id = new_id("rul")
+
+        def add(transaction: Transaction) -> None:
+            if transaction.fetch(_COUNT)[0][0] >= MAX_RULES:
+                raise AlreadyExists(f"There are {MAX_RULES} rules already; remove some")
+            row = (rule_id, _text(body), _enabled(body), actor, moment, moment)
+            transaction.execute(_ADD, row)
+            self._note(transaction, rule_id, None, body, actor=actor)
+
+        await self._write(add)
+        return self.require(rule_id)
+
+    async def change(
+        self,
+        rule_id: str,
+        change: Callable[[Any], Body],
+        *,
+        actor: str,
+        expected: int | None = None,
+    ) -> StoredRule:
+        """Put `change(present body)` in the place of a rule's body.
+
+        Raises:
+            NotFound: there is no such rule, or it is one of the rules file.
+            VersionMismatch: it has changed since `expected` was read.
+        """
+        moment = isoformat(self._clock.now())
+
+        def write(transaction: Transaction) -> None:
+            before = self._current(transaction, rule_id, expected)
+            after = change(before.body)
+            if after == before.body:
+                return
+            transaction.execute(_CHANGE, (_text(after), _enabled(after), moment, rule_id))
+            self._note(transaction, rule_id, before.body, after, actor=actor)
+
+        await self._write(write)
+        return self.require(rule_id)
+
+    async def remove(self, rule_id: str, *, actor: str, expected: int | None = None) -> StoredRule:
+        """Remove a rule; what it was.
+
+        Raises:
+            NotFound: there is no such rule, or it is one of the rules file.
+            VersionMismatch: it has changed since `expected` was read.
+        """
+
+        def remove(transaction: Transaction) -> StoredRule:
+            before = self._current(transaction, rule_id, expected)
+            transaction.execute(_REMOVE, (rule_id,))
+            self._note(transaction, rule_id, before.body, None, actor=actor)
+            return before
+
+        return await self._write(remove)
+
+    def hit(self, rule_ids: Iterable[str]) -> None:
+        """Count that rules spoke; written with the next commit."""
+        moment = isoformat(self._clock.now())
+        from_file = {stored.id for stored in self._from_file}
+        for rule_id in rule_ids:
+            if rule_id in from_file:
+                count, _ = self._hits.get(rule_id, (0, ""))
+                self._hits[rule_id] = (count + 1, moment)
+            else:
+                self._ledger.append(RULE_HIT, (moment, rule_id))
+
+    async def counted(self) -> dict[str, tuple[int, str | None]]:
+        """How often each rule spoke, and when last; those of the file since the start."""
+
+        def read(transaction: Transaction) -> list[tuple[Any, ...]]:
+            return transaction.fetch(_HITS)
+
+        found: dict[str, tuple[int, str | None]] = dict(self._hits)
+        found.update({row[0]: (row[1], row[2]) for row in await self._ledger.transact(read)})
+        return found
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        def run(transaction: Transaction) -> tuple[T, int, list[tuple[Any, ...]]]:
+            return work(transaction), number_of(transaction, RULES), transaction.fetch(_READ)
+
+        result, number, rows = await self._ledger.transact(run)
+        self._changes.saw(RULES, number)
+        self.snapshot = (*self._from_file, *map(_stored, rows))
+        return result
+
+    def _current(self, transaction: Transaction, rule_id: str, expected: int | None) -> StoredRule:
+        found = transaction.fetch(_ONE, (rule_id,))
+        if not found:
+            in_file = any(stored.id == rule_id for stored in self._from_file)
+            why = "; it stands in the rules file and is changed there" if in_file else ""
+            raise NotFound(f"No rule {rule_id!r} in the database{why}", rule_id=rule_id)
+        before = _stored(found[0])
+        check_version(expected, before.version)
+        return before
+
+    def _note(
+        self, transaction: Transaction, rule_id: str, before: Any, after: Any, *, actor: str
+    ) -> None:
+        bump(transaction, RULES)
+        self._audit.within(
+            transaction,
+            "governance.rule",
+            actor=actor,
+            subject=rule_id,
+            before=before,
+            after=after,
+        )
+
+
+def file_rules(items: Iterable[Any]) -> tuple[StoredRule, ...]:
+    """Entries of the rules file as rules that nobody can change here."""
+    return tuple(
+        StoredRule(f"file:{at}", body, _enabled(body), 1, "file", "", "", source="file")
+        for at, body in enumerate(items, start=1)
+    )
+
+
+def _stored(row: tuple[Any, ...]) -> StoredRule:
+    try:
+        body = orjson.loads(row[1])
+    except orjson.JSONDecodeError:
+        body = None  # shown as invalid, and held against every tool
+    return StoredRule(row[0], body, bool(row[2]), *row[3:])
+
+
+def _text(body: Body) -> str:
+    return orjson.dumps(body).decode()
+
+
+def _enabled(body: Any) -> bool:
+    return not isinstance(body, dict) or body.get("enabled") is not False

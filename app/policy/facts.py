@@ -1,0 +1,61 @@
+"""What is known about one call when policy judges it."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from app.toolkit.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """One call, by whom and where.
+
+    Attributes:
+        arguments: validated arguments model, or a dict for tools with a raw schema.
+        raw: the arguments object as it came, synonyms renamed.
+        cwd: the workspace's root, which relative paths start from.
+        asks: a flag demands a confirmation; `asks_by` says whose: the tool's own, the
+            operator's or the agent's.
+    """
+
+    tool: Tool
+    arguments: Any
+    raw: Mapping[str, Any]
+    cwd: str = "/workspace"
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    user_id: str | None = None
+    asks: bool = False
+    asks_by: str | None = None
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The arguments with their defaults, as JSON values."""
+        if isinstance(self.arguments, BaseModel):
+            return self.arguments.model_dump()
+        return self.arguments if isinstance(self.arguments, Mapping) else self.raw
+
+    @property
+    def command(self) -> str:
+        """What a shell would be given."""
+        return str(self._value("command", ""))
+
+    @property
+    def shell_cwd(self) -> str:
+        """Where a shell would start."""
+        given = self._value("working_dir", None)
+        if not isinstance(given, str) or not given:
+            return self.cwd
+        return posixpath.normpath(posixpath.join(self.cwd, given))
+
+    def _value(self, name: str, default: Any) -> Any:
+        if isinstance(self.arguments, Mapping):
+            return self.arguments.get(name, default)
+        return getattr(self.arguments, name, default)

@@ -1,0 +1,213 @@
+"""Lasting approvals: what one covers, and whether a call is covered.
+
+A pattern never covers more than what a person saw. A wider one, such as "every `git push`",
+would cover variants nobody looked at (`git push --force`): that is what rules are for.
+
+    {"kind": "segments", "segments": [{"argv", "cwd"}], "rest"}   commands in a plain list
+    {"kind": "command", "command", "cwd", "rest"}                 a whole script, to the letter
+    {"kind": "arguments", "arguments", "cwd"}                     any other tool
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from app.policy.facts import CallFacts
+from app.policy.risk.call import names
+from app.policy.risk.model import RiskReport, Segment, Verdict
+
+if TYPE_CHECKING:
+    from app.policy.decision import Decision
+
+MAX_PATTERN_BYTES = 8_000
+"""What is longer cannot be shown in full, so it cannot be approved for later either."""
+
+_NEVER = frozenset({"service_access", "rule_unresolved", "invalid_rule"})
+_NOT_AND = re.compile(r"\|\||;|\n")
+_SEPARATORS = re.compile(r"&&|\|\||;|\n")
+# What changes how later commands of the same script run without being seen in their words.
+_STATEFUL = frozenset(
+    names(
+        "alias builtin command declare enable eval exec export hash local popd pushd read "
+        "readonly set shopt source . trap typeset ulimit umask unalias unset"
+    )
+)
+_UNBOUND = frozenset({"command", "working_dir", "timeout"})
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A remembered approval. `scope` is run, session, agent or always."""
+
+    id: str
+    tool_name: str
+    scope: str
+    scope_id: str | None
+    pattern: Mapping[str, Any]
+    expires_at: float | None = None
+
+
+class GrantBook:
+    """The grants of this moment, by tool. Immutable."""
+
+    def __init__(self, grants: Iterable[Grant] = ()) -> None:
+        self._by_tool: dict[str, tuple[tuple[Grant, bytes, frozenset[bytes]], ...]] = {}
+        for grant in grants:
+            known = self._by_tool.get(grant.tool_name, ())
+            entry = (grant, _whole(grant.pattern), _pieces(grant.pattern))
+            self._by_tool[grant.tool_name] = (*known, entry)
+
+    def covering(
+        self, facts: CallFacts, report: RiskReport | None, now: float, *, whole: bool = False
+    ) -> str | None:
+        """The id of a grant that answers every question about this call.
+
+        Args:
+            whole: something asks about the call as a whole (a flag, a rule), so that a
+                command nobody approved is not covered by being harmless.
+        """
+        candidates = self._by_tool.get(facts.tool.name)
+        if not candidates or (report is not None and not may_last(report)):
+            return None
+        wanted = _whole(_exact(facts))
+        pieces = _needed(facts, report, whole=whole) if report is not None else frozenset()
+        for grant, exact, known in candidates:
+            if not _in_force(grant, facts, now):
+                continue
+            if exact == wanted or (pieces and pieces <= known):
+                return grant.id
+        return None
+
+
+NO_GRANTS = GrantBook()
+
+
+def may_release(decision: Decision) -> bool:
+    """Whether a remembered answer may stand for a person here."""
+    if decision.floor or decision.opaque or decision.verdict is Verdict.DENY:
+        return False
+    return _NEVER.isdisjoint(decision.rule_ids)
+
+
+def may_last(report: RiskReport | Decision) -> bool:
+    """Whether an answer about this command may hold for later ones at all."""
+    return (
+        report.verdict is not Verdict.DENY
+        and not report.opaque
+        and not any(finding.code in _NEVER for finding in report.findings)
+        and all(word is not None for segment in report.segments for word in segment.argv)
+        and all(segment.cwd is not None for segment in report.segments)
+    )
+
+
+def pattern_for(facts: CallFacts, decision: Decision) -> dict[str, Any] | None:
+    """What a lasting approval of this call would cover; None when none may be offered."""
+    if decision.verdict is not Verdict.ASK or not may_release(decision):
+        return None
+    pattern = _exact(facts)
+    if facts.tool.shell is not None:
+        if not decision.segments or not may_last(decision):
+            return None
+        if commands := _asking(facts, decision, whole=decision.asks):
+            named = [{"argv": list(item.argv), "cwd": item.cwd} for item in commands]
+            pattern = {"kind": "segments", "segments": named, "rest": _rest(facts)}
+    return pattern if len(_canonical(pattern)) <= MAX_PATTERN_BYTES else None
+
+
+def describe_pattern(pattern: Mapping[str, Any]) -> str:
+    """One sentence for the person who is asked."""
+    kind = pattern.get("kind")
+    if kind == "segments":
+        told = [f"`{shlex.join(s['argv'])}` in {s['cwd']}" for s in pattern["segments"]]
+        return ", ".join(told) + ", also beside commands that need no question"
+    if kind == "command":
+        return f"exactly this command in {pattern['cwd']}: {pattern['command']}"
+    return f"exactly these arguments: {_canonical(pattern.get('arguments')).decode()}"
+
+
+def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """The commands of a script that is nothing but a list of them; else nothing.
+
+    No pipe, redirection, variable, wrapper or block: the words that run are the words that
+    stand there, and nothing else reaches the commands.
+    """
+    pieces = [piece for piece in _SEPARATORS.split(command) if piece.strip()]
+    if len(pieces) != len(segments):
+        return ()
+    # After `cd a;` and `cd a ||` a command may run where it was not meant to.
+    if any(s.argv[:1] == ("cd",) for s in segments) and _NOT_AND.search(command):
+        return ()
+    try:
+        words = [tuple(shlex.split(piece)) for piece in pieces]
+    except ValueError:
+        return ()
+    same = words == [segment.argv for segment in segments]
+    return tuple(segments) if same and not any(w[0] in _STATEFUL for w in words) else ()
+
+
+def _exact(facts: CallFacts) -> dict[str, Any]:
+    if facts.tool.shell is None:
+        return {"kind": "arguments", "arguments": dict(facts.values), "cwd": facts.cwd}
+    return {
+        "kind": "command",
+        "command": facts.command,
+        "cwd": facts.shell_cwd,
+        "rest": _rest(facts),
+    }
+
+
+def _asking(facts: CallFacts, report: RiskReport | Decision, *, whole: bool) -> tuple[Segment, ...]:
+    """The commands that an approval must name; none when the script is no plain list."""
+    commands = plain_list(facts.command, report.segments)
+    places = {finding.segment for finding in report.findings}
+    if None in places and not whole:
+        return ()
+    return commands if whole else tuple(commands[at] for at in range(len(commands)) if at in places)
+
+
+def _needed(facts: CallFacts, report: RiskReport, *, whole: bool) -> frozenset[bytes]:
+    """`_asking` as bytes."""
+    if any(finding.segment is None for finding in report.findings):
+        return frozenset()
+    rest = _rest(facts)
+    chosen = _asking(facts, report, whole=whole)
+    return frozenset(_piece(item.argv, item.cwd, rest) for item in chosen)
+
+
+def _pieces(pattern: Mapping[str, Any]) -> frozenset[bytes]:
+    if pattern.get("kind") != "segments":
+        return frozenset()
+    rest = pattern.get("rest", {})
+    return frozenset(_piece(s.get("argv"), s.get("cwd"), rest) for s in pattern.get("segments", ()))
+
+
+def _piece(argv: Any, cwd: Any, rest: Any) -> bytes:
+    return _canonical([list(argv or ()), cwd, rest])
+
+
+def _whole(pattern: Mapping[str, Any]) -> bytes:
+    return _canonical(pattern)
+
+
+def _rest(facts: CallFacts) -> dict[str, Any]:
+    """Arguments of a shell tool that change what its command does."""
+    return {key: value for key, value in facts.values.items() if key not in _UNBOUND}
+
+
+def _canonical(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=str)
+
+
+def _in_force(grant: Grant, facts: CallFacts, now: float) -> bool:
+    if grant.expires_at is not None and grant.expires_at <= now:
+        return False
+    bound = {"run": facts.run_id, "session": facts.session_id, "agent": facts.agent_id}
+    if grant.scope in bound:
+        return grant.scope_id is not None and grant.scope_id == bound[grant.scope]
+    return grant.scope == "always"

@@ -1,0 +1,174 @@
+"""Addresses that a call names, and the address patterns of rules."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from app.policy.risk.call import names
+from app.policy.risk.model import Segment
+from app.policy.rules.words import MAYBE, NO, YES, Match, glob
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s'\"<>`]+")
+_URL_FIELD = re.compile(r"(?:^|_)(?:url|urls|uri|uris|href|link|endpoint|host)$", re.IGNORECASE)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HOST = re.compile(r"(?:[^@/\s]+@)?([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])")
+_SCP = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][\w.-]*):(?!//)(.*)", re.DOTALL)
+_ODD = re.compile(r"[\\\s\x00-\x20%]")
+_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "ssh": 22, "git": 9418}
+_TALKS = {
+    **dict.fromkeys(names("curl wget http https xh httpie aria2c lynx w3m ab hey"), "http"),
+    **dict.fromkeys(["ssh", "scp", "sftp", "rsync", "mosh", "git", "sshfs", "autossh"], "ssh"),
+    **dict.fromkeys(names("nc ncat netcat telnet socat ftp ping dig nslookup host openssl"), ""),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a call would go. `host` None: not known; `odd`: programs read it differently."""
+
+    scheme: str
+    host: str | None
+    port: int | None
+    path: str
+    odd: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPattern:
+    """Every part that is given must fit. `host` and `path` are globs."""
+
+    scheme: str | None
+    host: str | None
+    port: int | None
+    path: str | None
+
+    def match(self, address: Address) -> Match:
+        if address.host is None:
+            return MAYBE
+        found = YES
+        if self.scheme is not None and address.scheme != self.scheme.lower():
+            if address.scheme:
+                return NO
+            found = MAYBE
+        if self.host is not None and not self._host(address.host):
+            return MAYBE if address.odd else NO
+        if self.port is not None and address.port != self.port:
+            if address.port is not None:
+                return NO
+            found = MAYBE
+        if self.path is not None and not glob(self.path).match(address.path or "/"):
+            return NO
+        return found
+
+    def _host(self, host: str) -> bool:
+        assert self.host is not None
+        wanted = _ascii(self.host)
+        if ":" in wanted:
+            wanted = wanted.strip("[]")
+        if glob(wanted).match(host):
+            return True
+        return wanted.startswith("*.") and host == wanted[2:]
+
+
+def address(text: str, *, scheme: str = "") -> Address | None:
+    """The address in `text`, which may lack a scheme; None when it is none."""
+    try:
+        parts = urlsplit(text if "://" in text else f"{scheme or 'x'}://{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return Address(scheme, None, None, "", odd=True)
+    if not host:
+        return None
+    known = parts.scheme.lower() if "://" in text else scheme
+    return Address(
+        known,
+        _plain_host(host),
+        port or _PORTS.get(known),
+        parts.path,
+        odd=bool(_ODD.search(parts.netloc)) or "\\" in text,
+    )
+
+
+def _plain_host(host: str) -> str:
+    """Lower case without the last dot; an IPv4 address in its usual form."""
+    lowered = _ascii(host).rstrip(".")
+    if re.fullmatch(r"[0-9a-fx.]+", lowered) and re.match(r"\d", lowered):
+        try:
+            return socket.inet_ntoa(socket.inet_aton(lowered))
+        except OSError:
+            return lowered
+    try:
+        return str(ipaddress.ip_address(lowered))
+    except ValueError:
+        return lowered
+
+
+def _ascii(host: str) -> str:
+    """Lower case, and international names as they are looked up."""
+    lowered = host.lower()
+    if lowered.isascii():
+        return lowered
+    try:
+        return lowered.encode("idna").decode()
+    except UnicodeError:
+        return lowered
+
+
+def argument_addresses(values: Mapping[str, Any]) -> tuple[Address, ...]:
+    """Addresses in any text, and bare hosts under telling names."""
+    found: dict[Address, None] = {}
+
+    def walk(value: Any, *, telling: bool, depth: int) -> None:
+        if isinstance(value, str):
+            texts = _URL.findall(value[:100_000]) or ([value] if telling else [])
+            for text in texts:
+                if (seen := address(text)) is not None:
+                    found[seen] = None
+        elif depth > 16:
+            found[Address("", None, None, "")] = None
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                named = _URL_FIELD.search(_HUMP.sub("_", str(key))) is not None
+                walk(item, telling=named, depth=depth + 1)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                walk(item, telling=telling, depth=depth + 1)
+
+    walk(values, telling=False, depth=0)
+    return tuple(found)
+
+
+def word_addresses(segment: Segment) -> tuple[Address, ...]:
+    """Addresses among the words of one command; bare hosts where the program talks to one."""
+    program = (segment.argv[0] or "").rsplit("/", 1)[-1] if segment.argv else ""
+    scheme = _TALKS.get(program)
+    found: dict[Address, None] = {}
+    for word in segment.argv[1:4_000]:
+        if word is None:
+            if scheme is not None or not program:
+                found[Address("", None, None, "")] = None
+            continue
+        texts = _URL.findall(word)
+        candidates = [address(text) for text in texts]
+        if not texts and scheme is not None:
+            candidates = list(_bare(word, scheme))
+        found.update((item, None) for item in candidates if item is not None)
+    return tuple(found)
+
+
+def _bare(word: str, scheme: str) -> Iterator[Address | None]:
+    if word.startswith("-"):
+        return
+    if scheme != "http" and (remote := _SCP.fullmatch(word)):
+        yield Address("ssh", _plain_host(remote[1]), 22, "/" + remote[2].lstrip("/"))
+        return
+    head = re.split(r"[/:?#]", word, maxsplit=1)[0]
+    local_name = scheme == "ssh" and "@" not in word and "." not in word
+    if _HOST.fullmatch(head) and not local_name:
+        yield address(word, scheme=scheme)

@@ -1,0 +1,70 @@
+"""The rules of this moment, by the tool and the program they speak about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from app.policy.risk.model import Verdict
+from app.policy.rules.rule import Rule
+from app.policy.rules.sight import Sight
+from app.toolkit.tool import Tool
+
+
+class ToolRules:
+    """The rules about one tool; false when there is none."""
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self.all = tuple(rules)
+        self.tightening = any(rule.verdict is not Verdict.ALLOW for rule in self.all)
+        self._anywhere = tuple(rule for rule in self.all if rule.programs is None)
+        by_program: dict[str, list[Rule]] = {}
+        for rule in self.all:
+            for name in rule.programs or ():
+                by_program.setdefault(name, []).append(rule)
+        self._by_program = by_program
+
+    def __bool__(self) -> bool:
+        return bool(self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.all)
+
+    def about(self, sight: Sight) -> Iterable[Rule]:
+        """The rules that may speak about one call, each once."""
+        if not self._by_program:
+            return self._anywhere
+        found = dict.fromkeys(self._anywhere)
+        for names in sight.programs:
+            if not names:
+                return self.all
+            for name in names:
+                found.update(dict.fromkeys(self._by_program.get(name, ())))
+        return found
+
+
+class RuleBook:
+    """Immutable. `for_tool` is one dict lookup once a tool was asked for.
+
+    A tool that is not in `tools` has no rules: it cannot be called either.
+    """
+
+    def __init__(self, rules: Iterable[Rule] = (), tools: Mapping[str, Tool] | None = None) -> None:
+        self.rules = tuple(rules)
+        self._tools: Mapping[str, Tool] = tools or {}
+        self._by_tool: dict[str, ToolRules] = {}
+
+    def for_tool(self, name: str) -> ToolRules:
+        """The rules that may concern calls of the tool."""
+        found = self._by_tool.get(name)
+        if found is None:
+            tool = self._tools.get(name)
+            chosen = [rule for rule in self.rules if tool is not None and rule.concerns(tool)]
+            found = self._by_tool[name] = ToolRules(chosen) if chosen else NOTHING
+        return found
+
+
+NOTHING = ToolRules()
+NO_RULES = RuleBook()

@@ -1,0 +1,169 @@
+"""From a stored body to a rule: its shape, its matchers and its examples, checked together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from app.core.errors import InvalidInput
+from app.policy.facts import CallFacts
+from app.policy.risk.engine import assess_command
+from app.policy.risk.model import RiskReport, Verdict
+from app.policy.rules.coverage import covering
+from app.policy.rules.definition import RuleDefinition
+from app.policy.rules.rule import Rule, broken_rule, build_rule
+from app.policy.rules.sight import Sight
+from app.policy.rules.words import MAYBE, YES, Match
+from app.toolkit.schema import path_label
+from app.toolkit.tool import Tool
+
+MAX_PROBLEMS = 100
+WORKSPACE = "/workspace"
+"""Where examples run: an absolute path in one starts here when it means the workspace."""
+
+Problem = dict[str, str]
+
+
+def read_definition(body: Any) -> RuleDefinition:
+    """The definition in a JSON value.
+
+    Raises:
+        InvalidInput: with every problem as `{path, message, code}`.
+    """
+    try:
+        return RuleDefinition.model_validate(body)
+    except ValidationError as error:
+        raise _invalid(_problems(error)) from None
+
+
+def compile_rule(
+    rule_id: str, definition: RuleDefinition, tools: Mapping[str, Tool] | None = None
+) -> Rule:
+    """A rule whose examples hold.
+
+    Args:
+        tools: the catalog's; tells the shell of the tool that examples are for.
+
+    Raises:
+        InvalidInput: with each example that does not hold.
+    """
+    rule = build_rule(rule_id, definition)
+    tool = stand_in(rule, definition, tools or {})
+    problems = [
+        problem
+        for kind, wanted in (("match", True), ("not_match", False))
+        for at, example in enumerate(getattr(definition.examples, kind))
+        if (problem := _failure(rule, example, tool, f"examples.{kind}[{at}]", wanted=wanted))
+    ]
+    if problems:
+        raise _invalid(problems)
+    return rule
+
+
+def load_rule(
+    rule_id: str, body: Any, tools: Mapping[str, Tool] | None = None
+) -> tuple[Rule | None, RuleDefinition | None, list[Problem]]:
+    """A stored rule as it can be used: never raises.
+
+    An invalid ask or deny comes back as a rule that asks for every call of its tools; an
+    invalid allow allows nothing.
+    """
+    definition: RuleDefinition | None = None
+    try:
+        definition = read_definition(body)
+        return compile_rule(rule_id, definition, tools), definition, []
+    except InvalidInput as error:
+        problems = error.details["errors"]
+        fields = body if isinstance(body, Mapping) else {}
+        if fields.get("decision") == "allow":
+            return None, definition, problems
+        tool = fields.get("tool")
+        named = tool if isinstance(tool, str) and 0 < len(tool) <= 128 else "*"
+        broken = broken_rule(rule_id, named, error.message)
+        if definition is not None:
+            broken = replace(broken, scope=definition.scope, expires=definition.expires)
+        return broken, definition, problems
+
+
+def matches(rule: Rule, example: str | dict[str, Any], tool: Tool) -> Match:
+    """Whether a rule matches one call: as its kind of rule reads it, whatever its scope."""
+    sight = Sight(*example_call(example, tool))
+    if rule.verdict is not Verdict.ALLOW:
+        return rule.match(sight)[0]
+    report = sight.report
+    if report is None:
+        return Match(YES if rule.allows(sight) else Match.NO)
+    needed = {at for at, segment in enumerate(report.segments) if not segment.wraps}
+    hopeless = report.opaque or report.verdict is Verdict.DENY
+    covered = needed and not hopeless and needed <= rule.covers(sight)
+    return YES if covered and (not report.findings or covering(sight, [rule])) else Match.NO
+
+
+def example_call(example: str | dict[str, Any], tool: Tool) -> tuple[CallFacts, RiskReport | None]:
+    """The facts of an example; a text is a command."""
+    arguments = {"command": example} if isinstance(example, str) else example
+    facts = CallFacts(tool, arguments, arguments, cwd=WORKSPACE)
+    if tool.shell is None:
+        return facts, None
+    return facts, assess_command(facts.command, shell=tool.shell, cwd=facts.shell_cwd)
+
+
+def stand_in(rule: Rule, definition: RuleDefinition, tools: Mapping[str, Tool]) -> Tool:
+    """The tool that examples are about: the catalog's, or one made up to fit."""
+    examples = [*definition.examples.match, *definition.examples.not_match]
+    commands = rule.reads_commands or any(isinstance(example, str) for example in examples)
+    concerned = [tool for tool in tools.values() if rule.concerns(tool)]
+    for tool in concerned:
+        if (tool.shell is not None) is commands:
+            return tool
+    return Tool(
+        name="example",
+        description="Stands in for a tool in examples.",
+        parameters={},
+        validate=lambda raw: raw,
+        function=_nothing,
+        shell="bash" if commands else None,
+    )
+
+
+async def _nothing(args: Any, ctx: Any) -> None:
+    del args, ctx
+
+
+def _failure(
+    rule: Rule, example: str | dict[str, Any], tool: Tool, path: str, *, wanted: bool
+) -> Problem | None:
+    found = matches(rule, example, tool)
+    if found is (YES if wanted else Match.NO):
+        return None
+    if found is MAYBE:
+        told = "can only be told when it runs"
+    else:
+        told = "is not matched" if wanted else "is matched"
+    return {"path": path, "message": f"{_short(example)} {told}", "code": "example_failed"}
+
+
+def _short(example: str | dict[str, Any]) -> str:
+    text = repr(example)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _problems(error: ValidationError) -> list[Problem]:
+    return [
+        {
+            "path": path_label(
+                tuple(p for p in item["loc"] if not (isinstance(p, str) and p.startswith("~")))
+            ),
+            "message": item["msg"].removeprefix("Value error, "),
+            "code": item["type"],
+        }
+        for item in error.errors(include_url=False, include_context=False, include_input=False)
+    ][:MAX_PROBLEMS]
+
+
+def _invalid(problems: list[Problem]) -> InvalidInput:
+    told = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems[:10])
+    return InvalidInput(f"The rule is invalid: {told}", errors=problems)

@@ -1,0 +1,60 @@
+"""Whether allow rules answer for a whole shell command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from app.policy.risk.call import names
+from app.policy.risk.model import Segment
+from app.policy.rules.rule import Rule
+from app.policy.rules.sight import Sight
+
+# What they run, they run as somebody else or somewhere else: an answer about `rm build` is none
+# about `sudo rm build`.
+_ELSEWHERE = frozenset(
+    names(
+        "sudo doas su runuser sg pkexec gosu su-exec setpriv chpst runcon capsh chroot "
+        "unshare nsenter systemd-run start-stop-daemon daemonize ssh autossh mosh rsh "
+        "docker podman nerdctl kubectl oc lxc lxc-attach incus machinectl vagrant "
+        "multipass wsl adb proot fakeroot firejail"
+    )
+)
+
+
+def covering(sight: Sight, allows: Iterable[Rule]) -> tuple[str, ...]:
+    """Ids of the rules that together allow the call; none when something is left over.
+
+    Every command must be named by some rule, or have been found harmless. What belongs to no
+    command (a redirection, an assignment) and what cannot be read is nobody's to allow.
+    """
+    report = sight.report
+    if report is None:
+        return tuple(rule.id for rule in allows if rule.allows(sight))
+    places = {finding.segment for finding in report.findings}
+    if report.opaque or None in places or not report.segments:
+        return ()
+    named: dict[int, str] = {}
+    for rule in allows:
+        for at in rule.covers(sight):
+            named.setdefault(at, rule.id)
+    if not named or not places <= named.keys():
+        return ()
+    segments = report.segments
+    if any(_leads_elsewhere(segments, at, named) for at in range(len(segments)) if at not in named):
+        return ()
+    return tuple(dict.fromkeys(named[at] for at in sorted(named)))
+
+
+def _leads_elsewhere(segments: tuple[Segment, ...], at: int, named: Mapping[int, str]) -> bool:
+    """Whether an unnamed command may be what runs one of the named ones."""
+    segment = segments[at]
+    if segment.wraps or not segment.argv:
+        return False
+    program = segment.argv[0]
+    if program is None or program.rsplit("/", 1)[-1] in _ELSEWHERE:
+        return True
+    text = " ".join(word or "" for word in segment.argv[1:])
+    return any(
+        later > at and all(word is not None and word in text for word in segments[later].argv)
+        for later in named
+    )

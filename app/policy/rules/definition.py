@@ -1,0 +1,231 @@
+"""What an administrator writes: one rule, with its examples."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import re2
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from app.policy.rules.fields import regex, steps
+from app.policy.rules.words import REST
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Verb = Literal["allow", "ask", "deny"]
+_SCOPE = re.compile(r"global|(?:agent|session):[A-Za-z0-9_.:\-]{1,128}")
+_TOOL = re.compile(r"[A-Za-z0-9_.\-:*?\[\]!/]{1,128}")
+
+
+class Part(BaseModel):
+    """Base of everything in a definition: no unknown key, no silent conversion."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
+
+
+class AnyOf(Part):
+    """Any of these words or globs."""
+
+    any_of: Annotated[list[Text], Field(min_length=1, max_length=100)]
+
+
+def _word_kind(value: Any) -> str:
+    return "~any_of" if isinstance(value, dict | AnyOf) else "~word"
+
+
+WordPattern = Annotated[
+    Annotated[Text, Tag("~word")] | Annotated[AnyOf, Tag("~any_of")], Discriminator(_word_kind)
+]
+
+
+class Range(Part):
+    """Both ends belong to it."""
+
+    min: int | float | None = None
+    max: int | float | None = None
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Range:
+        if self.min is None and self.max is None:
+            raise ValueError("give min, max or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("min is greater than max")
+        return self
+
+
+class Condition(Part):
+    """One condition on a field: exactly one of these."""
+
+    equals: Any = None
+    glob: Text | None = None
+    regex: Text | None = Field(default=None, description="RE2, found anywhere: anchor it.")
+    in_: list[Any] | None = Field(default=None, alias="in", max_length=1000)
+    range: Range | None = None
+    exists: bool | None = None
+
+    @field_validator("regex")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            try:
+                regex(pattern)
+            except re2.error as error:
+                raise ValueError(f"is no RE2 pattern: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _one(self) -> Condition:
+        given = self.model_fields_set
+        if len(given) != 1 or (given != {"equals"} and self.operand is None):
+            raise ValueError("needs exactly one of equals, glob, regex, in, range, exists")
+        return self
+
+    @property
+    def kind(self) -> str:
+        return next(iter(self.model_fields_set), "").rstrip("_")
+
+    @property
+    def operand(self) -> Any:
+        value = getattr(self, next(iter(self.model_fields_set), "equals"))
+        return (value.min, value.max) if isinstance(value, Range) else value
+
+
+class Url(Part):
+    """Parts of an address; what is not given may be anything."""
+
+    scheme: Text | None = None
+    host: Text | None = Field(default=None, description="Glob; `*.x.org` is x.org too.")
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    path: Text | None = Field(default=None, description="Glob; begins with /.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Url:
+        if not self.model_fields_set:
+            raise ValueError("needs scheme, host, port or path")
+        return self
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class Conditions(Part):
+    """What a call must be like. Every condition that is given must hold; none: every call."""
+
+    argv: Annotated[list[WordPattern], Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="Word patterns of one command; `...` stands for any words."
+    )
+    command: (
+        Annotated[list[Text], Field(min_length=1, max_length=100), BeforeValidator(_as_list)] | None
+    ) = Field(default=None, description="Names of programs, whatever their arguments.")
+    fields: Annotated[dict[Text, Condition], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Conditions by path into the arguments: `a.b[0]`, `items[*].id`."
+    )
+    paths: Annotated[list[Text], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Globs on absolute paths; relative ones start in the workspace."
+    )
+    urls: Annotated[list[Url], Field(min_length=1, max_length=100)] | None = None
+
+    @field_validator("fields")
+    @classmethod
+    def _paths_of_fields(cls, given: dict[str, Condition] | None) -> dict[str, Condition] | None:
+        for path in given or ():
+            try:
+                steps(path)
+            except ValueError as error:
+                raise ValueError(f"{path!r} {error}") from None
+        return given
+
+    @field_validator("paths")
+    @classmethod
+    def _globs(cls, given: list[str] | None) -> list[str] | None:
+        for pattern in given or ():
+            pieces = pattern.split("/")
+            if ".." in pieces or (pattern.startswith("~") and not pattern.startswith("~/")):
+                raise ValueError(f"{pattern!r}: use /…, ~/… or a path below the workspace, no ..")
+        return given
+
+    @field_validator("command")
+    @classmethod
+    def _names(cls, given: list[str] | None) -> list[str] | None:
+        for name in given or ():
+            if name == REST or any(char.isspace() for char in name):
+                raise ValueError(f"{name!r} is no program's name; use argv for its arguments")
+        return given
+
+    @property
+    def is_empty(self) -> bool:
+        return not any((self.argv, self.command, self.fields, self.paths, self.urls))
+
+
+class Examples(Part):
+    """Calls the rule must and must not match: shell commands, or arguments objects."""
+
+    match: Annotated[list[str | dict[str, Any]], Field(max_length=100)] = Field(
+        default_factory=list
+    )
+    not_match: Annotated[list[str | dict[str, Any]], Field(max_length=100)] = Field(
+        default_factory=list
+    )
+
+
+class RuleDefinition(Part):
+    """One rule. deny > ask > allow, whoever is more specific; the floor stands above all."""
+
+    tool: Annotated[str, StringConstraints(min_length=1, max_length=128)] = Field(
+        description='A name, a glob, "toolset:x" or "*".'
+    )
+    match: Conditions = Field(default_factory=Conditions)
+    decision: Verb
+    justification: Annotated[str, StringConstraints(max_length=2000)] = Field(
+        default="",
+        validate_default=True,
+        description="Why, and what to do instead: the model and the approver read it.",
+    )
+    examples: Examples = Field(default_factory=Examples)
+    scope: str = Field(default="global", description="global, agent:<id> or session:<id>.")
+    expires_at: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    enabled: bool = True
+
+    @field_validator("tool")
+    @classmethod
+    def _names_tools(cls, tool: str) -> str:
+        if not _TOOL.fullmatch(tool) or tool == "toolset:":
+            raise ValueError('must be a tool\'s name, a glob, "toolset:<name>" or "*"')
+        return tool
+
+    @field_validator("justification")
+    @classmethod
+    def _justifies(cls, text: str, info: ValidationInfo) -> str:
+        if info.data.get("decision") in ("ask", "deny") and not text.strip():
+            raise ValueError("is required for ask and deny: say why, and what to do instead")
+        return text
+
+    @field_validator("scope")
+    @classmethod
+    def _is_scope(cls, scope: str) -> str:
+        if not _SCOPE.fullmatch(scope):
+            raise ValueError("must be global, agent:<id> or session:<id>")
+        return scope
+
+    @property
+    def expires(self) -> float | None:
+        moment: datetime | None = self.expires_at
+        return None if moment is None else moment.timestamp()
+
+    def to_json(self) -> dict[str, Any]:
+        """The body as it is stored: only what was given."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -1,0 +1,84 @@
+"""What past calls would have come to with other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.core.redaction import MASK
+from app.policy.decision import decide
+from app.policy.facts import CallFacts
+from app.policy.risk.model import Verdict
+from app.policy.rules.book import RuleBook
+
+MAX_EXAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """A call of the record. Its arguments are as they were stored: secrets masked."""
+
+    operation_id: str
+    facts: CallFacts
+
+    @property
+    def is_masked(self) -> bool:
+        return _holds_mask(self.facts.raw)
+
+
+@dataclass(slots=True)
+class Effect:
+    """The verdicts of the same calls before and after, and those that differ.
+
+    Attributes:
+        unknowable: calls whose masked arguments might have made the difference.
+    """
+
+    judged: int = 0
+    before: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    after: dict[str, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    changes: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    unknowable: int = 0
+    matched: int = 0
+
+
+def compare(
+    calls: Iterable[PastCall], before: RuleBook, after: RuleBook, rule_id: str, now: float
+) -> Effect:
+    """Judge each call with both books. Grants are left out: they were given later or have ended."""
+    effect = Effect()
+    for call in calls:
+        was = decide(call.facts, rules=before, now=now)
+        would = decide(call.facts, rules=after, now=now)
+        effect.judged += 1
+        effect.before[was.verdict] += 1
+        effect.after[would.verdict] += 1
+        effect.matched += rule_id in (*would.rule_ids, *would.covered_by)
+        if call.is_masked and after.for_tool(call.facts.tool.name):
+            effect.unknowable += 1
+        if was.verdict is would.verdict:
+            continue
+        kind = f"{was.verdict.value}_to_{would.verdict.value}"
+        effect.changes[kind] = effect.changes.get(kind, 0) + 1
+        shown = effect.examples.setdefault(kind, [])
+        if len(shown) < MAX_EXAMPLES:
+            shown.append(
+                {
+                    "operation_id": call.operation_id,
+                    "tool_name": call.facts.tool.name,
+                    "arguments": dict(call.facts.raw),
+                    "reason": would.reason,
+                    "masked": call.is_masked,
+                }
+            )
+    return effect
+
+
+def _holds_mask(value: Any) -> bool:
+    if isinstance(value, str):
+        return MASK in value
+    if isinstance(value, dict):
+        return any(map(_holds_mask, value.values()))
+    return isinstance(value, list) and any(map(_holds_mask, value))

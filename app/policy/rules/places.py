@@ -1,0 +1,291 @@
+"""Paths that a call names, and the path patterns of rules.
+
+Paths are resolved by their text alone: a symbolic link is not followed. What is only known
+when the call runs is a place without a path.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from app.policy.risk.call import names
+from app.policy.risk.model import Segment
+from app.policy.risk.parse import parse
+from app.policy.risk.syntax import Lit, Redirect, Unreadable
+from app.policy.rules.words import MAYBE, NO, YES, Match
+
+_PATH_FIELD = re.compile(
+    r"(?:^|_)(?:path|paths|file|files|filename|filenames|dir|dirs|directory|directories|folder|"
+    r"folders|cwd|root|source|destination|src|dst|dest|target|targets)$",
+    re.IGNORECASE,
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_GLOBBED = re.compile(r"[*?\[]")
+_DRIVE = re.compile(r"[A-Za-z]:/")
+_HOMES = ("/root", "/home/*", "/Users/*")
+_IN_HOME = re.compile(r"/(?:root|home/[^/]+|Users/[^/]+)(?=/|$)")
+_PLAIN_OPTION = re.compile(r"-[A-Za-z0-9]{1,8}|--[\w-]+")
+_NAMES_NO_FILE = frozenset(
+    names(
+        "echo printf test [ [[ true false : export local declare typeset read set unset "
+        "shift return exit break continue kill sleep let expr seq date type"
+    )
+)
+_SCRIPTS = re.compile(r"[<>]")
+MAX_WORDS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One path a call may touch. None: not known.
+
+    Attributes:
+        surely: False for a reading of a word that few programs would share (`-f.env`,
+            `@.env`): good enough to deny or ask by, no hindrance to an allow.
+        perhaps: where the path would be if a change of the directory failed.
+    """
+
+    path: str | None
+    surely: bool = True
+    perhaps: bool = False
+
+
+def resolve(path: str, cwd: str | None) -> str | None:
+    """Absolute and normalised; None when that cannot be told."""
+    if path.startswith(("/", "~")) or _DRIVE.match(path):
+        return _normal(path)
+    return None if cwd is None else _normal(f"{cwd}/{path}")
+
+
+def _normal(path: str) -> str:
+    normal = posixpath.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal
+
+
+def word_places(segment: Segment, *, windows: bool) -> tuple[Place, ...]:
+    """Every path that the words behind the program's name may mean."""
+    program = segment.argv[0] if segment.argv else None
+    name = "" if program is None else program.rsplit("/", 1)[-1]
+    if name in _NAMES_NO_FILE:
+        return ()
+    found: dict[Place, None] = {}
+    if program and "/" in program:
+        found[Place(resolve(program, segment.cwd), surely=False)] = None
+    for word in segment.argv[1:MAX_WORDS]:
+        if word is None:
+            if name != "cd":
+                found[Place(None)] = None
+            continue
+        text = word.replace("\\", "/") if windows else word
+        for reading, surely in _word_readings(text):
+            found[Place(resolve(reading, segment.cwd), surely)] = None
+    if len(segment.argv) > MAX_WORDS:
+        found[Place(None)] = None
+    return tuple(found)
+
+
+def _word_readings(word: str) -> Iterator[tuple[str, bool]]:
+    """What a word may name, and whether it surely must be looked at to allow."""
+    option = word.startswith("-") and len(word) > 1
+    if not option:
+        yield word.removeprefix("file://"), True
+        if word.startswith("@"):
+            yield word[1:], False
+        if not word.startswith("/") and ":" in word:
+            yield word.split(":", 1)[1], False
+    elif not _PLAIN_OPTION.fullmatch(word) and "=" not in word:
+        yield word[2:], True
+    elif not word.startswith("--") and len(word) > 2:
+        yield word[2:], False
+    if "=" in word:
+        yield word.split("=", 1)[1], option
+
+
+def elsewhere(segment: Segment, known: tuple[Place, ...], start: str) -> Iterator[Place]:
+    """The places of a command if it ran where the script began."""
+    if segment.cwd == start:
+        return
+    moved = replace(segment, cwd=start)
+    for place in word_places(moved, windows=False):
+        if place not in known:
+            yield replace(place, perhaps=True)
+
+
+def argument_places(values: Mapping[str, Any], cwd: str) -> tuple[Place, ...]:
+    """Paths under telling names, at any depth."""
+    found: dict[Place, None] = {}
+
+    def walk(value: Any, *, telling: bool, depth: int) -> None:
+        if isinstance(value, str):
+            if telling:
+                found[Place(resolve(value.replace("\\", "/"), cwd))] = None
+                if "\\" in value:
+                    found[Place(resolve(value, cwd))] = None
+        elif depth > 16:
+            found[Place(None)] = None
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                named = _PATH_FIELD.search(_HUMP.sub("_", str(key))) is not None
+                walk(item, telling=named, depth=depth + 1)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                walk(item, telling=telling, depth=depth + 1)
+
+    walk(values, telling=False, depth=0)
+    return tuple(found)
+
+
+def redirected(command: str, segments: tuple[Segment, ...], cwd: str | None) -> tuple[Place, ...]:
+    """Files that `>`, `<` and their like open, also in scripts that are words of a command.
+
+    Which directory a redirection runs in is not known here, so that every one that a command
+    of the script runs in counts.
+    """
+    texts = [command] if _SCRIPTS.search(command) else []
+    texts += [word for s in segments for word in s.argv[1:] if word and _SCRIPTS.search(word)]
+    where = dict.fromkeys([cwd, *(segment.cwd for segment in segments)])
+    found: dict[Place, None] = {}
+    for text in dict.fromkeys(texts[:200]):
+        try:
+            tree = parse(text)
+        except (Unreadable, RecursionError):
+            continue  # no script, or one that asks as a whole
+        for target in _targets(tree):
+            for place in where:
+                found[Place(None if target is None else resolve(target, place))] = None
+    return tuple(found)
+
+
+def _targets(tree: object) -> Iterator[str | None]:
+    """The files of every redirection below a node; None for one that is not literal."""
+    waiting: list[object] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Redirect) and not node.op.startswith("<<"):
+            literal = all(isinstance(part, Lit) for part in node.target)
+            text = "".join(part.text for part in node.target if isinstance(part, Lit))
+            if not (node.op in {">&", "<&"} and re.fullmatch(r"\d*-?", text)):
+                yield text if literal else None
+        if isinstance(node, list | tuple):
+            waiting.extend(node)
+        elif is_dataclass(node):
+            waiting.extend(getattr(node, item.name) for item in fields(node))
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """A glob over paths: `*` stays in a directory, `**` does not. `/**` includes the directory.
+
+    A pattern that begins with neither `/` nor `~/` is relative to the workspace.
+    """
+
+    text: str
+
+    def match(self, place: Place, root: str) -> Match:
+        path = place.path
+        if path is None:
+            return MAYBE if place.surely else NO
+        patterns = _ready(self.text, root)
+        for pattern, _ in patterns:
+            if pattern.fullmatch(path):
+                return YES
+        if _GLOBBED.search(path):
+            return MAYBE if any(overlaps(path, text) for _, text in patterns) else NO
+        if path.startswith("~"):
+            homes = [_IN_HOME.sub("~", text) for _, text in patterns if _IN_HOME.match(text)]
+            return MAYBE if any(_compiled(home).fullmatch(path) for home in homes) else NO
+        return NO
+
+
+@lru_cache(maxsize=8192)
+def _ready(text: str, root: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """A pattern's absolute forms in one workspace, compiled."""
+    if text.startswith("~/"):
+        forms = [text, *(home + text[1:] for home in _HOMES)]
+    elif text.startswith("/") or _DRIVE.match(text):
+        forms = [text]
+    else:
+        forms = [f"{_escaped(root.rstrip('/'))}/{text.removeprefix('./')}"]
+    return tuple((_compiled(form), form) for form in forms)
+
+
+@lru_cache(maxsize=1024)
+def _escaped(root: str) -> str:
+    return _GLOBBED.sub("?", root)
+
+
+@lru_cache(maxsize=8192)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    pieces: list[str] = []
+    body = pattern.removesuffix("/**")
+    at = 0
+    while at < len(body):
+        if body.startswith("**/", at):
+            pieces.append("(?:.*/)?")
+            at += 3
+        elif body.startswith("**", at):
+            pieces.append(".*")
+            at += 2
+        elif body[at] == "*":
+            pieces.append("[^/]*")
+            at += 1
+        elif body[at] == "?":
+            pieces.append("[^/]")
+            at += 1
+        elif body[at] == "[" and (end := body.find("]", at + 2)) > 0:
+            inner = body[at + 1 : end].replace("\\", "\\\\")
+            pieces.append(f"[^{inner[1:]}]" if inner[0] in "!^" else f"[{inner}]")
+            at = end + 1
+        else:
+            pieces.append(re.escape(body[at]))
+            at += 1
+    tail = "(?:/.*)?" if body != pattern else ""
+    return re.compile("".join(pieces) + tail, re.DOTALL)
+
+
+@lru_cache(maxsize=2048)
+def overlaps(left: str, right: str) -> bool:
+    """Whether some path may match both globs."""
+    one, two = _tokens(left), _tokens(right)
+    reached, front = {(0, 0)}, [(0, 0)]
+    while front:
+        i, j = front.pop()
+        if i == len(one) and j == len(two):
+            return True
+        for step in _steps(one, two, i, j):
+            if step not in reached:
+                reached.add(step)
+                front.append(step)
+    return False
+
+
+def _steps(one: list[str], two: list[str], i: int, j: int) -> Iterator[tuple[int, int]]:
+    a = one[i] if i < len(one) else ""
+    b = two[j] if j < len(two) else ""
+    if a in {"*", "**"}:
+        yield i + 1, j
+        if b and (a == "**" or b != "/"):
+            yield i, j + 1
+    if b in {"*", "**"}:
+        yield i, j + 1
+        if a and (b == "**" or a != "/"):
+            yield i + 1, j
+    if a and b and (a == b or ("?" in {a, b} and "/" not in {a, b})):
+        yield i + 1, j + 1
+
+
+def _tokens(pattern: str) -> list[str]:
+    return [
+        # Wider than it is: `**/` may stand for nothing, and then the slash is gone too.
+        "**"
+        if token.startswith("**")
+        else "?"
+        if token.startswith("[") and len(token) > 1
+        else token
+        for token in re.findall(r"\*\*/?|\[[^\]]+\]|.", pattern[:400], re.DOTALL)
+    ]

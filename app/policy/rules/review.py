@@ -1,0 +1,159 @@
+"""What is odd about rules that are valid: they work, but hardly as meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from app.policy.rules.definition import RuleDefinition
+from app.policy.rules.rule import Rule, build_rule
+from app.policy.rules.words import REST
+from app.toolkit.tool import Tool
+
+_STRENGTH = {"allow": 0, "ask": 1, "deny": 2}
+_ANCHORED = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A).*(?:\$|\\z)", re.DOTALL)
+MAX_COMPARED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What exists where the rules are; None: not known, so nothing is said about it."""
+
+    tools: Mapping[str, Tool]
+    now: float
+    agents: Collection[str] | None = None
+    sessions: Collection[str] | None = None
+
+
+def warnings(
+    definitions: Mapping[str, RuleDefinition],
+    around: Surroundings,
+    compiled: Mapping[str, Rule] | None = None,
+) -> dict[str, list[dict[str, str]]]:
+    """Per rule, warnings as `{code, message}`. `compiled` spares compiling what is there."""
+    known = compiled or {}
+    index = _Index(definitions)
+    return {
+        key: [
+            {"code": code, "message": message}
+            for code, message in (
+                *_alone(definition, known.get(key) or build_rule(key, definition), around),
+                *_beside(key, definition, definitions, index.candidates(definition)),
+            )
+        ]
+        for key, definition in definitions.items()
+    }
+
+
+class _Index:
+    """Enabled rules by what a rule that they include must have in common with them."""
+
+    def __init__(self, definitions: Mapping[str, RuleDefinition]) -> None:
+        self._keys: dict[tuple[str, str, str], list[str]] = {}
+        for key, definition in definitions.items():
+            if definition.enabled:
+                for first in dict.fromkeys(_firsts(definition)) or ("",):
+                    place = (definition.tool, definition.scope, first)
+                    self._keys.setdefault(place, []).append(key)
+
+    def candidates(self, narrow: RuleDefinition) -> list[str]:
+        """Keys of the rules that may include `narrow`, each once."""
+        found: dict[str, None] = {}
+        for tool in dict.fromkeys(("*", narrow.tool)):
+            for scope in dict.fromkeys(("global", narrow.scope)):
+                for first in dict.fromkeys(("", *_firsts(narrow))):
+                    found.update(dict.fromkeys(self._keys.get((tool, scope, first), ())))
+        return list(found)[:MAX_COMPARED]
+
+
+def _firsts(definition: RuleDefinition) -> list[str]:
+    """The programs that a rule names, as text to compare by."""
+    wanted = definition.match
+    if wanted.command:
+        return list(wanted.command)
+    first = wanted.argv[0] if wanted.argv else None
+    return [] if first is None else [first if isinstance(first, str) else repr(first)]
+
+
+def _alone(
+    definition: RuleDefinition, rule: Rule, around: Surroundings
+) -> Iterable[tuple[str, str]]:
+    if rule.expires is not None and rule.expires <= around.now:
+        yield "expired", f"It expired at {definition.expires_at} and does nothing"
+    kind, _, wanted = definition.scope.partition(":")
+    known = {"agent": around.agents, "session": around.sessions}.get(kind)
+    if known is not None and wanted not in known:
+        yield f"unknown_{kind}", f"There is no {kind} {wanted!r}"
+    concerned = [tool for tool in around.tools.values() if rule.concerns(tool)]
+    if not concerned:
+        yield "unknown_tool", f"No tool of the catalog is named by {definition.tool!r}"
+        return
+    shells = [tool.name for tool in concerned if tool.shell is not None]
+    if rule.reads_commands and not shells:
+        yield "never_matches", "argv and command speak about shells, and no tool it names is one"
+    if definition.decision != "allow":
+        return
+    if shells and rule.is_empty:
+        yield "allows_everything", f"It answers for every command of {', '.join(shells)}"
+    elif not rule.reads_commands and len(shells) == len(concerned):
+        yield "never_matches", "To allow a command, name its words with argv or command"
+    for path, condition in (definition.match.fields or {}).items():
+        if condition.regex is not None and not _ANCHORED.fullmatch(condition.regex):
+            yield "unanchored", f"fields.{path}: without ^ and $ the rest may be anything"
+
+
+def _beside(
+    key: str,
+    definition: RuleDefinition,
+    others: Mapping[str, RuleDefinition],
+    active: list[str],
+) -> Iterable[tuple[str, str]]:
+    own = _STRENGTH[definition.decision]
+    for other_key in active:
+        other = others[other_key]
+        if other_key == key or not _includes(other, definition):
+            continue
+        strength = _STRENGTH[other.decision]
+        if strength > own:
+            yield "unreachable", f"{other_key} says {other.decision} to everything it matches"
+        elif strength == own and _includes(definition, other) and _lasts(other, definition):
+            yield "duplicate", f"{other_key} says the same"
+
+
+def _lasts(other: RuleDefinition, own: RuleDefinition) -> bool:
+    return other.expires_at == own.expires_at
+
+
+def _includes(wide: RuleDefinition, narrow: RuleDefinition) -> bool:
+    """Whether all that `narrow` matches is surely matched by `wide`, for as long."""
+    if wide.scope not in ("global", narrow.scope):
+        return False
+    if wide.tool not in ("*", narrow.tool):
+        return False
+    if wide.expires is not None and (narrow.expires is None or narrow.expires > wide.expires):
+        return False
+    one, two = wide.match, narrow.match
+    return (
+        (one.fields is None or one.fields == two.fields)
+        and (one.paths is None or (set(two.paths or ()) <= set(one.paths) and bool(two.paths)))
+        and (one.urls is None or one.urls == two.urls)
+        and _words_include(wide, narrow)
+    )
+
+
+def _words_include(wide: RuleDefinition, narrow: RuleDefinition) -> bool:
+    one, two = wide.match, narrow.match
+    if one.command is not None:
+        first = two.argv[0] if two.argv else None
+        named = set(two.command or ()) or ({first} if isinstance(first, str) else set())
+        if not named or not named <= set(one.command):
+            return False
+    if one.argv is None:
+        return True
+    if one.argv == two.argv:
+        return True
+    head = one.argv[:-1]
+    if one.argv[-1] != REST or any(not isinstance(w, str) or set(w) & set("*?[.") for w in head):
+        return False
+    return two.argv is not None and two.argv[: len(head)] == head

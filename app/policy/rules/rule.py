@@ -1,0 +1,265 @@
+"""One compiled rule: whom it concerns, what it matches, what it covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.policy.facts import CallFacts
+from app.policy.risk.model import Segment, Verdict
+from app.policy.rules.addresses import Address, UrlPattern
+from app.policy.rules.definition import AnyOf, Conditions, RuleDefinition
+from app.policy.rules.fields import FieldMatcher, steps
+from app.policy.rules.places import PathPattern, Place
+from app.policy.rules.programs import certain_names, names_of, readings
+from app.policy.rules.sight import Sight
+from app.policy.rules.words import MAYBE, NO, YES, Match, Word, compile_word, glob, match_words
+from app.toolkit.tool import Tool
+
+_VERBS = {"allow": Verdict.ALLOW, "ask": Verdict.ASK, "deny": Verdict.DENY}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A definition with its matchers compiled. Two are the same only when they are one.
+
+    Attributes:
+        broken: why its body is invalid. Such a rule asks for every call of its tools.
+        programs: the names it can be looked up by; None: it must be tried on every command.
+        needed: for each position with plain words, those words: one must be in a command.
+    """
+
+    id: str
+    tool: str
+    verdict: Verdict
+    scope: str = "global"
+    expires: float | None = None
+    justification: str = ""
+    broken: str = ""
+    argv: tuple[Word, ...] = ()
+    command: Word | None = None
+    fields: tuple[FieldMatcher, ...] = ()
+    paths: tuple[PathPattern, ...] = ()
+    urls: tuple[UrlPattern, ...] = ()
+    programs: frozenset[str] | None = None
+    needed: tuple[frozenset[str], ...] = ()
+    folded_argv: tuple[Word, ...] = ()
+    folded_command: Word | None = None
+
+    @property
+    def reads_commands(self) -> bool:
+        return bool(self.argv or self.command)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.reads_commands or self.fields or self.paths or self.urls)
+
+    def concerns(self, tool: Tool) -> bool:
+        if self.tool.startswith("toolset:"):
+            return tool.toolset == self.tool[8:]
+        names = (tool.name, *(alias.name for alias in tool.aliases))
+        pattern = glob(self.tool)
+        return any(pattern.match(name) for name in names)
+
+    def in_force(self, facts: CallFacts, now: float) -> bool:
+        if self.expires is not None and self.expires <= now:
+            return False
+        kind, _, wanted = self.scope.partition(":")
+        if kind == "agent":
+            return facts.agent_id == wanted
+        return kind == "global" or facts.session_id == wanted
+
+    def match(self, sight: Sight) -> tuple[Match, int | None]:
+        """How an ask or a deny matches: on any command; the command it matched on."""
+        if self.fields and not all(f.match(sight.values, every=False) for f in self.fields):
+            return NO, None
+        if not sight.segments:
+            if self.reads_commands:
+                return NO, None
+            if sight.report is None or not (self.paths or self.urls):
+                return min(self._call_places(sight), self._call_urls(sight)), None
+        if not (self.reads_commands or self.paths or self.urls):
+            return YES, None
+        best: tuple[Match, int | None] = (NO, None)
+        for at, segment in enumerate(sight.segments):
+            found = self._segment(sight, at, segment)
+            if found > best[0]:
+                best = (found, at)
+                if found is YES:
+                    return best
+        if not self.reads_commands and not self.urls:
+            opened = self._any_place(sight.redirected, sight.facts.cwd)
+            best = (opened, None) if opened > best[0] else best
+        return best
+
+    def covers(self, sight: Sight) -> frozenset[int]:
+        """Commands of a shell that an allow answers for: certain of every word of them."""
+        if self.verdict is not Verdict.ALLOW or (not self.is_empty and not self.reads_commands):
+            return frozenset()
+        if self.fields and not all(f.match(sight.values, every=True) for f in self.fields):
+            return frozenset()
+        if self.paths and any(
+            place for place in sight.redirected if not self._certain_place(place, sight)
+        ):
+            return frozenset()
+        return frozenset(
+            at
+            for at, segment in enumerate(sight.segments)
+            if self._covers_segment(sight, at, segment)
+        )
+
+    def allows(self, sight: Sight) -> bool:
+        """Whether an allow answers for a call of a tool that is no shell."""
+        if self.reads_commands:
+            return False
+        if not all(f.match(sight.values, every=True) for f in self.fields):
+            return False
+        places, addresses = sight.argument_places, sight.addresses
+        if self.paths and not (
+            places and all(self._certain_place(place, sight) for place in places)
+        ):
+            return False
+        return not self.urls or (bool(addresses) and all(map(self._certain_url, addresses)))
+
+    # -- deny and ask -----------------------------------------------------------------
+
+    def _segment(self, sight: Sight, at: int, segment: Segment) -> Match:
+        found = self._words(sight, at, segment) if self.reads_commands else YES
+        if found and self.paths:
+            root = sight.facts.cwd
+            places = self._any_place(sight.places(at), root)
+            if places is not YES and self.reads_commands:
+                places = max(places, self._any_place(sight.redirected, root))
+            found = min(found, places)
+        if found and self.urls:
+            found = min(found, self._any_url(sight.segment_addresses(at)))
+        return found
+
+    def _words(self, sight: Sight, at: int, segment: Segment) -> Match:
+        names = sight.programs[at]
+        if not names:
+            return MAYBE if segment.argv else NO
+        if self.needed and (words := sight.words[at]) is not None:
+            for choices in self.needed:
+                if choices.isdisjoint(words):
+                    return NO
+        found = YES
+        command = self.folded_command if sight.windows else self.command
+        if command is not None:
+            found = max(map(command.certain, names))
+        if found and self.argv:
+            found = min(found, self._argv(sight, names, segment))
+        return found
+
+    def _argv(self, sight: Sight, names: tuple[str, ...], segment: Segment) -> Match:
+        pattern = self.folded_argv if sight.windows else self.argv
+        first = pattern[0]
+        name = next((name for name in names if first.rest or first.certain(name)), None)
+        if name is None:
+            return NO
+        args = segment.argv[1:]
+        if sight.windows:
+            args = tuple(None if word is None else word.casefold() for word in args)
+        operands = not any(word.is_option for word in pattern)
+        best = NO
+        for reading in readings(names[-1], args, operands=operands):
+            best = max(best, match_words(pattern, (name, *reading)))
+            if best is YES:
+                return best
+        return best
+
+    def _any_place(self, places: Iterable[Place], root: str) -> Match:
+        best = NO
+        for place in places:
+            for pattern in self.paths:
+                found = pattern.match(place, root)
+                if found is YES and not place.perhaps:
+                    return YES
+                if found:
+                    best = MAYBE
+        return best
+
+    def _any_url(self, addresses: Iterable[Address]) -> Match:
+        found = (pattern.match(address) for address in addresses for pattern in self.urls)
+        return max(found, default=NO)
+
+    def _call_places(self, sight: Sight) -> Match:
+        if not self.paths:
+            return YES
+        return self._any_place(sight.argument_places, sight.facts.cwd)
+
+    def _call_urls(self, sight: Sight) -> Match:
+        return self._any_url(sight.addresses) if self.urls else YES
+
+    # -- allow ------------------------------------------------------------------------
+
+    def _covers_segment(self, sight: Sight, at: int, segment: Segment) -> bool:
+        if not segment.argv or any(word is None for word in segment.argv):
+            return False
+        names = certain_names(segment.argv[0] or "")
+        if self.command is not None and not any(map(self.command.certain, names)):
+            return False
+        words = segment.argv[1:]
+        if self.argv and not any(
+            match_words(self.argv, (name, *words), certain=True) for name in names
+        ):
+            return False
+        if self.paths:
+            places = [place for place in sight.places(at) if place.surely]
+            if not places or not all(self._certain_place(place, sight) for place in places):
+                return False
+        if self.urls:
+            addresses = sight.segment_addresses(at)
+            return bool(addresses) and all(map(self._certain_url, addresses))
+        return True
+
+    def _certain_place(self, place: Place, sight: Sight) -> bool:
+        root = sight.facts.cwd
+        return any(pattern.match(place, root) is YES for pattern in self.paths)
+
+    def _certain_url(self, address: Address) -> bool:
+        return not address.odd and any(pattern.match(address) is YES for pattern in self.urls)
+
+
+def build_rule(rule_id: str, definition: RuleDefinition) -> Rule:
+    """Compile the matchers of a valid definition."""
+    wanted: Conditions = definition.match
+    positions = [word.any_of if isinstance(word, AnyOf) else [word] for word in wanted.argv or ()]
+    argv = tuple(map(compile_word, positions))
+    command = compile_word(wanted.command) if wanted.command else None
+    return Rule(
+        rule_id,
+        definition.tool,
+        _VERBS[definition.decision],
+        definition.scope,
+        definition.expires,
+        definition.justification.strip(),
+        argv=argv,
+        command=command,
+        fields=tuple(
+            FieldMatcher(steps(path), condition.kind, condition.operand)
+            for path, condition in (wanted.fields or {}).items()
+        ),
+        paths=tuple(PathPattern(text) for text in wanted.paths or ()),
+        urls=tuple(UrlPattern(u.scheme, u.host, u.port, u.path) for u in wanted.urls or ()),
+        programs=_programs(argv, command),
+        needed=tuple(
+            word.literals
+            for word in argv[1:]
+            if word.literals and not word.globs and not word.is_option
+        ),
+        folded_argv=tuple(compile_word(map(str.casefold, words)) for words in positions),
+        folded_command=compile_word(map(str.casefold, wanted.command or ())) if command else None,
+    )
+
+
+def broken_rule(rule_id: str, tool: str, problem: str) -> Rule:
+    """What stands in for an invalid ask or deny: nobody knows what it would have stopped."""
+    return Rule(rule_id, tool, Verdict.ASK, broken=problem)
+
+
+def _programs(argv: tuple[Word, ...], command: Word | None) -> frozenset[str] | None:
+    first = command or (argv[0] if argv else None)
+    if first is None or first.rest or first.globs:
+        return None
+    return frozenset(name for literal in first.literals for name in names_of(literal))

@@ -1,0 +1,94 @@
+"""One call as rules look at it: worked out once, on demand, shared by all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from app.policy.facts import CallFacts
+from app.policy.risk.model import RiskReport, Segment
+from app.policy.rules.addresses import Address, argument_addresses, word_addresses
+from app.policy.rules.places import (
+    Place,
+    argument_places,
+    elsewhere,
+    redirected,
+    word_places,
+)
+from app.policy.rules.programs import names_of
+
+_MOVES = frozenset({"cd", "pushd", "popd", "chdir", "set-location", "sl"})
+_NOT_AND = re.compile(r"[;|&\n]")
+
+
+class Sight:
+    """A call and its risk report; what is costly to find is found when a rule asks for it."""
+
+    def __init__(self, facts: CallFacts, report: RiskReport | None) -> None:
+        self.facts = facts
+        self.report = report
+        self.windows = facts.tool.shell in ("powershell", "cmd")
+        self.segments: tuple[Segment, ...] = report.segments if report else ()
+        self._places: dict[int, tuple[Place, ...]] = {}
+
+    @cached_property
+    def values(self) -> Mapping[str, Any]:
+        return self.facts.values
+
+    @cached_property
+    def programs(self) -> tuple[tuple[str, ...], ...]:
+        """The names of each segment's program; empty where it is not known."""
+        return tuple(
+            names_of(segment.argv[0], windows=self.windows)
+            if segment.argv and segment.argv[0]
+            else ()
+            for segment in self.segments
+        )
+
+    @cached_property
+    def words(self) -> tuple[frozenset[str | None] | None, ...]:
+        """The words of each segment; None where one is not known, or case does not matter."""
+        return tuple(
+            None if self.windows or None in segment.argv else frozenset(segment.argv)
+            for segment in self.segments
+        )
+
+    @cached_property
+    def wanders(self) -> bool:
+        """Whether a command may run although the change of directory before it failed."""
+        moves = any(not _MOVES.isdisjoint(names) for names in self.programs)
+        return moves and _NOT_AND.search(self.facts.command.replace("&&", "")) is not None
+
+    @cached_property
+    def argument_places(self) -> tuple[Place, ...]:
+        """Paths among the arguments of a tool that is no shell."""
+        return argument_places(self.values, self.facts.cwd)
+
+    @cached_property
+    def redirected(self) -> tuple[Place, ...]:
+        """Files that a shell itself opens for its commands."""
+        if self.windows:
+            return ()
+        return redirected(self.facts.command, self.segments, self.facts.shell_cwd)
+
+    @cached_property
+    def addresses(self) -> tuple[Address, ...]:
+        """Addresses among the arguments of a tool that is no shell."""
+        return argument_addresses(self.values)
+
+    def segment_addresses(self, at: int) -> tuple[Address, ...]:
+        """Addresses that the words of one segment name."""
+        return word_addresses(self.segments[at])
+
+    def places(self, at: int) -> tuple[Place, ...]:
+        """Paths that the words of one segment may name."""
+        found = self._places.get(at)
+        if found is None:
+            segment = self.segments[at]
+            found = word_places(segment, windows=self.windows)
+            if self.wanders:
+                found = (*found, *elsewhere(segment, found, self.facts.shell_cwd))
+            self._places[at] = found
+        return found

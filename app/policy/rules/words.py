@@ -1,0 +1,116 @@
+"""Word patterns against the words of a command, in three values: no, maybe, yes.
+
+`certain` is how an allow reads a pattern: to the letter. `loose` is how a deny or an ask
+reads it: the spellings that mean the same to most programs count too, and a word that is
+only known when the command runs may be anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fnmatch import translate
+from functools import lru_cache
+
+
+class Match(IntEnum):
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+NO, MAYBE, YES = Match
+REST = "..."
+_GLOB = re.compile(r"[*?\[]")
+_CLUSTER = re.compile(r"-[A-Za-z0-9]{2,5}")
+_SHORT = re.compile(r"-[A-Za-z0-9]")
+_ABBREVIATED = 4
+
+
+@lru_cache(maxsize=4096)
+def glob(pattern: str) -> re.Pattern[str]:
+    """A glob over plain text: `*` stands for any characters."""
+    return re.compile(translate(pattern))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One position of a pattern: any of some literals or globs, or (`rest`) any words."""
+
+    literals: frozenset[str] = frozenset()
+    globs: tuple[re.Pattern[str], ...] = ()
+    rest: bool = False
+
+    @property
+    def is_option(self) -> bool:
+        return any(literal.startswith("-") for literal in self.literals) or any(
+            item.pattern.startswith(("(?s:\\-", "(?s:-")) for item in self.globs
+        )
+
+    def certain(self, word: str) -> Match:
+        if word in self.literals or any(item.match(word) for item in self.globs):
+            return YES
+        return NO
+
+    def loose(self, word: str) -> Match:
+        if self.certain(word):
+            return YES
+        if not word.startswith("-"):
+            return NO
+        name, equals, _ = word.partition("=")
+        if equals and self.certain(name):
+            return YES
+        if _CLUSTER.fullmatch(word) and any(
+            _SHORT.fullmatch(literal) and literal[1] in word[1:] for literal in self.literals
+        ):
+            return YES
+        shortened = name.startswith("--") and len(name) >= _ABBREVIATED
+        if shortened and any(literal.startswith(name) for literal in self.literals):
+            return MAYBE
+        return NO
+
+
+def compile_word(choices: Iterable[str]) -> Word:
+    listed = list(choices)
+    if listed == [REST]:
+        return Word(rest=True)
+    return Word(
+        frozenset(text for text in listed if not _GLOB.search(text)),
+        tuple(glob(text) for text in listed if _GLOB.search(text)),
+    )
+
+
+def match_words(
+    pattern: Sequence[Word], words: Sequence[str | None], *, certain: bool = False
+) -> Match:
+    """The whole pattern against all of the words."""
+    states = _skip_rest(pattern, [YES] + [NO] * len(pattern))
+    for word in words:
+        following = [NO] * (len(pattern) + 1)
+        best = NO
+        for at, state in enumerate(states):
+            best = max(best, state)
+            if word is None and not certain:
+                # It may stand for no word, for one or for many.
+                following[at] = max(following[at], min(best, MAYBE))
+            if not state or at == len(pattern):
+                continue
+            item = pattern[at]
+            if item.rest:
+                following[at] = max(following[at], NO if certain and word is None else state)
+            elif word is not None:
+                found = item.certain(word) if certain else item.loose(word)
+                following[at + 1] = max(following[at + 1], min(state, found))
+        if not any(following):
+            return NO
+        states = _skip_rest(pattern, following)
+    return states[-1]
+
+
+def _skip_rest(pattern: Sequence[Word], states: list[Match]) -> list[Match]:
+    for at, item in enumerate(pattern):
+        if item.rest:
+            states[at + 1] = max(states[at + 1], states[at])
+    return states

@@ -1,0 +1,86 @@
+"""What past calls would have come to, and how tired people must be."""
+
+from __future__ import annotations
+
+from app.policy.risk.model import Verdict
+from app.policy.rules.book import RuleBook
+from app.policy.rules.dry_run import PastCall, compare
+from app.policy.rules.fatigue import AskedBefore, figures
+from tests.policy.judging import TOOLS, allow, argv, deny, facts, rule
+
+
+def past(*commands: str) -> list[PastCall]:
+    return [PastCall(f"op_{at}", facts(command)) for at, command in enumerate(commands)]
+
+
+def test_a_dry_run_tells_what_would_have_changed():
+    before = RuleBook([], TOOLS)
+    after = RuleBook([rule(deny("no push", **argv("git", "push", "...")))], TOOLS)
+
+    effect = compare(past("ls", "git push", "rm a", "git -C x push"), before, after, "r0", 0)
+
+    assert (effect.judged, effect.matched, effect.unknowable) == (4, 2, 0)
+    assert effect.before == {Verdict.ALLOW: 3, Verdict.ASK: 1, Verdict.DENY: 0}
+    assert effect.after == {Verdict.ALLOW: 1, Verdict.ASK: 1, Verdict.DENY: 2}
+    assert effect.changes == {"allow_to_deny": 2}
+    assert effect.examples["allow_to_deny"][0] == {
+        "operation_id": "op_1",
+        "tool_name": "bash",
+        "arguments": {"command": "git push"},
+        "reason": "no push",
+        "masked": False,
+    }
+
+
+def test_a_dry_run_says_where_masked_arguments_leave_it_unknown():
+    after = RuleBook([rule(allow(match={"command": "rm"}))], TOOLS)
+
+    effect = compare(past("rm «redacted»", "rm a"), RuleBook([], TOOLS), after, "r0", 0)
+
+    assert effect.unknowable == 1
+    assert effect.changes == {"ask_to_allow": 2}
+
+
+def test_no_more_than_twenty_examples_are_kept():
+    after = RuleBook([rule(deny())], TOOLS)
+
+    effect = compare(past(*["ls"] * 30), RuleBook([], TOOLS), after, "r0", 0)
+
+    assert effect.changes == {"allow_to_deny": 30}
+    assert len(effect.examples["allow_to_deny"]) == 20
+
+
+def asked(outcome: str, *argv: str, code: str = "delete") -> AskedBefore:
+    return AskedBefore("bash", (code,), outcome, argv)
+
+
+def test_what_is_always_approved_proposes_exactly_what_was_approved():
+    known = [asked("approved", "rm", "*.pyc")] * 19 + [asked("approved", "rm", "a")]
+
+    found = figures(known, calls=400)
+
+    assert (found.prompts, found.prompts_per_100_calls) == (20, 5.0)
+    assert found.codes[0].approve_rate == 1.0
+    assert found.codes[0].proposals == (
+        {
+            "tool": "bash",
+            "match": {"argv": ["rm", "[*].pyc"]},
+            "decision": "allow",
+            "justification": "Approved 19 times (delete), never declined",
+        },
+    )
+    wanted = rule(found.codes[0].proposals[0])
+    book = RuleBook([wanted], TOOLS)
+    effect = compare(past("rm '*.pyc'", "rm x.pyc"), RuleBook([], TOOLS), book, "r0", 0)
+    assert effect.changes == {"ask_to_allow": 1}
+
+
+def test_nothing_is_proposed_while_people_still_decide():
+    few = [asked("approved", "rm", "a")] * 19
+    declined = [asked("approved", "rm", "a")] * 19 + [asked("declined", "rm", "b")]
+    unanswered = [asked("expired", "rm", "a")] * 30
+    never = [asked("approved", "x", code="service_access")] * 30
+
+    for known in (few, declined, unanswered, never):
+        assert figures(known, calls=100).codes[0].proposals == ()
+    assert figures([], calls=0).prompts_per_100_calls == 0
