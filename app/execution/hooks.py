@@ -1,141 +1,90 @@
 """Hooks: code around a call. They may tighten what policy allowed, never loosen it.
 
-Order: global hooks in the order of registration, then the tool's own, then the
-built-in ones, so that what asks a person sees the arguments that would really run.
-A gate hook that raises, hangs or answers nonsense denies.
+Order: by `order`, then hooks for every tool before the tool's own, then as they were
+registered; the built-in ones come last, so that what asks a person sees the arguments
+that would really run. A gate hook that raises, hangs or answers nonsense denies, unless
+its `on_error` says otherwise.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
 
+from app.core.clock import Clock, SystemClock, isoformat
 from app.core.contain import Contained
+from app.core.text import clean, truncate
+from app.execution.hook_model import (
+    CONTINUE,
+    DEFAULT_TIMEOUT_S,
+    HookAction,
+    HookBroken,
+    HookConfig,
+    HookContext,
+    HookDenied,
+    HookHandler,
+    HookMissing,
+    HookPlan,
+    HookProblem,
+    HookResult,
+    HookType,
+    OnError,
+    PreOutcome,
+)
+from app.execution.hook_stats import HookStats
 from app.policy.decision import Decision
 from app.toolkit.result import ToolResult
 
+__all__ = [
+    "DEFAULT_TIMEOUT_S",
+    "HookAction",
+    "HookBroken",
+    "HookConfig",
+    "HookContext",
+    "HookDenied",
+    "HookHandler",
+    "HookMissing",
+    "HookPlan",
+    "HookProblem",
+    "HookResult",
+    "HookType",
+    "Hooks",
+    "OnError",
+    "PreOutcome",
+]
+
 log = logging.getLogger(__name__)
 
-DEFAULT_TIMEOUT_S = 10.0
 MAX_CACHED = 10_000
-
-
-class HookType(StrEnum):
-    PRE_TOOL_USE = "pre_tool_use"
-    POST_TOOL_USE = "post_tool_use"
-    TOOL_ERROR = "tool_error"
-    TOOL_SKIP = "tool_skip"
-
-
-class HookAction(StrEnum):
-    """`ALLOW` and `CONTINUE` let the call go on, `ASK` makes a person confirm it."""
-
-    ALLOW = "allow"
-    ASK = "ask"
-    DENY = "deny"
-    MODIFY = "modify"
-    MODIFY_RESULT = "modify_result"
-    CONTINUE = "continue"
-
-
-@dataclass(slots=True)
-class HookContext:
-    """What a hook sees. `result` is None before the call ran."""
-
-    tool_name: str
-    arguments: dict[str, Any]
-    phase: Literal["PRE", "POST"]
-    result: ToolResult | None = None
-    decision: Decision | None = None
-    session_id: str | None = None
-    agent_id: str | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class HookResult:
-    """A hook's answer; `modified_args` goes with MODIFY, `modified_result` with MODIFY_RESULT."""
-
-    action: HookAction
-    message: str | None = None
-    modified_args: dict[str, Any] | None = None
-    modified_result: Any = None
-
-
-def _always() -> bool:
-    return True
-
-
-HookHandler = Callable[[HookContext], Awaitable[HookResult | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class HookConfig:
-    """One hook.
-
-    Attributes:
-        filter_names: tools it concerns; None means every tool.
-        only_findings: call it only when the risk analysis found something.
-        active: asked when hooks are looked up first; an inactive hook costs nothing.
-    """
-
-    name: str
-    hook_type: HookType
-    handler: HookHandler
-    filter_names: frozenset[str] | None = None
-    timeout_s: float = DEFAULT_TIMEOUT_S
-    builtin: bool = False
-    only_findings: bool = False
-    active: Callable[[], bool] = _always
-
-    def concerns(self, tool_name: str) -> bool:
-        return self.filter_names is None or tool_name in self.filter_names
-
-
-class HookDenied(Exception):
-    """A pre hook said no, or could not say yes."""
-
-    def __init__(self, hook: str, message: str, *, broken: bool = False) -> None:
-        super().__init__(message)
-        self.hook = hook
-        self.message = message
-        self.broken = broken
-
-
-@dataclass(slots=True)
-class PreOutcome:
-    """What the pre hooks add up to."""
-
-    arguments: dict[str, Any]
-    modified: bool = False
-    ask_reasons: list[str] = field(default_factory=list)
-
-
-class HookPlan(NamedTuple):
-    """The hooks of one tool by the moment they are called at."""
-
-    pre: tuple[HookConfig, ...]
-    pre_with_findings: tuple[HookConfig, ...]
-    post: tuple[HookConfig, ...]
-    error: tuple[HookConfig, ...]
-    skip: tuple[HookConfig, ...]
-
+MAX_MESSAGE_CHARS = 4000
 
 Redecide = Callable[[dict[str, Any]], Decision]
+OnFailure = Callable[[HookConfig, HookContext, str, str], None]
 
 
 class Hooks:
-    """All registered hooks, looked up per tool and type from a flat cache."""
+    """All registered hooks, looked up per tool and type from a flat cache.
 
-    def __init__(self) -> None:
+    Attributes:
+        problems: hook plugins that could not be loaded.
+        on_failure: told of every hook that gave no usable answer: the hook, what it saw,
+            what was wrong, and what that came to (`denied`, `asked`, `withheld`, `allowed`
+            or `ignored`).
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
         self._hooks: list[HookConfig] = []
         self._of_tools: list[HookConfig] = []
         self._plans: dict[str, HookPlan] = {}
         self._cache: dict[tuple[HookType, str, bool], tuple[HookConfig, ...]] = {}
+        self._stats: dict[tuple[str, HookType], HookStats] = {}
+        self.problems: list[HookProblem] = []
+        self.on_failure: OnFailure | None = None
 
     def register(self, hook: HookConfig, *, tool_name: str | None = None) -> None:
         """Add a hook, for one tool when `tool_name` is given."""
@@ -156,7 +105,7 @@ class Hooks:
     def replace_tool_hooks(self, hooks: Mapping[str, Sequence[HookConfig]]) -> None:
         """Take the hooks that tools were registered with, in place of the former ones."""
         self._of_tools = [
-            replace(hook, filter_names=frozenset({tool_name}))
+            replace(hook, filter_names=frozenset({tool_name}), origin=f"tool {tool_name}")
             for tool_name, brought in hooks.items()
             for hook in brought
         ]
@@ -164,6 +113,19 @@ class Hooks:
 
     def list_all(self) -> list[HookConfig]:
         return [*self._hooks, *self._of_tools]
+
+    def in_order(self) -> list[HookConfig]:
+        """All of them by the moment they are called at, and in the order they are called in."""
+        kinds = list(HookType)
+        return sorted(self.list_all(), key=lambda hook: (kinds.index(hook.hook_type), _rank(hook)))
+
+    def stats(self, hook: HookConfig) -> HookStats:
+        """What this hook has done so far; hooks of one name and type count together."""
+        key = (hook.name, hook.hook_type)
+        found = self._stats.get(key)
+        if found is None:
+            found = self._stats[key] = HookStats()
+        return found
 
     def of(
         self, kind: HookType, tool_name: str, *, findings: bool = True
@@ -202,26 +164,25 @@ class Hooks:
     async def before(self, context: HookContext, redecide: Redecide) -> PreOutcome:
         """Run the pre hooks; an argument change is judged anew before the next one sees it.
 
+        Nothing takes a reason to ask away again, whatever later hooks answer.
+
         Raises:
             HookDenied: one denied, or broke: a gate that cannot answer is shut.
+            InvalidArguments: one gave arguments that do not fit.
         """
         outcome = PreOutcome(context.arguments)
         for hook in self.of(HookType.PRE_TOOL_USE, context.tool_name):
             if hook.only_findings and not (context.decision and context.decision.findings):
                 continue
-            answer = await _ask_gate(hook, context)
+            answer = await self._ask(hook, context)
             if answer.action is HookAction.DENY:
                 raise HookDenied(hook.name, answer.message or f"Denied by hook {hook.name!r}")
             if answer.action is HookAction.ASK:
                 outcome.ask_reasons.append(answer.message or f"Hook {hook.name!r} asks")
-            elif answer.action is HookAction.MODIFY:
-                if answer.modified_args is None:
-                    raise HookDenied(hook.name, "MODIFY without modified_args", broken=True)
-                outcome.arguments = context.arguments = dict(answer.modified_args)
+            if answer.modified_args is not None:
+                outcome.arguments = context.arguments = deepcopy(answer.modified_args)
                 outcome.modified = True
-                context.decision = redecide(context.arguments)
-            elif answer.action is HookAction.MODIFY_RESULT:
-                raise HookDenied(hook.name, "MODIFY_RESULT before the call ran", broken=True)
+                context.decision = redecide(deepcopy(context.arguments))
         return outcome
 
     async def after(self, context: HookContext) -> ToolResult | None:
@@ -231,9 +192,10 @@ class Hooks:
         must not let the original through.
         """
         replaced: ToolResult | None = None
+        seen = replace(context)
         for hook in self.of(HookType.POST_TOOL_USE, context.tool_name):
             try:
-                answer = await _ask_gate(hook, context)
+                answer = await self._ask(hook, seen)
             except HookDenied as denied:
                 return ToolResult.fail(
                     f"Result withheld: hook {hook.name!r} failed ({denied.message})",
@@ -243,44 +205,120 @@ class Hooks:
                 message = answer.message or f"Result withheld by hook {hook.name!r}"
                 return ToolResult.fail(message, code="hook_denied")
             if answer.action is HookAction.MODIFY_RESULT:
-                context.result = replaced = _result(answer.modified_result)
+                seen.result = replaced = _result(answer.modified_result)
         return replaced
 
     async def notify(self, kind: HookType, context: HookContext) -> None:
         """Run error or skip hooks: they watch, and cannot change what happened."""
         for hook in self.of(kind, context.tool_name):
-            try:
-                await _ask_gate(hook, context)
-            except HookDenied as denied:
-                log.warning("hook %s failed on %s: %s", hook.name, kind.value, denied.message)
+            await self._ask(hook, context)
+
+    async def _ask(self, hook: HookConfig, context: HookContext) -> HookResult:
+        """One hook's answer, or what its failure comes to.
+
+        Raises:
+            HookDenied: it failed, and that shuts the gate.
+        """
+        # A copy for each: what one changes in it, another must not take for the truth.
+        seen = context if hook.builtin else replace(context, arguments=deepcopy(context.arguments))
+        stats = self.stats(hook)
+        started = self._clock.monotonic()
+        answer: object = None
+        with Contained() as held:
+            if hook.slots is None:
+                async with asyncio.timeout(hook.timeout_s):
+                    answer = await hook.handler(seen)
+            else:
+                async with hook.slots, asyncio.timeout(hook.timeout_s):
+                    answer = await hook.handler(seen)
+        stats.ran(self._clock.monotonic() - started)
+        if held.error is not None:
+            return self._failed(hook, context, _told(hook, held.error), held.error)
+        if answer is None:
+            return CONTINUE
+        wrong = _wrong(hook, answer)
+        if wrong is not None:
+            return self._failed(hook, context, f"Hook {hook.name!r} {wrong}", None)
+        assert isinstance(answer, HookResult)
+        if answer.action is HookAction.DENY:
+            stats.denies += 1
+        elif answer.action is HookAction.ASK:
+            stats.asks += 1
+        elif answer.action in (HookAction.MODIFY, HookAction.MODIFY_RESULT):
+            stats.changes += 1
+        return answer
+
+    def _failed(
+        self, hook: HookConfig, context: HookContext, message: str, error: BaseException | None
+    ) -> HookResult:
+        """Record that a hook is broken: an infrastructure error, and nobody's decision."""
+        outcome = _outcome(hook, missing=isinstance(error, HookMissing))
+        self.stats(hook).failed(message, isoformat(self._clock.now()))
+        told = isinstance(error, HookBroken | TimeoutError) or error is None
+        log.error(
+            "hook %s failed on %s of %s (%s): %s",
+            hook.name,
+            hook.hook_type.value,
+            context.tool_name,
+            outcome,
+            message,
+            exc_info=None if told else error,
+        )
+        if self.on_failure is not None:
+            self.on_failure(hook, context, message, outcome)
+        if outcome == "denied":
+            raise HookDenied(hook.name, f"{message}; the call was not run", broken=True)
+        if outcome == "withheld":
+            raise HookDenied(hook.name, message, broken=True)
+        if outcome == "asked":
+            return HookResult(HookAction.ASK, f"{message}; nothing checked this call")
+        return CONTINUE
 
 
-def _rank(hook: HookConfig) -> int:
-    if hook.builtin:
-        return 2
-    return 0 if hook.filter_names is None else 1
+def _rank(hook: HookConfig) -> tuple[bool, int, bool]:
+    return hook.builtin, hook.order, hook.filter_names is not None
 
 
 def _result(value: Any) -> ToolResult:
     return value if isinstance(value, ToolResult) else ToolResult.ok(value)
 
 
-async def _ask_gate(hook: HookConfig, context: HookContext) -> HookResult:
-    """One hook's answer; whatever goes wrong becomes `HookDenied`."""
-    answer: object = None
-    with Contained() as held:
-        async with asyncio.timeout(hook.timeout_s):
-            answer = await hook.handler(context)
-    if isinstance(held.error, TimeoutError):
-        message = f"Hook {hook.name!r} gave no answer within {hook.timeout_s:g} s"
-        raise HookDenied(hook.name, message, broken=True)
-    if held.error is not None:
-        log.error("hook %s raised", hook.name, exc_info=held.error)
-        message = f"Hook {hook.name!r} failed ({type(held.error).__name__}); the call was not run"
-        raise HookDenied(hook.name, message, broken=True)
-    if answer is None:
-        return HookResult(HookAction.CONTINUE)
+def _outcome(hook: HookConfig, *, missing: bool) -> str:
+    """What a failure of this hook comes to."""
+    if hook.hook_type is HookType.PRE_TOOL_USE:
+        if missing or hook.on_error not in ("ask", "allow"):
+            return "denied"
+        return "asked" if hook.on_error == "ask" else "allowed"
+    if hook.hook_type is HookType.POST_TOOL_USE:
+        return "allowed" if hook.on_error == "allow" and not missing else "withheld"
+    return "ignored"
+
+
+def _told(hook: HookConfig, error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return f"Hook {hook.name!r} gave no answer within {hook.timeout_s:g} s"
+    if isinstance(error, HookBroken):
+        said = truncate(clean(str(error)), MAX_MESSAGE_CHARS)
+        return f"Hook {hook.name!r} failed: {said}"
+    # What an unknown exception says may hold anything; the log has it.
+    return f"Hook {hook.name!r} failed ({type(error).__name__})"
+
+
+def _wrong(hook: HookConfig, answer: object) -> str | None:
+    """What is wrong with an answer; None when nothing is."""
     if not isinstance(answer, HookResult) or not isinstance(answer.action, HookAction):
-        message = f"Hook {hook.name!r} gave an unknown answer; the call was not run"
-        raise HookDenied(hook.name, message, broken=True)
-    return answer
+        return "gave an unknown answer"
+    message: object = answer.message
+    if message is not None and not isinstance(message, str):
+        return "gave a message that is no text"
+    kind, action, arguments = hook.hook_type, answer.action, answer.modified_args
+    if kind is HookType.PRE_TOOL_USE:
+        if action is HookAction.MODIFY_RESULT:
+            return "answered MODIFY_RESULT before the call ran"
+        if not isinstance(arguments, dict) and (
+            arguments is not None or action is HookAction.MODIFY
+        ):
+            return f"answered {action.name} without an object of arguments"
+    elif kind is HookType.POST_TOOL_USE and action in (HookAction.MODIFY, HookAction.ASK):
+        return f"answered {action.name} after the call ran"
+    return None

@@ -301,3 +301,91 @@ async def test_names_that_callers_make_up_do_not_pile_up(settings: Settings):
     async with bare_lab(settings) as lab:
         await lab.run(*(CallRequest(f"c{n}", f"made_up_{n}", {}) for n in range(50)))
         assert {name for name, _ in lab.gate.metrics.calls} == {"unknown"}
+
+
+async def broken_hooks(lab: Lab, kind: HookType, on_error: Any, **changes: Any) -> Any:
+    with counted() as (function, ran):
+        lab.gate.registry.register(made(function, name="note"), replace=True)
+        lab.gate.hooks.register(hook(RuntimeError("boom"), kind, on_error=on_error))
+        outcome = (await lab.run(CallRequest("c1", "note", {}), **changes))[0]
+    return outcome.result.code, len(ran)
+
+
+@pytest.mark.parametrize(
+    ("kind", "on_error", "came_to"),
+    [
+        (PRE, "deny", ("hook_failed", 0)),
+        (PRE, "ask", ("unattended", 0)),
+        (PRE, "allow", (None, 1)),
+        (POST, "deny", ("hook_failed", 1)),
+        (POST, "ask", ("hook_failed", 1)),
+        (POST, "allow", (None, 1)),
+        (HookType.TOOL_ERROR, "deny", (None, 1)),
+    ],
+)
+async def test_what_a_broken_hook_comes_to_is_its_operator_s_choice(
+    lab: Lab, kind: HookType, on_error: Any, came_to: Any
+):
+    assert await broken_hooks(lab, kind, on_error, attended=False) == came_to
+
+
+async def test_a_broken_hook_is_an_infrastructure_error_and_nobody_s_decision(lab: Lab):
+    await broken_hooks(lab, PRE, "allow")
+    rows = await lab.rows(
+        "SELECT actor, subject, tool_name, outcome FROM audit WHERE kind = 'hook.failed'"
+    )
+    stats = lab.gate.hooks.stats(next(h for h in lab.gate.hooks.list_all() if h.name == "h"))
+    assert rows == [("system", "h", "note", "allowed")]
+    assert (stats.calls, stats.failures, stats.denies) == (1, 1, 0)
+    assert stats.last_error == "Hook 'h' failed (RuntimeError)"
+    assert lab.gate.metrics.counters["hook_failures", "h"] == 1
+
+
+async def test_order_decides_and_the_built_in_ones_stay_last(lab: Lab):
+    order: list[str] = []
+
+    def note(name: str, **options: Any) -> HookConfig:
+        return hook(lambda _: order.append(name), name=name, **options)
+
+    with counted() as (function, _):
+        lab.add(made(function, name="note"))
+        lab.gate.hooks.register(note("builtin", builtin=True, order=-5))
+        lab.gate.hooks.register(note("late", order=7))
+        lab.gate.hooks.register(note("own", order=-1), tool_name="note")
+        lab.gate.hooks.register(note("plain"))
+        await lab.call("note")
+    assert order == ["own", "plain", "late", "builtin"]
+
+
+async def test_an_allow_from_a_later_hook_takes_no_question_away(lab: Lab):
+    with counted() as (function, ran):
+        lab.add(made(function, name="note"))
+        lab.gate.hooks.register(hook(HookResult(HookAction.ASK, "sure?"), name="a"))
+        lab.gate.hooks.register(hook(HookResult(HookAction.ALLOW), name="b"))
+        outcome = (await lab.run(CallRequest("c1", "note", {}), attended=False))[0]
+    assert (outcome.result.code, ran) == ("unattended", [])
+
+
+async def test_no_hook_can_hide_from_the_next_one_what_was_found(house: Lab):
+    seen: list[Any] = []
+
+    def tamper(context: HookContext) -> None:
+        context.decision = None
+        context.arguments["command"] = "ls"
+        context.tool_name = "calculator"
+
+    house.gate.hooks.register(hook(tamper, name="a"))
+    house.gate.hooks.register(hook(lambda c: seen.append(c.arguments), name="b"))
+    request = CallRequest("c1", "bash", {"command": "rm -rf build"})
+    outcome = (await house.run(request, attended=False))[0]
+    assert (outcome.result.code, seen) == ("unattended", [{"command": "rm -rf build"}])
+
+
+async def test_a_result_from_the_cache_is_told_as_a_skip(lab: Lab):
+    reasons: list[Any] = []
+    with counted() as (function, _):
+        lab.add(made(function, name="note", cacheable=True))
+        lab.gate.hooks.register(hook(lambda c: reasons.append(c.reason), HookType.TOOL_SKIP))
+        await lab.call("note", "c1")
+        assert (await lab.call("note", "c2")).cached
+    assert reasons == ["cached"]

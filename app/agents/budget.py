@@ -1,0 +1,120 @@
+"""What a session's model requests have used, and whether another one may be made.
+
+The sums live with the session, so that they survive a restart. They are checked before
+every request and never in the middle of a turn: one answer may go over, the next is not
+asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from app.agents.models.protocol import Usage
+from app.agents.sessions import Session
+from app.core.errors import BudgetExceeded, ConfigurationError
+from app.core.settings import ModelPrice
+from app.db.statements import SET_USAGE
+from app.execution.setup import Gate
+from app.governance.limits import Limits, Payer
+
+_PER = 1_000_000
+_COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
+
+
+class Budget:
+    """Counts per session; the tightest of the settings', the token's and the agent's limits."""
+
+    def __init__(self, gate: Gate, prices: Mapping[str, ModelPrice]) -> None:
+        self._gate = gate
+        self._prices = prices
+
+    def check(self, session: Session, *, model: str, agent_id: str | None, payer: Payer) -> None:
+        """Refuse the next model request when the session has used up what it may use.
+
+        Raises:
+            BudgetExceeded: it has.
+            ConfigurationError: its cost is limited, and the model has no price.
+        """
+        limits = self._limits(agent_id, payer)
+        most, cost = limits.tokens_per_session, limits.cost_per_session
+        used = tokens_of(session.usage)
+        if most is not None and used >= most:
+            self._hit(session, agent_id, "token_budget", used, most)
+            raise BudgetExceeded(
+                f"This session has used {used} of its {most} tokens; start a new session, or ask "
+                "an administrator for more",
+                budget="token_budget",
+                limit=most,
+                used=used,
+            )
+        if cost is None:
+            return
+        if model not in self._prices:
+            raise ConfigurationError(
+                f"cost_per_session is set, and model_prices has no price for {model!r}; without "
+                "one the model is not asked",
+                model=model,
+            )
+        spent = float(session.usage.get("cost", 0.0))
+        if spent >= cost:
+            self._hit(session, agent_id, "cost_budget", spent, cost)
+            raise BudgetExceeded(
+                f"This session has cost ${spent:.4f} of the ${cost:g} it may; start a new "
+                "session, or ask an administrator for more",
+                budget="cost_budget",
+                limit=cost,
+                used=round(spent, 6),
+            )
+
+    def add(self, session: Session, *, model: str, usage: Usage) -> None:
+        """Count one answer."""
+        counted = {name: getattr(usage, name) for name in _COUNTED}
+        if not any(counted.values()):
+            return
+        total = session.usage
+        for name, number in counted.items():
+            total[name] = total.get(name, 0) + number
+        price = self._prices.get(model)
+        if price is None:
+            total["unpriced_tokens"] = total.get("unpriced_tokens", 0) + sum(counted.values())
+        else:
+            total["cost"] = total.get("cost", 0.0) + cost_of(usage, price)
+        self._gate.ledger.append(SET_USAGE, (orjson.dumps(total).decode(), session.id))
+
+    def _limits(self, agent_id: str | None, payer: Payer) -> Limits:
+        profile = self._gate.resolver.resolve(agent_id).agent
+        limits = Limits.tightest(self._gate.limits.defaults, payer.limits)
+        return Limits.tightest(limits, profile.limits if profile else None)
+
+    def _hit(
+        self, session: Session, agent_id: str | None, code: str, used: float, limit: float
+    ) -> None:
+        self._gate.metrics.count("limit_hits", code)
+        self._gate.audit.record(
+            "limit.hit",
+            actor=session.user_id,
+            subject=f"session:{session.id}",
+            session_id=session.id,
+            agent_id=agent_id,
+            outcome="denied",
+            detail={"code": code, "limit": limit, "used": used},
+        )
+
+
+def tokens_of(usage: Mapping[str, Any]) -> int:
+    """Every token that a provider counted, those from its cache too."""
+    return sum(int(usage.get(name, 0)) for name in _COUNTED)
+
+
+def cost_of(usage: Usage, price: ModelPrice) -> float:
+    """Dollars."""
+    dollars = (
+        usage.input_tokens * price.input
+        + usage.output_tokens * price.output
+        + usage.cache_read_tokens * price.cache_read
+        + usage.cache_creation_tokens * price.cache_creation
+    )
+    return dollars / _PER

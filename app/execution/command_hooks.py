@@ -1,0 +1,288 @@
+"""Hooks that are programs: the call as JSON on standard input, an exit code as the answer.
+
+Exit 0 goes on, and standard output may hold one JSON object that says more. Exit 2 denies
+with standard error as the reason. Anything else, and output that cannot be read, is a
+broken hook. A program that is not there shuts the gate whatever `on_error` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from math import ceil
+from typing import Any
+
+import orjson
+
+from app.core.errors import TollgateError
+from app.core.matcher import compile_matcher
+from app.core.settings import HookSettings
+from app.core.text import dump_json, truncate
+from app.core.visible import unpadded
+from app.execution.hook_model import (
+    CONTINUE,
+    HookAction,
+    HookBroken,
+    HookConfig,
+    HookContext,
+    HookMissing,
+    HookResult,
+    HookType,
+)
+from app.operations.protocols import (
+    ProcessExit,
+    ProcessLimits,
+    ProcessOperations,
+    ProcessSpec,
+    RunningProcess,
+)
+
+MAX_AT_ONCE = 8
+MAX_STDOUT = 256 << 10
+MAX_STDERR = 64 << 10
+MAX_REASON_CHARS = 2000
+DENIED = 2
+_NOT_THERE = (126, 127)  # how a shell says that a program cannot be started
+_TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.")
+_WORDS = {
+    "allow": HookAction.ALLOW,
+    "approve": HookAction.ALLOW,
+    "ask": HookAction.ASK,
+    "deny": HookAction.DENY,
+    "block": HookAction.DENY,
+}
+_STRICTEST = (HookAction.DENY, HookAction.ASK, HookAction.ALLOW)
+# What coding agents' hooks may print besides; it changes nothing here.
+_PASSED_OVER = {"suppressOutput", "systemMessage", "hookEventName", "additionalContext"}
+_KNOWN = _PASSED_OVER | {
+    "decision",
+    "reason",
+    "modified_input",
+    "modified_result",
+    "continue",
+    "stopReason",
+    "hookSpecificOutput",
+    "permissionDecision",
+    "permissionDecisionReason",
+    "updatedInput",
+}
+
+NamesOf = Callable[[str], Iterable[str]]
+
+
+def command_hooks(
+    settings: Iterable[HookSettings],
+    processes: ProcessOperations,
+    names_of: NamesOf,
+    environ: Mapping[str, str] = os.environ,
+) -> list[HookConfig]:
+    """The configured programs as hooks.
+
+    Args:
+        processes: start in the folder that relative commands are found in.
+        names_of: every name of a tool; a matcher may mean any of them.
+        environ: where the variables that a hook was promised come from.
+    """
+    slots = asyncio.Semaphore(MAX_AT_ONCE)
+    return [_hook(item, processes, names_of, environ, slots) for item in settings]
+
+
+def _hook(
+    item: HookSettings,
+    processes: ProcessOperations,
+    names_of: NamesOf,
+    environ: Mapping[str, str],
+    slots: asyncio.Semaphore,
+) -> HookConfig:
+    pattern = compile_matcher(item.matcher)
+
+    def matches(tool_name: str) -> bool:
+        return any(pattern.fullmatch(name) for name in (tool_name, *names_of(tool_name)))
+
+    return HookConfig(
+        name=item.name,
+        hook_type=HookType(item.event),
+        handler=CommandHook(item, processes, environ),
+        timeout_s=item.timeout_s,
+        on_error=item.on_error,
+        order=item.order,
+        matches=matches,
+        slots=slots,
+        origin="configuration",
+        matcher=item.matcher,
+    )
+
+
+class CommandHook:
+    """Asks one program."""
+
+    def __init__(
+        self, item: HookSettings, processes: ProcessOperations, environ: Mapping[str, str]
+    ) -> None:
+        self._kind = HookType(item.event)
+        self._processes = processes
+        self._argv = argv_of(item)
+        self._env = {name: environ[name] for name in item.env if name in environ}
+        self._limits = ProcessLimits(cpu_s=ceil(item.timeout_s) + 1)
+
+    async def __call__(self, context: HookContext) -> HookResult:
+        """What the program says; ending early ends it and all it started.
+
+        Raises:
+            HookBroken: nothing that can be used.
+            HookMissing: it cannot be started.
+        """
+        spec = ProcessSpec(
+            argv=self._argv,
+            env=self._env,
+            stdin=dump_json(told(self._kind, context)),
+            limits=self._limits,
+        )
+        async with AsyncExitStack() as stack:
+            try:
+                process = await stack.enter_async_context(self._processes.open(spec))
+            except TollgateError as error:
+                raise HookMissing(error.message) from None
+            out, err = await _read(process)
+            ended = await process.wait()
+        return self._answer(ended, out, readable(err))
+
+    def _answer(self, ended: ProcessExit, out: bytes, err: str) -> HookResult:
+        if ended.code == DENIED and ended.signal is None:
+            return HookResult(HookAction.DENY, err or None)
+        if ended.code in _NOT_THERE and ended.signal is None:
+            raise HookMissing(f"its program cannot be started: {err or f'exit {ended.code}'}")
+        if ended.code != 0:
+            how = f"exit {ended.code}" if ended.signal is None else f"signal {ended.signal}"
+            raise HookBroken(f"{how}: {err}" if err else how)
+        return answer_of(self._kind, out)
+
+
+def argv_of(item: HookSettings) -> tuple[str, ...]:
+    """What is started: the list as it stands, or a shell with the text."""
+    if isinstance(item.command, str):
+        return ("/bin/sh", "-c", item.command)
+    return tuple(item.command)
+
+
+def told(kind: HookType, context: HookContext) -> dict[str, Any]:
+    """What a program reads about a call; what is not known is left out."""
+    decision, result = context.decision, context.result
+    fields: dict[str, Any] = {
+        "hook_event_name": kind.value,
+        "tool_name": context.tool_name,
+        "tool_input": context.arguments,
+        "session_id": context.session_id,
+        "run_id": context.run_id,
+        "agent_id": context.agent_id,
+        "user_id": context.user_id,
+        "tool_call_id": context.tool_call_id,
+        "operation_id": context.operation_id,
+        "caller": context.caller,
+        "cwd": context.cwd,
+        "reason": context.reason,
+    }
+    if decision is not None:
+        reasons = [finding.why for finding in decision.findings] or [decision.reason]
+        fields["decision"] = {
+            "verdict": decision.verdict.value,
+            "reasons": [reason for reason in dict.fromkeys(reasons) if reason],
+            "risk": decision.risk,
+        }
+    if result is not None:
+        fields["tool_response"] = {
+            **result.to_dict(),
+            "code": result.code,
+            "text": result.for_model(),
+        }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def answer_of(kind: HookType, out: bytes) -> HookResult:
+    """What standard output says; empty means go on.
+
+    Raises:
+        HookBroken: it is not one JSON object, says something unknown, or says it at the
+            wrong moment. A slip in a gate's answer must not read as consent.
+    """
+    if not out.strip():
+        return CONTINUE
+    try:
+        said = orjson.loads(out)
+    except orjson.JSONDecodeError:
+        raise HookBroken("it printed something that is not one JSON object") from None
+    if not isinstance(said, dict):
+        raise HookBroken("it printed JSON that is not an object")
+    inner = said.get("hookSpecificOutput", {})
+    if not isinstance(inner, dict):
+        raise HookBroken("its hookSpecificOutput is not an object")
+    if unknown := sorted((said.keys() | inner.keys()) - _KNOWN):
+        raise HookBroken(f"it printed unknown keys: {', '.join(unknown)[:200]}")
+    action = _action(said, inner)
+    reason = _reason(said, inner)
+    if action is HookAction.DENY:
+        return HookResult(action, reason)
+    if kind is HookType.POST_TOOL_USE and "modified_result" in said:
+        return HookResult(HookAction.MODIFY_RESULT, modified_result=said["modified_result"])
+    modified = said.get("modified_input", inner.get("updatedInput"))
+    if modified is None and "modified_result" not in said:
+        return HookResult(action, reason)
+    if kind is not HookType.PRE_TOOL_USE or not isinstance(modified, dict):
+        raise HookBroken("modified_input is an object, before the call; modified_result after it")
+    modifies = HookAction.ASK if action is HookAction.ASK else HookAction.MODIFY
+    return HookResult(modifies, reason, modified)
+
+
+def _action(said: Mapping[str, Any], inner: Mapping[str, Any]) -> HookAction:
+    """The strictest of what the two ways of saying it say."""
+    words = [said.get("decision"), inner.get("permissionDecision")]
+    found = set()
+    for word in words:
+        if word is not None:
+            action = _WORDS.get(word) if isinstance(word, str) else None
+            if action is None:
+                raise HookBroken(f"it decided {str(word)[:60]!r}; say allow, ask or deny")
+            found.add(action)
+    goes_on = said.get("continue", True)
+    if not isinstance(goes_on, bool):
+        raise HookBroken("its `continue` is neither true nor false")
+    if not goes_on:
+        return HookAction.DENY
+    return next((action for action in _STRICTEST if action in found), HookAction.CONTINUE)
+
+
+def _reason(said: Mapping[str, Any], inner: Mapping[str, Any]) -> str | None:
+    for given in (
+        said.get("reason"),
+        inner.get("permissionDecisionReason"),
+        said.get("stopReason"),
+    ):
+        if isinstance(given, str) and (text := _clean(given)):
+            return text
+    return None
+
+
+async def _read(process: RunningProcess) -> tuple[bytes, bytes]:
+    """Both streams; of standard error as much as is of use."""
+    out, err = bytearray(), bytearray()
+    async for chunk in process.output():
+        if chunk.stream == "stdout":
+            out += chunk.data
+            if len(out) > MAX_STDOUT:
+                raise HookBroken(f"it printed more than {MAX_STDOUT >> 10} KiB")
+        elif len(err) < MAX_STDERR:
+            err += chunk.data[: MAX_STDERR - len(err)]
+    return bytes(out), bytes(err)
+
+
+def readable(text: bytes) -> str:
+    """What a program said: terminal codes are gone, what would hide is written out."""
+    return _clean(text.decode("utf-8", "replace"))
+
+
+def _clean(text: str) -> str:
+    plain = _TERMINAL.sub("", text).replace("\r\n", "\n").replace("\t", " ")
+    return truncate(unpadded(plain.strip()), MAX_REASON_CHARS)

@@ -1,0 +1,142 @@
+"""Python hooks from outside this repository: installed packages, and files of the plugin folder.
+
+A package names them under the entry point group `tollgate.hooks`: a `HookConfig`, several,
+a module with `HOOKS`, or a function that returns one of these. A file of the plugin folder
+defines `HOOKS`. A plugin that should bring hooks and cannot be loaded is a gate that is
+missing: unless the operator says otherwise, every call is denied until it is mended.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any
+
+from app.catalog.catalog import Catalog
+from app.core.contain import attempt
+from app.core.errors import ConfigurationError, TollgateError
+from app.core.text import clean, truncate
+from app.execution.hook_model import (
+    HookConfig,
+    HookContext,
+    HookMissing,
+    HookProblem,
+    HookResult,
+    HookType,
+)
+from app.execution.hooks import Hooks
+
+log = logging.getLogger(__name__)
+
+GROUP = "tollgate.hooks"
+SHUT_ORDER = -1_000_000
+_ERROR_CHARS = 1000
+
+
+def load_hook_plugins(
+    hooks: Hooks, catalog: Catalog, *, shut: bool = True, installed: bool = True
+) -> None:
+    """Register what plugins bring, and what stands for those that cannot be loaded.
+
+    Imports other people's code and blocks meanwhile: call it before the loop serves anybody.
+
+    Args:
+        shut: deny every call while a hook plugin is missing; else it is only reported.
+    """
+    for problem in catalog.problems:
+        if problem.brings_hooks:
+            _missing(hooks, problem.name, problem.where, problem.error, shut=shut)
+    for name, brought in catalog.global_hooks.items():
+        _adopt(hooks, name, "plugin folder", brought, shut=shut)
+    if not installed:
+        return
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        where = f"entry point {point.value}"
+        exposed, error = attempt(_load, point)
+        if error is not None:
+            _missing(hooks, point.name, where, _one_line(error), shut=shut)
+        else:
+            _adopt(hooks, point.name, where, exposed or (), shut=shut)
+
+
+def _load(point: EntryPoint) -> tuple[Any, ...]:
+    return hooks_in(point.load())
+
+
+def hooks_in(exposed: Any) -> tuple[Any, ...]:
+    """The hooks that a module, a hook, a list of them or a function stands for.
+
+    Raises:
+        ConfigurationError: it stands for none.
+    """
+    if isinstance(exposed, ModuleType):
+        exposed = getattr(exposed, "HOOKS", None)
+    elif callable(exposed):
+        exposed = exposed()
+    if isinstance(exposed, HookConfig):
+        return (exposed,)
+    if not isinstance(exposed, Iterable) or isinstance(exposed, str | bytes):
+        raise ConfigurationError("brings no hooks: expose HOOKS, a list of HookConfig")
+    return tuple(exposed)
+
+
+def _adopt(hooks: Hooks, name: str, where: str, brought: Iterable[Any], *, shut: bool) -> None:
+    """All of a plugin's hooks, or none of them."""
+    listed, error = attempt(_checked, brought, name)
+    if error is not None:
+        _missing(hooks, name, where, _one_line(error), shut=shut)
+        return
+    for hook in listed or ():
+        hooks.register(hook)
+
+
+def _checked(brought: Iterable[Any], name: str) -> list[HookConfig]:
+    listed = list(brought)
+    if not listed:
+        raise ConfigurationError("HOOKS is empty")
+    for hook in listed:
+        if not isinstance(hook, HookConfig):
+            raise ConfigurationError(f"HOOKS holds a {type(hook).__name__}, not a HookConfig")
+        if not isinstance(hook.hook_type, HookType) or not callable(hook.handler):
+            raise ConfigurationError(f"hook {hook.name!r} has no valid hook_type or handler")
+        if not isinstance(hook.timeout_s, int | float) or not hook.timeout_s > 0:
+            raise ConfigurationError(f"hook {hook.name!r}: timeout_s must be over 0")
+    origin = f"plugin {clean(name)}"
+    # Nobody but us comes last.
+    return [replace(hook, builtin=False, origin=origin) for hook in listed]
+
+
+def _missing(hooks: Hooks, name: str, where: str, error: str, *, shut: bool) -> None:
+    """Report a hook plugin that is not there, and let a gate that is shut stand in for it."""
+    name = clean(name)
+    hooks.problems.append(HookProblem(name, clean(where), error, is_shut=shut))
+    log.error("hook plugin %s (%s) cannot be loaded: %s", name, where, error)
+    if not shut:
+        return
+
+    async def shut_gate(_: HookContext) -> HookResult:
+        raise HookMissing(
+            "the plugin cannot be loaded, so nothing checks calls; an administrator must mend or "
+            "remove it"
+        )
+
+    hooks.register(
+        HookConfig(
+            name,
+            HookType.PRE_TOOL_USE,
+            shut_gate,
+            order=SHUT_ORDER,
+            origin=f"missing plugin {name}",
+        )
+    )
+
+
+def _one_line(error: BaseException) -> str:
+    text = error.message if isinstance(error, TollgateError) else ""
+    if not text:
+        said, broken = attempt(str, error)
+        text = f"{type(error).__name__}: {said}" if broken is None else type(error).__name__
+    return truncate(clean(" ".join(text.split())), _ERROR_CHARS)

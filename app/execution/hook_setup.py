@@ -1,0 +1,83 @@
+"""Every hook of this installation: built in, of tools, of plugins, of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.catalog.registry import ToolRegistry
+from app.core.clock import Clock
+from app.core.metrics import Metrics
+from app.core.settings import Settings
+from app.execution.builtin_hooks import builtin_hooks
+from app.execution.command_hooks import command_hooks
+from app.execution.hook_model import HookConfig, HookContext
+from app.execution.hook_plugins import load_hook_plugins
+from app.execution.hooks import Hooks, OnFailure
+from app.execution.projects import OpenWorkspace
+from app.governance.audit import Audit
+
+
+def assemble_hooks(
+    settings: Settings,
+    registry: ToolRegistry,
+    open_workspace: OpenWorkspace,
+    clock: Clock,
+    *,
+    audit: Audit,
+    metrics: Metrics,
+) -> Hooks:
+    """Make them. Imports plugins, and makes the folder that command hooks start in.
+
+    Raises:
+        ConfigurationError: that folder cannot be made or opened.
+    """
+    hooks = Hooks(clock)
+    hooks.on_failure = failure_recorder(audit, metrics)
+    for hook in builtin_hooks(confirm=settings.confirm_dangerous):
+        hooks.register(hook)
+    load_hook_plugins(hooks, registry.snapshot(), shut=settings.broken_hook_plugins == "deny")
+    if settings.hooks:
+        folder = settings.hooks_dir
+        folder.mkdir(parents=True, exist_ok=True)
+        processes = open_workspace(folder).processes
+
+        def names_of(tool_name: str) -> list[str]:
+            tool = registry.snapshot().tools.get(tool_name)
+            return [alias.name for alias in tool.aliases] if tool else []
+
+        for hook in command_hooks(settings.hooks, processes, names_of):
+            hooks.register(hook)
+
+    def adopt() -> None:
+        hooks.replace_tool_hooks(registry.snapshot().hooks)
+
+    adopt()
+    registry.on_change(lambda *_: adopt())
+    return hooks
+
+
+def failure_recorder(audit: Audit, metrics: Metrics) -> OnFailure:
+    """Puts a broken hook into the audit and the figures."""
+
+    def record(hook: HookConfig, context: HookContext, message: str, outcome: str) -> None:
+        metrics.count("hook_failures", hook.name)
+        detail: Mapping[str, object] = {
+            "hook": hook.name,
+            "type": hook.hook_type.value,
+            "origin": hook.origin,
+            "error": message,
+        }
+        audit.record(
+            "hook.failed",
+            actor="system",
+            subject=hook.name,
+            session_id=context.session_id,
+            run_id=context.run_id,
+            agent_id=context.agent_id,
+            tool_name=context.tool_name,
+            operation_id=context.operation_id,
+            outcome=outcome,
+            detail=detail,
+        )
+
+    return record

@@ -1,0 +1,40 @@
+"""What each hook has done so far: counts since the start, and how long it took lately."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+KEPT = 512
+
+
+@dataclass(slots=True)
+class HookStats:
+    """Counts of one hook. `failures` are infrastructure errors, never a person's no."""
+
+    calls: int = 0
+    asks: int = 0
+    denies: int = 0
+    changes: int = 0
+    failures: int = 0
+    last_error: str | None = None
+    last_failed_at: str | None = None
+    _durations: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def ran(self, seconds: float) -> None:
+        """One answer, good or not."""
+        self.calls += 1
+        self._durations.append(seconds)
+
+    def failed(self, message: str, moment: str) -> None:
+        """It gave no usable answer."""
+        self.failures += 1
+        self.last_error, self.last_failed_at = message, moment
+
+    def percentile_ms(self, share: float) -> float | None:
+        """Milliseconds that this share of the last answers stayed within."""
+        if not self._durations:
+            return None
+        ordered = sorted(self._durations)
+        place = min(len(ordered) - 1, int(share * len(ordered)))
+        return round(ordered[place] * 1000, 3)

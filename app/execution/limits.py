@@ -1,0 +1,199 @@
+"""Limits on calls: whom a call is counted for, and what hitting a limit says.
+
+The user (or their token), the tool and the agent each have counters of their own, and the
+tightest decides. A call is counted once it has passed policy, before its hooks: also when
+it is answered from the cache then, or denied by a hook.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.core.clock import Clock
+from app.core.metrics import Metrics
+from app.core.settings import LimitSettings, Settings
+from app.execution.context import CallContext
+from app.execution.limit_store import Demand, Lease, LimitStore, MemoryLimits, Shortage
+from app.execution.pipeline import Call, Refusal
+from app.governance.audit import Audit
+from app.governance.limits import NAMES, NO_LIMITS, Limits
+from app.governance.snapshot import GovernanceSnapshot
+from app.governance.store import GovernanceStore
+from app.resolver.resolver import Resolver
+
+_WHAT = {
+    "rate_limited": "{limit} calls a minute",
+    "concurrency_limited": "{limit} calls at the same time",
+    "calls_per_run": "{limit} calls in one run",
+}
+_ADVICE = {
+    "rate_limited": "wait {wait:g} s before the next one, or go on without it",
+    "concurrency_limited": "make fewer calls at once, and this one again when others have ended",
+    "calls_per_run": "do not call it again in this run; finish with what there is",
+}
+_NEVER = "do not call it again; an administrator has set the limit to 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How many calls may wait for a place, and how long."""
+
+    length: int
+    wait_s: float
+
+
+class Limiter:
+    """Asks the store for every call that anything limits.
+
+    Attributes:
+        active: some limit of a call is configured; without it only a caller's own count.
+        defaults: what holds for each user.
+    """
+
+    def __init__(
+        self,
+        store: LimitStore,
+        resolver: Resolver,
+        *,
+        defaults: Limits = NO_LIMITS,
+        queue: Queue = Queue(16, 30.0),
+        audit: Audit | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.store = store
+        self.defaults = defaults
+        self.active = defaults.of_calls
+        self._resolver = resolver
+        self._queue = queue
+        self._audit = audit
+        self._metrics = metrics
+        self._leases: dict[str, Lease] = {}
+
+    def follow(self, snapshot: GovernanceSnapshot) -> None:
+        """Take notice of what administrators have limited."""
+        limited: Iterable[Limits] = (
+            *(state.limits for state in snapshot.tools.values()),
+            *(stored.profile.limits for stored in snapshot.agents.values()),
+        )
+        self.active = self.defaults.of_calls or any(limits.of_calls for limits in limited)
+
+    def concerns(self, context: CallContext) -> bool:
+        """Whether anything may limit calls of this context."""
+        return self.active or context.limits is not None
+
+    async def admit(self, call: Call) -> Refusal | None:
+        """Count a call against rates and its run's share; why it may not go on."""
+        demands = self._demands(call)
+        if not demands:
+            return None
+        shortage = await self.store.spend(demands, call.context.run_id)
+        return None if shortage is None else self._refused(call, shortage)
+
+    async def enter(self, call: Call, *, in_batch: bool) -> Refusal | None:
+        """Wait for a place among the running calls; why there is none.
+
+        Calls of one batch wait for as long as it takes: others of the batch, whose number is
+        limited already, may be what they wait for.
+        """
+        demands = self._demands(call)
+        if all(demand.limits.concurrent is None for demand in demands):
+            return None
+        answer = await self.store.enter(
+            demands,
+            queue=None if in_batch else self._queue.length,
+            wait_s=None if in_batch else self._queue.wait_s,
+        )
+        if isinstance(answer, Shortage):
+            return self._refused(call, answer)
+        self._leases[call.operation_id] = answer
+        return None
+
+    def leave(self, call: Call) -> None:
+        """Give the place back, if the call had one."""
+        if self._leases and (lease := self._leases.pop(call.operation_id, None)) is not None:
+            self.store.leave(lease)
+
+    def _demands(self, call: Call) -> tuple[Demand, ...]:
+        context = call.context
+        user = Limits.tightest(self.defaults, context.limits)
+        found = [(user_key(context.user_id, context.token_id), user)]
+        if self.active:
+            resolved = self._resolver.resolve(context.agent_id)
+            state = resolved.states.get(call.tool_name)
+            found.append((f"tool:{call.tool_name}", state.limits if state else NO_LIMITS))
+            profile = resolved.agent
+            found.append((f"agent:{context.agent_id}", profile.limits if profile else NO_LIMITS))
+        return tuple(Demand(key, limits) for key, limits in found if limits.of_calls)
+
+    def _refused(self, call: Call, shortage: Shortage) -> Refusal:
+        details = {
+            "limited": shortage.key,
+            "limit": shortage.limit,
+            "retry_after_ms": shortage.retry_after_ms,
+        }
+        details = {name: value for name, value in details.items() if value is not None}
+        context = call.context
+        if self._metrics is not None:
+            self._metrics.count("limit_hits", shortage.code)
+        if self._audit is not None:
+            self._audit.record(
+                "limit.hit",
+                actor=context.user_id or "unknown",
+                subject=shortage.key,
+                session_id=context.session_id,
+                run_id=context.run_id,
+                agent_id=context.agent_id,
+                tool_name=call.tool_name,
+                operation_id=call.operation_id,
+                outcome="denied",
+                detail={"code": shortage.code, **details},
+            )
+        return Refusal("denied", shortage.code, _sentence(shortage), details)
+
+
+def user_key(user_id: str | None, token_id: str | None) -> str:
+    """Whose counter it is: the token's where there is one."""
+    return f"token:{token_id}" if token_id else f"user:{user_id or 'unknown'}"
+
+
+def assemble_limits(
+    settings: Settings,
+    governance: GovernanceStore,
+    resolver: Resolver,
+    clock: Clock,
+    *,
+    audit: Audit,
+    metrics: Metrics,
+) -> Limiter:
+    """The limiter of this process, which follows what administrators change."""
+    limiter = Limiter(
+        MemoryLimits(clock),
+        resolver,
+        defaults=default_limits(settings.limits),
+        queue=Queue(settings.limits.queue, settings.limits.queue_s),
+        audit=audit,
+        metrics=metrics,
+    )
+    limiter.follow(governance.snapshot)
+    governance.on_change(limiter.follow)
+    return limiter
+
+
+def default_limits(settings: LimitSettings) -> Limits:
+    """The settings' limits as a value."""
+    return Limits.from_json({name: getattr(settings, name) for name in NAMES})
+
+
+def _sentence(shortage: Shortage) -> str:
+    """What the model reads: which limit, and what to do."""
+    scope, _, name = shortage.key.partition(":")
+    whose = {
+        "tool": f"the tool {name!r}",
+        "agent": f"the agent {name!r}",
+        "token": "this token",
+    }.get(scope, "this user")
+    most = _WHAT[shortage.code].format(limit=shortage.limit)
+    wait = (shortage.retry_after_ms or 0) / 1000
+    advice = _ADVICE[shortage.code].format(wait=wait) if shortage.limit else _NEVER
+    return f"Not run: {whose} is limited to {most}; {advice}"

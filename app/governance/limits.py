@@ -1,0 +1,124 @@
+"""How much one token, tool or agent may use: a value, and its form in JSON.
+
+Nothing here counts; `app/execution/limits.py` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import orjson
+
+from app.core.errors import InvalidInput
+
+MAX_COUNT = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None means unlimited; 0 means nothing at all.
+
+    Attributes:
+        calls_per_minute: calls in a minute, of which as many may come at once.
+        concurrent: calls that run at the same time.
+        calls_per_run: calls of one run.
+        tokens_per_session: tokens of all model requests of one session.
+        cost_per_session: what those may cost, in dollars.
+    """
+
+    calls_per_minute: int | None = None
+    concurrent: int | None = None
+    calls_per_run: int | None = None
+    tokens_per_session: int | None = None
+    cost_per_session: float | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything is limited."""
+        return self != NO_LIMITS
+
+    @property
+    def of_calls(self) -> bool:
+        """Whether calls are limited, and not only sessions."""
+        return not (
+            self.calls_per_minute is None and self.concurrent is None and self.calls_per_run is None
+        )
+
+    @classmethod
+    def from_json(cls, value: object, *, field: str = "limits") -> Limits:
+        """Read limits from a mapping or from JSON text of one; nothing or null limits nothing.
+
+        Raises:
+            InvalidInput: an unknown key, or a value that is no limit; every problem is named.
+        """
+        if value is None or value == "":
+            return NO_LIMITS
+        if isinstance(value, str | bytes):
+            try:
+                value = orjson.loads(value)
+            except orjson.JSONDecodeError:
+                raise InvalidInput(f"{field} is not JSON text", field=field) from None
+        if not isinstance(value, Mapping):
+            raise InvalidInput(f"{field} must be an object", field=field)
+        problems = [problem for key, item in value.items() if (problem := _problem(key, item))]
+        if problems:
+            told = [f"{field}.{problem}" for problem in problems]
+            raise InvalidInput("; ".join(told), field=field, errors=told)
+        return cls(**{key: _number(key, item) for key, item in value.items()}) or NO_LIMITS
+
+    def to_json(self) -> dict[str, int | float]:
+        """What is limited, without what is not."""
+        return {name: value for name in NAMES if (value := getattr(self, name)) is not None}
+
+    @staticmethod
+    def tightest(first: Limits | None, second: Limits | None) -> Limits:
+        """The smaller of each pair; what only one of them limits stays limited."""
+        if not first or not second:
+            return first or second or NO_LIMITS
+        return Limits(
+            **{name: _smaller(getattr(first, name), getattr(second, name)) for name in NAMES}
+        )
+
+
+NAMES = tuple(field.name for field in fields(Limits))
+NO_LIMITS = Limits()
+COST = "cost_per_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """Whom something is counted for: the token that asked, and what it is limited to."""
+
+    token_id: str | None = None
+    limits: Limits = NO_LIMITS
+
+
+NOBODY = Payer()
+
+
+def _smaller(left: Any, right: Any) -> Any:
+    if left is None or right is None:
+        return right if left is None else left
+    return min(left, right)
+
+
+def _number(key: str, value: Any) -> Any:
+    """`3.0`, which some writers of JSON make of 3, is 3."""
+    return value if value is None or key == COST else int(value)
+
+
+def _problem(key: object, value: object) -> str | None:
+    """What is wrong with one entry; None when nothing is."""
+    if key not in NAMES:
+        return f"{key!s:.60}: unknown; there are {', '.join(NAMES)}"
+    if value is None:
+        return None
+    kind = "a number" if key == COST else "a whole number"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{key}: must be {kind}, or null for no limit"
+    if not 0 <= value <= MAX_COUNT:
+        return f"{key}: must be between 0 and {MAX_COUNT}"
+    if key != COST and value != int(value):
+        return f"{key}: must be {kind}, or null for no limit"
+    return None
