@@ -58,7 +58,7 @@ async def open_service(
     """The whole service without its HTTP edge: the gate, sessions, runs, the model.
 
     Runs that a dead process left behind are recorded as interrupted before anything
-    else starts.
+    else starts; those in which a person was asked go on.
     """
     from app.agents.archive import Archive
     from app.agents.loop import AgentLoop
@@ -68,10 +68,11 @@ async def open_service(
     from app.api.auth import Authenticator
     from app.api.service import Service
     from app.db.engine import Database
+    from app.governance.logins import Logins
     from app.governance.tokens import Tokens
 
     async with local_gate(settings, clock=clock) as gate:
-        await recover(gate)
+        recovered = await recover(gate)
         database = Database(settings.database_path)
         client = model or model_client(settings)
         try:
@@ -79,7 +80,17 @@ async def open_service(
             sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
             loop = AgentLoop(gate, sessions, client, settings)
             runs = RunEngine(gate, sessions, loop, archive)
-            tokens = Tokens(gate.ledger, gate.clock)
+            await runs.resume(recovered)
+            tokens = Tokens(gate.ledger, gate.clock, gate.audit)
+            logins = Logins(
+                gate.ledger,
+                gate.clock,
+                gate.audit,
+                tokens,
+                lifetime_s=settings.login_lifetime_s,
+                idle_s=settings.login_idle_s,
+                own_token=settings.token.get_secret_value() if settings.token else None,
+            )
             yield Service(
                 settings=settings,
                 gate=gate,
@@ -88,7 +99,8 @@ async def open_service(
                 sessions=sessions,
                 runs=runs,
                 tokens=tokens,
-                authenticator=Authenticator(settings, tokens),
+                logins=logins,
+                authenticator=Authenticator(settings, tokens, logins, gate.audit, gate.clock),
                 has_model=model is not None or settings.anthropic_api_key is not None,
                 started_at=isoformat(gate.clock.now()),
             )

@@ -12,13 +12,28 @@ import sys
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from benchmarks import dispatch, journal, search, shell, startup, websocket
+from benchmarks import (
+    audit,
+    decision,
+    dispatch,
+    journal,
+    peers,
+    risk,
+    search,
+    shell,
+    startup,
+    websocket,
+)
 from benchmarks.harness import FULL, QUICK, SMOKE, Benchmark, Result, Scale, Skipped
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     *dispatch.BENCHMARKS,
+    *peers.BENCHMARKS,
     *websocket.BENCHMARKS,
     *journal.BENCHMARKS,
+    *audit.BENCHMARKS,
+    *risk.BENCHMARKS,
+    *decision.BENCHMARKS,
     *search.BENCHMARKS,
     *shell.BENCHMARKS,
     *startup.BENCHMARKS,

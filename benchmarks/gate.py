@@ -23,7 +23,7 @@ PROJECT = "bench"
 
 def bench_settings(folder: Path, **changes: object) -> Settings:
     """Default settings, whatever `.env` says, with all data in `folder`."""
-    return load_settings(_env_file=None, data_dir=folder, port=0, **changes)
+    return load_settings(_env_file=None, data_dir=folder, port=0, open_house=True, **changes)
 
 
 @asynccontextmanager

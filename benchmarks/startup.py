@@ -31,7 +31,11 @@ from benchmarks.wire import WireClient
 
 CONNECTIONS = (100, 500)
 _URL = re.compile(rb"http://[\w.:]+")
-_SETTINGS = {"TOLLGATE_MAX_CONNECTIONS": "10000", "TOLLGATE_LOG_LEVEL": "warning"}
+_SETTINGS = {
+    "TOLLGATE_MAX_CONNECTIONS": "10000",
+    "TOLLGATE_LOG_LEVEL": "warning",
+    "TOLLGATE_OPEN_HOUSE": "true",
+}
 
 
 async def _compare(scale: Scale) -> Compared:

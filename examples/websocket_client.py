@@ -3,16 +3,18 @@
 
 import asyncio
 import json
+import os
 import sys
+from pathlib import Path
 from urllib.request import Request, urlopen
 
 from websockets.asyncio.client import connect
 
 
-async def watch(url: str, session: dict[str, str]) -> None:
+async def watch(url: str, token: str, session: dict[str, str]) -> None:
     call = {"name": "bash", "arguments": {"command": "echo hello; sleep 0.2; echo world"}}
     async with connect(f"ws{url[4:]}/api/v1/ws") as socket:
-        await socket.send(json.dumps({"type": "hello", "id": "1"}))
+        await socket.send(json.dumps({"type": "hello", "id": "1", "auth": {"token": token}}))
         await socket.send(json.dumps({"type": "subscribe", "id": "2", **session}))
         await socket.send(json.dumps({"type": "tool_call", "id": "3", **session, **call}))
         async for frame in socket:
@@ -23,5 +25,7 @@ async def watch(url: str, session: dict[str, str]) -> None:
 
 
 url = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8420"
-new = Request(f"{url}/api/v1/sessions", b"{}", {"content-type": "application/json"})
-asyncio.run(watch(url, {"session_id": json.load(urlopen(new))["id"]}))
+token = os.environ.get("TOLLGATE_TOKEN") or Path("data/bootstrap.token").read_text("ascii").strip()
+headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
+new = Request(f"{url}/api/v1/sessions", b"{}", headers)
+asyncio.run(watch(url, token, {"session_id": json.load(urlopen(new))["id"]}))

@@ -43,6 +43,7 @@ SETTING_GROUPS = {
     "token": "Who may talk to it",
     "anthropic_api_key": "The model",
     "tool_max_workers": "Tool calls",
+    "hooks": "Hooks and limits",
     "heartbeat_s": "WebSocket and events",
     "code_execution": "Python execution",
     "sub_agent": "Sub-agents",
@@ -52,8 +53,10 @@ NOT_READ_YET = {
     "sub_agent": "Read and checked already; delegation, which uses it, comes later.",
 }
 MEANINGS = {
+    "already_exists": "There is one of that name or id already.",
     "already_finished": "What should be stopped or answered is over.",
     "bad_frame": "The message or body is not the JSON it must be.",
+    "budget_exceeded": "The session has used up its tokens or its money; the model is not asked.",
     "busy": "Another run is active in the session.",
     "configuration": "The operator must change a setting; the message names it.",
     "confirmation_already_resolved": "Somebody else answered first.",
@@ -78,6 +81,7 @@ MEANINGS = {
     "unknown_type": "The message's `type` is none of the protocol's.",
     "unrecoverable_position": "The log no longer holds the place to resume from.",
     "validation_failed": "The request does not fit; `errors` lists every problem by path.",
+    "version_mismatch": "Somebody else changed it first: load it again.",
 }
 
 
@@ -210,8 +214,8 @@ def configuration_page() -> str:
         "",
         "`.env.example` and `config.example.yml` are templates to copy.",
         "A value that does not fit stops the service with a message that names the setting.",
-        "Inside `code_execution` and `sub_agent` a name that is not known does too;"
-        " elsewhere it is passed over.",
+        "Inside `code_execution`, `sub_agent`, `limits` and a hook a name that is not known does"
+        " too; elsewhere it is passed over.",
     ]
     notes = {SETTING_GROUPS[name]: note for name, note in NOT_READ_YET.items()}
     for group, rows in groups.items():

@@ -46,8 +46,6 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("audit", schema=None) as batch_op:
         batch_op.create_index("ix_audit_kind", ["kind", "seq"], unique=False)
-        batch_op.create_index("ix_audit_session", ["session_id", "seq"], unique=False)
-        batch_op.create_index("ix_audit_tool", ["tool_name", "seq"], unique=False)
         batch_op.create_index("ix_audit_ts", ["ts"], unique=False)
 
     op.create_table(
@@ -82,7 +80,6 @@ def upgrade() -> None:
         sa.Column("token_id", sa.String(), nullable=True),
         sa.Column("user_id", sa.String(), nullable=False),
         sa.Column("sha256", sa.String(), nullable=False),
-        sa.Column("csrf_sha256", sa.String(), nullable=False),
         sa.Column("created_at", sa.String(), nullable=False),
         sa.Column("expires_at", sa.String(), nullable=False),
         sa.Column("last_used_at", sa.String(), nullable=True),
@@ -99,13 +96,52 @@ def upgrade() -> None:
         sa.Column("created_by", sa.String(), nullable=False),
         sa.Column("created_at", sa.String(), nullable=False),
         sa.Column("updated_at", sa.String(), nullable=False),
+        sa.Column("hits", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("last_hit_at", sa.String(), nullable=True),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_table(
+        "toolsets",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("enabled", sa.Boolean(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("updated_at", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
+        "changes",
+        sa.Column("subject", sa.String(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("subject"),
+    )
+    op.create_table(
+        "event_blocks",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.Column("epoch", sa.String(), nullable=False),
+        sa.Column("first_seq", sa.Integer(), nullable=False),
+        sa.Column("last_seq", sa.Integer(), nullable=False),
+        sa.Column("first_position", sa.Integer(), nullable=False),
+        sa.Column("last_position", sa.Integer(), nullable=False),
+        sa.Column("covers_to", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+    )
+    with op.batch_alter_table("event_blocks", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_event_blocks_session", ["session_id", "epoch", "last_seq"], unique=False
+        )
+    with op.batch_alter_table("events", schema=None) as batch_op:
+        batch_op.drop_constraint("uq_events_place", type_="unique")
+    with op.batch_alter_table("tool_calls", schema=None) as batch_op:
+        batch_op.drop_index("ix_tool_calls_session")
+        batch_op.create_index("ix_tool_calls_session", ["session_id"], unique=False)
+
     with op.batch_alter_table("confirmations", schema=None) as batch_op:
         batch_op.add_column(
             sa.Column("call", sa.Text(), server_default=sa.text("'{}'"), nullable=False)
         )
         batch_op.add_column(sa.Column("edited_args", sa.Text(), nullable=True))
+        batch_op.add_column(sa.Column("consumed_at", sa.String(), nullable=True))
 
     with op.batch_alter_table("projects", schema=None) as batch_op:
         batch_op.add_column(
@@ -156,17 +192,24 @@ def downgrade() -> None:
         batch_op.drop_column("version")
 
     with op.batch_alter_table("confirmations", schema=None) as batch_op:
+        batch_op.drop_column("consumed_at")
         batch_op.drop_column("edited_args")
         batch_op.drop_column("call")
 
+    with op.batch_alter_table("tool_calls", schema=None) as batch_op:
+        batch_op.drop_index("ix_tool_calls_session")
+        batch_op.create_index("ix_tool_calls_session", ["session_id", "started_at"], unique=False)
+    with op.batch_alter_table("events", schema=None) as batch_op:
+        batch_op.create_unique_constraint("uq_events_place", ["session_id", "epoch", "seq"])
+    op.drop_table("event_blocks")
+    op.drop_table("changes")
+    op.drop_table("toolsets")
     op.drop_table("rules")
     op.drop_table("logins")
     op.drop_table("grants")
     op.drop_table("audit_head")
     with op.batch_alter_table("audit", schema=None) as batch_op:
         batch_op.drop_index("ix_audit_ts")
-        batch_op.drop_index("ix_audit_tool")
-        batch_op.drop_index("ix_audit_session")
         batch_op.drop_index("ix_audit_kind")
 
     op.drop_table("audit")

@@ -1,13 +1,21 @@
-"""After a crash: what was under way is recorded as interrupted, and never run again."""
+"""After a crash or a stop: what was under way is told as interrupted, what waited waits on.
+
+A call that had begun may have taken effect and is never run again. A run in which a
+person was asked is not over: it is handed on, with everything that is needed to go on.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import orjson
 
 from app.core import process
 from app.core.clock import isoformat
+from app.core.contain import attempt
 from app.core.text import dump_json
 from app.db.ledger import Transaction
 from app.db.statements import (
@@ -24,21 +32,30 @@ from app.events.durable import (
     RunStarted,
     ToolCallCompleted,
     ToolConfirmationResolved,
+    Trigger,
 )
 from app.events.log import SessionLog
+from app.execution.batches import (
+    ParkedBatch,
+    StoredCall,
+    StoredConfirmation,
+    parked_batch,
+)
 from app.execution.setup import Gate
+
+log = logging.getLogger(__name__)
 
 MESSAGE = "The service stopped during this call; whether it took effect is unknown"
 
+_HEAD = "(SELECT max(seq) FROM events e WHERE e.session_id = s.id AND e.epoch = s.epoch)"
 _RUNNING = (
-    "SELECT r.id, r.session_id, r.owner, s.epoch,"
-    " (SELECT max(seq) FROM events e WHERE e.session_id = s.id AND e.epoch = s.epoch)"
+    f"SELECT r.id, r.session_id, r.owner, s.epoch, {_HEAD},"  # noqa: S608 - constants of this file
+    " r.trigger, r.agent_id, r.started_at, r.input"
     " FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'"
 )
 _QUEUED = (
-    "SELECT r.id, r.session_id, r.owner, s.epoch, s.leaf_entry_id, r.agent_id, r.model, r.input,"
-    " (SELECT max(seq) FROM events e WHERE e.session_id = s.id AND e.epoch = s.epoch)"
-    " FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'queued'"
+    "SELECT r.id, r.session_id, r.owner, s.epoch, s.leaf_entry_id, r.agent_id, r.model, r.input,"  # noqa: S608
+    f" {_HEAD} FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'queued'"
     " ORDER BY r.started_at, r.id"
 )
 _EVENTS = (
@@ -46,71 +63,193 @@ _EVENTS = (
     " AND type IN ('tool_call_started', 'tool_call_completed',"
     " 'tool_confirmation_request', 'tool_confirmation_resolved') ORDER BY seq"
 )
+_CALLS = (
+    "SELECT operation_id, status, tool_name, result, text, cached, duplicate_of, artifact_id,"
+    " execution_time FROM tool_calls WHERE session_id = ? AND run_id = ?"
+)
+_ASKED = (
+    "SELECT operation_id, id, tool_name, digest, status, request, call, edited_args, option_id,"
+    " answered_by, message, expires_at FROM confirmations"
+    " WHERE session_id = ? AND run_id = ? AND consumed_at IS NULL ORDER BY created_at"
+)
+_TAKE_OVER = "UPDATE runs SET owner = ? WHERE id = ?"
 
 
-async def recover(gate: Gate) -> int:
-    """Close the runs of processes that are gone; how many there were."""
+@dataclass(frozen=True, slots=True)
+class ParkedRun:
+    """A run in which a person was asked when its process ended."""
 
-    def read(transaction: Transaction) -> list[tuple[tuple[Any, ...], list[tuple[Any, ...]]]]:
-        return [
-            (row, transaction.fetch(_EVENTS, (row[1], row[3])))
-            for row in transaction.fetch(_RUNNING)
-            if not process.is_alive(row[2] or "")
-        ]
+    id: str
+    session_id: str
+    trigger: Trigger
+    agent_id: str | None
+    started_at: str
+    batch: ParkedBatch
+    events: list[dict[str, Any]]
 
-    lost = await gate.ledger.transact(read)
-    for (run_id, session_id, _, epoch, head), events in lost:
-        log = gate.events.open(session_id, epoch, head or 0)
-        _close_run(gate, log, run_id, [orjson.loads(body) for _, body in events])
-    waiting = await _keep_waiting(gate)
+
+@dataclass(frozen=True, slots=True)
+class WaitingMessage:
+    """A message that waits behind a parked run."""
+
+    run_id: str
+    session_id: str
+    agent_id: str | None
+    message: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What was found: runs that were closed, and what is to go on."""
+
+    closed: int = 0
+    parked: tuple[ParkedRun, ...] = ()
+    waiting: tuple[WaitingMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A run of a process that is gone."""
+
+    row: tuple[Any, ...]
+    events: list[dict[str, Any]]
+    batch: ParkedBatch | None
+
+
+async def recover(gate: Gate) -> Recovered:
+    """Take over the runs of processes that are gone, and close those that cannot go on."""
+    owner = process.identity()
+
+    def take_over(transaction: Transaction) -> list[_Lost]:
+        rows = [r for r in transaction.fetch(_RUNNING) if not process.is_alive(r[2] or "")]
+        for row in rows:
+            transaction.execute(_TAKE_OVER, (owner, row[0]))
+        return [_read(transaction, row) for row in rows]
+
+    lost = await gate.ledger.transact(take_over)
+    closed = [run for run in lost if run.batch is None]
+    for run in closed:
+        run_id, session_id, _, epoch, head, *_ = run.row
+        _close_run(gate, gate.events.open(session_id, epoch, head or 0), run_id, run.events)
+    parked = tuple(_parked(run, run.batch) for run in lost if run.batch is not None)
+    stay = {run.session_id for run in parked}
+    kept, waiting = await _keep_waiting(gate, stay, owner)
     await gate.ledger.durable()
-    for session_id in {row[1] for row, _ in lost} | {row[1] for row in waiting}:
+    for session_id in {run.row[1] for run in closed} | {row[1] for row in kept}:
         gate.events.release(session_id)
-    return len(lost) + len(waiting)
+    return Recovered(len(closed) + len(kept), parked, waiting)
 
 
-async def _keep_waiting(gate: Gate) -> list[tuple[Any, ...]]:
-    """Messages that were accepted and never begun: they stand in their session, unanswered."""
+def _read(transaction: Transaction, row: tuple[Any, ...]) -> _Lost:
+    run_id, session_id, _, epoch, *_, kept = row
+    bodies = transaction.fetch(_EVENTS, (session_id, epoch))
+    events = [event for _, body in bodies if (event := orjson.loads(body)).get("run_id") == run_id]
+    batch = None
+    if kept is not None:
+        calls = transaction.fetch(_CALLS, (session_id, run_id))
+        asked = transaction.fetch(_ASKED, (session_id, run_id))
+        batch, error = attempt(_batch, kept, events, calls, asked)
+        if error is not None:
+            log.error("what run %s left cannot be read", run_id, exc_info=error)
+    return _Lost(row, events, batch)
+
+
+def _batch(
+    kept: str,
+    events: Sequence[dict[str, Any]],
+    calls: Sequence[tuple[Any, ...]],
+    asked: Sequence[tuple[Any, ...]],
+) -> ParkedBatch | None:
+    """The batch, when a question about one of its calls is open or was never acted upon."""
+    batch = parked_batch(
+        kept,
+        rows={row[0]: StoredCall(*row[1:]) for row in calls},
+        confirmations={row[0]: StoredConfirmation(*row[1:]) for row in asked},
+        started={e["operation_id"]: e["ts"] for e in events if e["type"] == "tool_call_started"},
+        told=frozenset(
+            e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"
+        ),
+    )
+    waits = any(
+        operation_id not in batch.rows
+        and (question := batch.confirmations.get(operation_id)) is not None
+        and question.status != "cancelled"
+        for _, operation_id in batch.requests
+    )
+    return batch if waits else None
+
+
+def close_parked(gate: Gate, log: SessionLog, run: ParkedRun) -> None:
+    """End a parked run that cannot go on after all."""
+    _close_run(gate, log, run.id, run.events)
+
+
+def _parked(run: _Lost, batch: ParkedBatch) -> ParkedRun:
+    run_id, session_id, _, _, _, trigger, agent_id, started_at, _ = run.row
+    return ParkedRun(
+        run_id, session_id, cast("Trigger", trigger), agent_id, started_at, batch, run.events
+    )
+
+
+async def _keep_waiting(
+    gate: Gate, stay: set[str], owner: str
+) -> tuple[list[tuple[Any, ...]], tuple[WaitingMessage, ...]]:
+    """Messages that were accepted and never begun: they stand in their session, unanswered.
+
+    Behind a run that goes on they wait on.
+    """
 
     def read(transaction: Transaction) -> list[tuple[Any, ...]]:
-        rows = transaction.fetch(_QUEUED)
-        return [row for row in rows if not process.is_alive(row[2] or "")]
+        rows = [r for r in transaction.fetch(_QUEUED) if not process.is_alive(r[2] or "")]
+        for row in rows:
+            transaction.execute(_TAKE_OVER, (owner, row[0]))
+        return rows
 
-    leaves: dict[str, str | None] = {}
     rows = await gate.ledger.transact(read)
-    for run_id, session_id, _, epoch, leaf, agent_id, model, stored, head in rows:
-        log = gate.events.open(session_id, epoch, head or 0)
-        message = orjson.loads(stored)
-        moment = isoformat(gate.clock.now())
-        message_id, content = message["message_id"], message["content"]
-        parent = leaves.get(session_id, leaf)
-        leaves[session_id] = message_id
-        gate.ledger.append(START_QUEUED, (moment, run_id))
-        encoded = dump_json(content).decode()
-        entry = (message_id, session_id, parent, run_id, "user", encoded, moment)
-        gate.ledger.append(ADD_ENTRY, entry)
-        gate.ledger.append(MOVE_LEAF, (message_id, moment, session_id))
-        gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
-        ids = {"run_id": run_id, "agent_id": agent_id}
-        log.emit(RunStarted, **ids, trigger="message", model=model)
-        log.emit(
-            MessageCompleted,
-            **ids,
-            message_id=message_id,
-            role="user",
-            content=content,
-            client_message_id=message["client_message_id"],
-        )
-        log.emit(RunFinished, **ids, status="interrupted")
-    return rows
+    waiting = tuple(
+        WaitingMessage(row[0], row[1], row[5], orjson.loads(row[7]))
+        for row in rows
+        if row[1] in stay
+    )
+    kept = [row for row in rows if row[1] not in stay]
+    leaves: dict[str, str | None] = {}
+    for row in kept:
+        _tell_unanswered(gate, row, leaves)
+    return kept, waiting
+
+
+def _tell_unanswered(gate: Gate, row: tuple[Any, ...], leaves: dict[str, str | None]) -> None:
+    run_id, session_id, _, epoch, leaf, agent_id, model, stored, head = row
+    log = gate.events.open(session_id, epoch, head or 0)
+    message = orjson.loads(stored)
+    moment = isoformat(gate.clock.now())
+    message_id, content = message["message_id"], message["content"]
+    parent = leaves.get(session_id, leaf)
+    leaves[session_id] = message_id
+    gate.ledger.append(START_QUEUED, (moment, run_id))
+    encoded = dump_json(content).decode()
+    entry = (message_id, session_id, parent, run_id, "user", encoded, moment)
+    gate.ledger.append(ADD_ENTRY, entry)
+    gate.ledger.append(MOVE_LEAF, (message_id, moment, session_id))
+    gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
+    ids = {"run_id": run_id, "agent_id": agent_id}
+    log.emit(RunStarted, **ids, trigger="message", model=model)
+    log.emit(
+        MessageCompleted,
+        **ids,
+        message_id=message_id,
+        role="user",
+        content=content,
+        client_message_id=message["client_message_id"],
+    )
+    log.emit(RunFinished, **ids, status="interrupted")
 
 
 def _close_run(gate: Gate, log: SessionLog, run_id: str, events: list[dict[str, Any]]) -> None:
-    mine = [event for event in events if event.get("run_id") == run_id]
-    answered = {e["confirmation_id"] for e in mine if e["type"] == "tool_confirmation_resolved"}
-    ended = {e["operation_id"] for e in mine if e["type"] == "tool_call_completed"}
+    answered = {e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"}
+    ended = {e["operation_id"] for e in events if e["type"] == "tool_call_completed"}
     moment = isoformat(gate.clock.now())
-    for event in mine:
+    for event in events:
         confirmation_id = event.get("confirmation_id")
         is_open = event["type"] == "tool_confirmation_request" and confirmation_id not in answered
         if is_open:
@@ -121,7 +260,7 @@ def _close_run(gate: Gate, log: SessionLog, run_id: str, events: list[dict[str, 
                 confirmation_id=confirmation_id,
                 outcome="cancelled",
             )
-    for event in mine:
+    for event in events:
         if event["type"] == "tool_call_started" and event["operation_id"] not in ended:
             _close_call(gate, log, event)
     gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))

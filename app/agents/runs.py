@@ -11,7 +11,6 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -20,63 +19,42 @@ import orjson
 from app.agents.history import to_messages
 from app.agents.loop import AgentLoop, Turns, usage_fields
 from app.agents.models.protocol import Usage
+from app.agents.recovery import Recovered, close_parked
+from app.agents.resumption import Resumption, Work
+from app.agents.run import (
+    Queued,
+    Run,
+    direct_context,
+    error_body,
+    error_of,
+    stopped,
+    told_call,
+)
 from app.agents.sessions import Block, Session, Sessions
 from app.core import process
 from app.core.clock import isoformat
-from app.core.contain import Contained
-from app.core.errors import Busy, InvalidArguments, StorageUnavailable, TollgateError
+from app.core.contain import Contained, attempt
+from app.core.errors import (
+    Busy,
+    InvalidInput,
+    StorageUnavailable,
+    TollgateError,
+)
 from app.core.ids import new_id
-from app.core.text import dump_json
-from app.db.statements import ADD_RUN, FINISH_RUN, QUEUE_RUN, START_QUEUED
+from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN, QUEUE_RUN, START_QUEUED
 from app.events.durable import RunFinished, RunStarted, RunStatus, Trigger
-from app.execution.arguments import parse_object
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate
+from app.governance.limits import NOBODY, Payer
 
 log = logging.getLogger(__name__)
 
 WhenBusy = Literal["reject", "queue", "steer"]
-Work = Callable[[], Awaitable[RunStatus]]
+Execute = Callable[..., Awaitable[list[CallOutcome]]]
 MAX_QUEUED = 100
 CLOSE_S = 10.0
-
-
-@dataclass(slots=True)
-class Run:
-    """One run. `done` is resolved after `run_finished` has been appended."""
-
-    id: str
-    session: Session
-    trigger: Trigger
-    done: asyncio.Future[RunStatus]
-    task: asyncio.Task[None] | None = None
-    turns: Turns | None = None
-    outcomes: list[CallOutcome] = field(default_factory=list)
-    finished: dict[str, CallOutcome] = field(default_factory=dict)
-    interrupted: bool = False
-    is_cancelled: bool = False
-    is_begun: bool = False
-    started_at: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Queued:
-    """A message that waits for the run before it; stored, because it was acknowledged."""
-
-    run: Run
-    message_id: str
-    content: list[Block]
-    client_message_id: str | None
-
-    def stored(self) -> str:
-        waiting = {
-            "message_id": self.message_id,
-            "content": self.content,
-            "client_message_id": self.client_message_id,
-        }
-        return dump_json(waiting).decode()
 
 
 class RunEngine:
@@ -90,8 +68,9 @@ class RunEngine:
         self._loop = loop
         self._archive = archive
         self._active: dict[str, Run] = {}
-        self._queues: dict[str, deque[_Queued]] = {}
+        self._queues: dict[str, deque[Queued]] = {}
         self._owner = process.identity()
+        self._resumption = Resumption(gate, loop, archive)
 
     def active(self, session_id: str) -> Run | None:
         """The session's run that is under way."""
@@ -104,16 +83,29 @@ class RunEngine:
         *,
         client_message_id: str | None = None,
         when_busy: WhenBusy = "reject",
+        agent_id: str | None = None,
+        payer: Payer = NOBODY,
     ) -> tuple[str, str]:
         """Add a user message and work on it; ids of the run and of the message.
 
+        Args:
+            agent_id: who answers, for this run; the session's agent when None.
+            payer: whom the run is counted for.
+
         Raises:
+            NotFound: there is no such agent.
+            InvalidInput: the run that would be steered is another agent's.
             Busy: a run is active, and `when_busy` says to refuse.
             StorageUnavailable: the database cannot be written at the moment; nothing was begun.
         """
         self._require_storage()
+        answering = agent_id or session.agent_id
+        if answering is not None:
+            self._gate.agents.require(answering)
         active = self._active.get(session.id)
         if active is not None and when_busy == "steer" and active.turns is not None:
+            if agent_id not in (None, active.agent_id):
+                raise InvalidInput("A message cannot steer another agent's run", field="agent_id")
             message_id = self._user_entry(session, content, active.id, client_message_id)
             active.turns.steering.append((message_id, content))
             return active.id, message_id
@@ -121,13 +113,14 @@ class RunEngine:
             raise Busy(
                 "A run is active in this session; wait, cancel it, or queue", run_id=active.id
             )
-        run = self._new_run(session, "message")
+        run = self._new_run(session, "message", answering)
+        run.payer = payer
         if active is not None:
             queue = self._queues.setdefault(session.id, deque())
             if len(queue) >= MAX_QUEUED:
                 raise Busy(f"{MAX_QUEUED} messages are waiting in this session", run_id=active.id)
             message_id = new_id("msg")
-            waiting = _Queued(run, message_id, content, client_message_id)
+            waiting = Queued(run, message_id, content, client_message_id)
             self._gate.ledger.append(QUEUE_RUN, (*self._row(run, "queued"), waiting.stored()))
             queue.append(waiting)
             return run.id, message_id
@@ -149,6 +142,7 @@ class RunEngine:
         attended: bool = True,
         cacheable: bool = True,
         max_workers: int | None = None,
+        payer: Payer = NOBODY,
     ) -> Run:
         """Start a run that makes exactly these calls.
 
@@ -161,16 +155,9 @@ class RunEngine:
         if active is not None:
             raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
         run = self._new_run(session, trigger)
-        project = self._gate.projects.get(session.project_id) if session.project_id else None
-        context = CallContext(
-            log=session.log,
-            run_id=run.id,
-            agent_id=session.agent_id,
-            user_id=session.user_id,
-            project=project,
-            caller=caller,
-            attended=attended or self._gate.settings.unattended == "park",
-            cacheable=cacheable,
+        run.payer = payer
+        context = direct_context(
+            run, self._gate.projects, caller=caller, attended=attended, cacheable=cacheable
         )
         self._active[session.id] = run
         with self._starting(run):
@@ -194,12 +181,19 @@ class RunEngine:
         return False
 
     async def close(self) -> None:
-        """Stop everything: runs are recorded as interrupted."""
+        """Stop everything: runs are recorded as interrupted.
+
+        A run in which a person is asked is not over: whoever starts next goes on with it.
+        """
         runs = list(self._active.values())
         waiting = [item for queue in self._queues.values() for item in queue]
         self._queues.clear()
+        parked = set()
         for run in runs:
             run.interrupted = True
+            if self._gate.confirmations.park(run.id):
+                parked.add(run.session.id)
+                self._gate.ledger.append(PARK_RUN, (run.id,))
             self._stop(run)
         if runs:
             await asyncio.wait([run.done for run in runs], timeout=CLOSE_S)
@@ -208,12 +202,18 @@ class RunEngine:
                 log.error("run %s does not end; it is recorded as interrupted", run.id)
                 self._finish(run, "interrupted", None)
         for item in waiting:
+            if item.run.session.id in parked:
+                self._gate.ledger.append(PARK_RUN, (item.run.id,))
+                continue
             # Accepted, and so kept: the message stands in the session, unanswered.
             self._open_queued(item)
             self._finish(item.run, "interrupted", None)
 
-    def _new_run(self, session: Session, trigger: Trigger) -> Run:
-        return Run(new_id("run"), session, trigger, asyncio.get_running_loop().create_future())
+    def _new_run(self, session: Session, trigger: Trigger, agent_id: str | None = None) -> Run:
+        done: asyncio.Future[RunStatus] = asyncio.get_running_loop().create_future()
+        run = Run(new_id("run"), session, trigger, done)
+        run.agent_id = agent_id or session.agent_id
+        return run
 
     def _user_entry(
         self, session: Session, content: list[Block], run_id: str, client_message_id: str | None
@@ -244,7 +244,8 @@ class RunEngine:
     def _model_of(self, run: Run) -> str | None:
         if run.trigger != "message":
             return None
-        return run.session.model or self._gate.settings.model
+        profile = self._gate.agents.get(run.agent_id)
+        return run.session.model or (profile and profile.model) or self._gate.settings.model
 
     def _row(self, run: Run, status: str) -> tuple[Any, ...]:
         session = run.session
@@ -254,7 +255,7 @@ class RunEngine:
             session.id,
             run.trigger,
             status,
-            session.agent_id,
+            run.agent_id,
             self._model_of(run),
             None,
             self._owner,
@@ -272,10 +273,10 @@ class RunEngine:
         session.log.emit(
             RunStarted,
             run_id=run.id,
-            agent_id=session.agent_id,
+            agent_id=run.agent_id,
             trigger=run.trigger,
             model=self._model_of(run),
-            tool_names=list(self._gate.resolver.resolve().tool_names),
+            tool_names=list(self._gate.resolver.resolve(run.agent_id).tool_names),
         )
         self._gate.metrics.gauge("runs_active", 1)
 
@@ -287,38 +288,51 @@ class RunEngine:
         try:
             with held:
                 if run.is_cancelled:
-                    status = _stopped(run)
+                    status = stopped(run)
                 else:
                     status = await work()
         except asyncio.CancelledError:
-            status = _stopped(run)
-        self._finish(run, status, _error_of(run, held.error))
+            status = stopped(run)
+        if run.batch is not None:
+            self._gate.executor.abandon(run.batch)
+        self._finish(run, status, error_of(run.id, held.error))
 
     def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         """Record the end, once, and let the session go on, also when it cannot be recorded."""
         if run.done.done():
             return
         session = run.session
+        if status == "interrupted" and self._gate.confirmations.is_parked(run.id):
+            self._let_go(run)
+            return
         with Contained() as held:
             self._record_end(run, status, error)
         if held.error is not None:
             log.error("the end of run %s is not recorded", run.id, exc_info=held.error)
         session.log.holders.discard(run.id)
+        self._gate.limits.store.run_ended(run.id)
         self._gate.metrics.gauge("runs_active", -1)
         self._gate.metrics.count("runs", status)
         run.done.set_result(status)
         if self._active.get(session.id) is run:
             del self._active[session.id]
             if run.turns and run.turns.steering and status not in ("cancelled", "interrupted"):
-                self._follow_up(session, run.turns.steering)
+                self._follow_up(run, run.turns.steering)
             else:
                 self._next(session)
+
+    def _let_go(self, run: Run) -> None:
+        """Leave a run to the next process: nothing of it is over."""
+        run.session.log.holders.discard(run.id)
+        self._gate.metrics.gauge("runs_active", -1)
+        self._active.pop(run.session.id, None)
+        run.done.set_result("interrupted")
 
     def _record_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         session = run.session
         usage = usage_fields(run.turns.usage if run.turns else Usage())
         stop_reason = run.turns.stop_reason if run.turns else None
-        body = None if error is None else _error_body(error)
+        body = None if error is None else error_body(error)
         row = (
             status,
             stop_reason,
@@ -328,10 +342,11 @@ class RunEngine:
             run.id,
         )
         self._gate.ledger.append(FINISH_RUN, row)
+        self._gate.grants.end_run(run.id)
         session.log.emit(
             RunFinished,
             run_id=run.id,
-            agent_id=session.agent_id,
+            agent_id=run.agent_id,
             status=status,
             stop_reason=stop_reason,
             error=body,
@@ -350,9 +365,11 @@ class RunEngine:
             self._open_queued(item)
         self._begin(item.run, partial(self._converse, item.run))
 
-    def _follow_up(self, session: Session, unheard: list[tuple[str, list[Block]]]) -> None:
+    def _follow_up(self, ended: Run, unheard: list[tuple[str, list[Block]]]) -> None:
         """Answer what was said to a run that ended before it heard it."""
-        run = self._new_run(session, "message")
+        session = ended.session
+        run = self._new_run(session, "message", ended.agent_id)
+        run.payer = ended.payer
         self._active[session.id] = run
         with self._starting(run):
             self._announce(run)
@@ -363,7 +380,7 @@ class RunEngine:
         if error is not None:
             raise error
 
-    def _open_queued(self, item: _Queued) -> None:
+    def _open_queued(self, item: Queued) -> None:
         """Announce the run of a message that waited, and add the message."""
         run = item.run
         self._announce(run, queued=True)
@@ -386,7 +403,7 @@ class RunEngine:
         late = {message_id for message_id, _ in unheard}
         messages = to_messages(entry for entry in path if entry.id not in late)
         messages += [{"role": "user", "content": content} for _, content in unheard]
-        run.turns = Turns(messages)
+        run.turns = Turns(messages, run.agent_id, payer=run.payer)
         return await self._loop.run(run.session, run.id, run.turns)
 
     async def _call(
@@ -397,52 +414,54 @@ class RunEngine:
         max_workers: int | None,
     ) -> RunStatus:
         session = run.session
-        calls = [self._told(request) for request in requests]
+        calls = [told_call(request, self._gate.redactor) for request in requests]
         self._sessions.append(session, "user", calls, run_id=run.id)
+        executor = self._gate.executor
+        execute = partial(executor.run, requests, context, max_workers=max_workers)
+        return await self._answered(run, requests, execute)
+
+    async def _answered(
+        self, run: Run, requests: Sequence[CallRequest], execute: Execute
+    ) -> RunStatus:
+        """Make the calls of a direct run, and tell the session what they came to."""
         try:
-            run.outcomes = await self._gate.executor.run(
-                requests, context, max_workers=max_workers, finished=run.finished
-            )
+            run.outcomes = await execute(finished=run.finished)
         finally:
             results = [
                 {**outcome.tool_result_block(), "direct": True}
                 for request in requests
                 if (outcome := run.finished.get(request.id)) is not None
             ]
-            if results:
-                self._sessions.append(session, "tool", results, run_id=run.id)
+            if results and not self._gate.confirmations.is_parked(run.id):
+                self._sessions.append(run.session, "tool", results, run_id=run.id)
         return "success"
 
-    def _told(self, request: CallRequest) -> Block:
-        """A person's call as a model is told of it later: never run again, so never in full."""
-        redactor = self._gate.redactor
-        block: Block = {"type": "tool_use", "id": request.id, "name": request.name, "direct": True}
-        try:
-            arguments = parse_object(request.arguments)
-        except InvalidArguments:
-            return {**block, "input": {}, "raw_input": redactor.raw_json(str(request.arguments))}
-        return {**block, "input": redactor.arguments(arguments)[0]}
+    async def resume(self, recovered: Recovered) -> None:
+        """Go on with runs in which a former process had asked a person.
 
-
-def _stopped(run: Run) -> RunStatus:
-    return "interrupted" if run.interrupted else "cancelled"
-
-
-def _error_of(run: Run, error: BaseException | None) -> TollgateError | None:
-    """What a client may see of what ended a run."""
-    if error is None or isinstance(error, TollgateError):
-        return error
-    error_id = new_id("err")
-    log.error("run %s failed unexpectedly (%s)", run.id, error_id, exc_info=error)
-    return TollgateError(f"Internal error {error_id}", error_id=error_id)
-
-
-def _error_body(error: TollgateError) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "code": error.code,
-        "message": error.message,
-        "retryable": bool(error.details.get("retryable", error.retryable)),
-    }
-    if error.details:
-        body["details"] = error.details
-    return body
+        When this returns, every question that is still open can be answered.
+        """
+        for parked in recovered.parked:
+            session = await self._sessions.get(parked.session_id)
+            if session is None:
+                continue
+            run = self._new_run(session, parked.trigger, parked.agent_id)
+            run.id, run.started_at = parked.id, parked.started_at
+            work, error = attempt(self._resumption.work_of, run, parked.batch, self._answered)
+            if work is None:
+                log.error("run %s cannot go on", run.id, exc_info=error)
+                self._gate.confirmations.forget(run.id)
+                close_parked(self._gate, session.log, parked)
+                continue
+            self._active[session.id] = run
+            session.log.holders.add(run.id)
+            self._gate.metrics.gauge("runs_active", 1)
+            self._begin(run, work)
+        for item in recovered.waiting:
+            session = await self._sessions.get(item.session_id)
+            if session is None:
+                continue
+            run = self._new_run(session, "message", item.agent_id)
+            run.id = item.run_id
+            queue = self._queues.setdefault(session.id, deque())
+            queue.append(Queued(run, **item.message))

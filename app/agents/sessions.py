@@ -37,7 +37,10 @@ MESSAGE_CHARS = 120_000
 
 @dataclass(slots=True)
 class Session:
-    """An open session. `leaf` is the entry that the next one hangs on."""
+    """An open session. `leaf` is the entry that the next one hangs on.
+
+    `usage` sums up its model requests, as `sessions.usage` holds it.
+    """
 
     id: str
     kind: SessionKind
@@ -51,6 +54,7 @@ class Session:
     leaf: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     touched: float = 0.0
+    usage: dict[str, Any] = field(default_factory=dict)
 
 
 class Sessions:
@@ -153,8 +157,13 @@ class Sessions:
         run_id: str | None,
         client_message_id: str | None = None,
         entry_id: str | None = None,
+        agent_id: str | None = None,
     ) -> str:
-        """Add a message below the leaf and announce it; its id."""
+        """Add a message below the leaf and announce it; its id.
+
+        Args:
+            agent_id: whose run it belongs to, where that is not the session's own agent.
+        """
         entry_id = entry_id or new_id("msg")
         moment = isoformat(self._clock.now())
         encoded = orjson.dumps(scrub(content), json_default).decode()
@@ -168,7 +177,7 @@ class Sessions:
         session.log.emit(
             MessageCompleted,
             run_id=run_id,
-            agent_id=session.agent_id,
+            agent_id=agent_id or session.agent_id,
             message_id=entry_id,
             role=role,
             content=_shown([self._masked(block) for block in content]),

@@ -18,10 +18,23 @@ from app.api.rest import (
     confirmations,
     events,
     house,
+    identity,
     runs,
     sessions,
     tools,
 )
+from app.api.rest.admin import agents as admin_agents
+from app.api.rest.admin import audit as admin_audit
+from app.api.rest.admin import confirmations as admin_confirmations
+from app.api.rest.admin import grants as admin_grants
+from app.api.rest.admin import hooks as admin_hooks
+from app.api.rest.admin import limits as admin_limits
+from app.api.rest.admin import projects as admin_projects
+from app.api.rest.admin import resolve as admin_resolve
+from app.api.rest.admin import rule_trials as admin_rule_trials
+from app.api.rest.admin import rules as admin_rules
+from app.api.rest.admin import tokens as admin_tokens
+from app.api.rest.admin import tools as admin_tools
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.stream import Feed
 from app.api.service import Service
@@ -43,6 +56,8 @@ _TAGS = [
     {"name": "confirmations", "description": "Questions to a person before a call runs."},
     {"name": "artifacts", "description": "Files that calls produced."},
     {"name": "service", "description": "Health, figures, projects, tickets."},
+    {"name": "identity", "description": "Signing in and out with a browser."},
+    {"name": "admin", "description": "What administrators decide, and what they look into."},
 ]
 
 
@@ -76,7 +91,15 @@ def create_app(
     app.add_middleware(SameSite)
     errors.install(app)
     # `/tools/calls` before `/tools/{name}`.
-    for module in (house, sessions, runs, events, calls, tools, confirmations, artifacts):
+    for module in (
+        *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
+        *(admin_confirmations, admin_grants),
+        *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens),
+        admin_audit,
+        *(admin_hooks, admin_limits),
+        # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
+        *(admin_rule_trials, admin_rules),
+    ):
         app.include_router(module.router, prefix=PREFIX)
     app.include_router(ws_router)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]

@@ -196,6 +196,8 @@ _SAID = {
     "not_found": "No session 'ses_1'",
     "tool_not_found": "Tool not found: nope",
     "conflict": "The run was cancelled before this call was taken up",
+    "already_exists": "There is an agent 'writer' already",
+    "version_mismatch": "It was changed meanwhile: version 4, not 3; read it again",
     "busy": "A run is active in this session; wait or cancel it",
     "already_finished": "The call is over; it was not run",
     "confirmation_already_resolved": "Already approved by local",
@@ -218,6 +220,7 @@ _DETAILS: dict[str, dict[str, Any]] = {
         ]
     },
     "forbidden": {"scope": "admin"},
+    "version_mismatch": {"version": 4},
     "rate_limited": {"retry_after_ms": 1000},
 }
 

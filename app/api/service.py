@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from app.agents.archive import Archive
 from app.agents.runs import RunEngine
 from app.agents.sessions import Session, Sessions
-from app.api.auth import Authenticator, Principal
+from app.api.auth import Authenticator
+from app.api.principal import Principal
 from app.api.tickets import Tickets
 from app.core.errors import NotFound
 from app.core.settings import Settings
 from app.db.engine import Database
 from app.execution.setup import Gate
+from app.governance.logins import Logins
 from app.governance.tokens import Tokens
 
 
@@ -27,6 +29,7 @@ class Service:
     sessions: Sessions
     runs: RunEngine
     tokens: Tokens
+    logins: Logins
     authenticator: Authenticator
     has_model: bool
     started_at: str
@@ -36,9 +39,9 @@ class Service:
         """A session that the principal may use.
 
         Raises:
-            NotFound: there is none, or it is somebody else's: the two look the same.
+            NotFound: there is none, or it is not for this principal: the two look the same.
         """
         session = await self.sessions.get(session_id)
-        if session is None or not principal.may_see(session.user_id):
+        if session is None or not principal.may_enter(session):
             raise NotFound(f"No session {session_id!r}", session_id=session_id)
         return session

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from app.cli.terminal import visible
+from app.core.errors import InvalidInput
+from app.core.visible import visible
 
 YES = frozenset({"y", "yes"})
+NO = frozenset({"n", "no"})
+APPROVE, DECLINE = frozenset({"a", "approve"}), frozenset({"d", "decline"})
+EDIT = frozenset({"e", "edit"})
+HOW_TO_ANSWER = "number, a = approve once, d [why] = decline, e {…} = with other arguments: "
 
 
 def confirmation_lines(request: Mapping[str, Any]) -> list[str]:
@@ -24,7 +30,27 @@ def confirmation_lines(request: Mapping[str, Any]) -> list[str]:
     risk = request["risk"]
     lines.append(f"  risk: {risk['level']}")
     lines += [f"  - {reason}" for reason in reasons(request)]
+    lines += [f"  hits {target}" for target in targets(request)]
+    if agent := (request.get("requested_by") or {}).get("agent_id"):
+        lines.append(f"  asked by the agent {visible(str(agent))}")
+    if request.get("expires_at"):
+        lines.append(f"  open until {visible(str(request['expires_at']))}")
     return lines
+
+
+def targets(request: Mapping[str, Any]) -> list[str]:
+    """What the call would hit, with what is known about each."""
+    return [_target(target) for target in request.get("targets") or ()]
+
+
+def _target(target: Mapping[str, Any]) -> str:
+    path, kind, files = visible(str(target["path"])), target.get("type"), target.get("files")
+    if kind == "missing":
+        return f"{path} (not there)"
+    if kind == "directory" and files is not None:
+        more = " or more" if target.get("more") else ""
+        return f"{path} (a folder of {files}{more} files)"
+    return path
 
 
 def reasons(request: Mapping[str, Any]) -> list[str]:
@@ -34,6 +60,69 @@ def reasons(request: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(found)) or [visible(str(request.get("description") or ""))]
 
 
+def option_lines(request: Mapping[str, Any]) -> list[str]:
+    """The answers that are offered, numbered; lasting ones with what they would cover."""
+    lines = []
+    for number, option in enumerate(request["options"], 1):
+        told = visible(str(option["label"]))
+        if option.get("expires_in_s"):
+            told += f" for {_span(float(option['expires_in_s']))}"
+        if option.get("requires_scope"):
+            told += f" (needs the scope {option['requires_scope']})"
+        lines.append(f"  {number}) {told}")
+    covers = {visible(str(o["covers"])) for o in request["options"] if o.get("covers")}
+    return [*lines, *(f"     what lasts covers {item}" for item in covers)]
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length or seconds == length:
+            return f"{seconds / length:g} {unit}"
+    return f"{seconds:g} seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a line answers."""
+
+    option_id: str
+    message: str | None = None
+    edited_args: dict[str, Any] | None = None
+
+
+def typed_answer(request: Mapping[str, Any], line: str) -> Typed | None:
+    """The answer that a line gives; None for anything that is no clear choice.
+
+    Raises:
+        InvalidInput: the edited arguments are no JSON object.
+    """
+    word, _, rest = line.strip().partition(" ")
+    options = request["options"]
+    if word.isascii() and word.isdigit():
+        index = int(word) - 1
+        if not 0 <= index < len(options):
+            return None
+        option = options[index]
+        return Typed(str(option["option_id"]), rest.strip() or None)
+    if word.lower() in EDIT and rest and request.get("editable"):
+        return Typed(option_of(request, "allow"), None, _arguments(rest))
+    kind = "allow" if word.lower() in APPROVE else "deny" if word.lower() in DECLINE else None
+    if kind is None or (kind == "allow" and rest):
+        return None
+    return Typed(option_of(request, kind), rest.strip() or None)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"The arguments are no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("The arguments must be one JSON object")
+    return value
+
+
 def option_of(request: Mapping[str, Any], kind: str) -> str:
-    """Id of the offered option that allows or denies."""
-    return next(str(item["option_id"]) for item in request["options"] if item["kind"] == kind)
+    """Id of the offered option that denies, or that allows this one time."""
+    matching = [str(item["option_id"]) for item in request["options"] if item["kind"] == kind]
+    return "approve_once" if "approve_once" in matching else matching[0]

@@ -12,10 +12,11 @@ from typing import Any
 
 import orjson
 
-from app.agents.runs import Run, RunEngine
+from app.agents.run import Run
+from app.agents.runs import RunEngine
 from app.agents.sessions import Sessions
 from app.cli.arguments import parse_pairs
-from app.cli.asking import YES, confirmation_lines, option_of
+from app.cli.asking import NO, YES, confirmation_lines, option_of
 from app.cli.call_view import EventLines, LiveText, View
 from app.cli.terminal import can_ask, forget_typed, is_terminal, read_line
 from app.cli.writer import Writer
@@ -24,6 +25,7 @@ from app.core.ids import call_id
 from app.core.settings import Settings
 from app.core.text import clean
 from app.events.log import Frame
+from app.execution.answers import Approver, Reply
 from app.execution.calls import CallRequest
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate
@@ -162,28 +164,34 @@ class _LocalCall:
         """Answer one confirmation: by --yes, by a person, or with no."""
         approved, message = self._options.yes, None
         if not approved and can_ask():
-            approved = await self._ask(request)
+            approved, message = await self._ask(request)
         elif not approved:
             message = NOBODY_THERE
             self._say("\n".join([*confirmation_lines(request), f"Declined: {message}"]))
         try:
             await self._gate.confirmations.answer(
                 request["confirmation_id"],
-                option_id=option_of(request, "allow" if approved else "deny"),
-                digest=request["digest"],
-                by=LOCAL_USER,
-                message=message,
+                Reply(
+                    option_of(request, "allow" if approved else "deny"),
+                    request["digest"],
+                    message,
+                ),
+                Approver(LOCAL_USER, is_admin=True),
                 session_id=session_id,
             )
         except TollgateError as error:
             self._say(f"The answer was not taken: {error.message}")
 
-    async def _ask(self, request: dict[str, Any]) -> bool:
+    async def _ask(self, request: dict[str, Any]) -> tuple[bool, str | None]:
+        """Whether a person approves; what they say to a no is the reason of it."""
         self._say("\n".join(confirmation_lines(request)))
         forget_typed()
-        self._say("Approve once? Type y to run it; anything else declines: ", end="")
+        self._say("Approve once? Type y to run it, n and why; anything else declines: ", end="")
         answer = await read_line()
-        return answer is not None and answer.lower() in YES
+        if answer is not None and answer.lower() in YES:
+            return True, None
+        word, _, why = (answer or "").partition(" ")
+        return False, why.strip() or None if word.lower() in NO else None
 
     def _say(self, text: str, *, end: str = "\n") -> None:
         self._err.put((text + end).encode("utf-8", "replace"))

@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,12 +15,14 @@ from rich.console import Console
 
 from app import __version__
 from app.cli.arguments import parse_pairs, single_text_argument
+from app.cli.asking import HOW_TO_ANSWER, option_lines, typed_answer
 from app.cli.client import CommandRefused, ConnectionFailed, Event, State, WsClient, checked_url
 from app.cli.lines import Lines
 from app.cli.rest import request
 from app.cli.stream_view import StreamView
-from app.cli.terminal import is_terminal, visible
+from app.cli.terminal import is_terminal
 from app.core.errors import InvalidInput, TollgateError
+from app.core.visible import visible
 
 HELP = """\
 text              say it to the model
@@ -32,7 +34,8 @@ text              say it to the model
 /quit             leave; what runs goes on
 Ctrl-C            cancel what is running; when nothing runs, leave"""
 PROMPT = "› "
-APPROVE, DECLINE = frozenset({"a", "approve"}), frozenset({"d", "decline"})
+UNAUTHENTICATED = 4501  # how the server closes on who has no token that holds
+STILL_OPEN = frozenset({"forbidden", "validation_failed", "invalid_arguments"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ async def run_chat(options: ChatOptions, *, session_id: str | None, new: bool) -
             return await chat.run()
     except ConnectionFailed as error:
         hint = " Is `tollgate serve` running?" if not client.ready else ""
+        if str(UNAUTHENTICATED) in error.message:
+            hint = " Give a token that holds with --token, or in TOLLGATE_TOKEN."
         raise ConnectionFailed(error.message + "." + hint) from None
 
 
@@ -196,9 +201,9 @@ class Chat:
         self._lines.forget()
         if question.get("seq", 0) <= self._state.replay_until:
             self._view.event({"type": "tool_confirmation_request", **question})
-        for number, option in enumerate(question["options"], 1):
-            self._view.line(f"  {number}) {visible(option['label'])}")
-        self._view.prompt("  number, or a = approve, d = decline: ")
+        for line in option_lines(question):
+            self._view.line(line)
+        self._view.prompt(f"  {HOW_TO_ANSWER}")
 
     async def _listen(self) -> None:
         async for line in self._lines.read():
@@ -275,19 +280,34 @@ class Chat:
     async def _answer(self, line: str) -> None:
         state = self._state
         question = state.questions[str(state.asking)]
-        option_id = chosen_option(question["options"], line)
-        if option_id is None:
-            self._view.prompt("  Nothing is chosen. Number, a = approve, d = decline: ")
+        try:
+            typed = typed_answer(question, line)
+        except InvalidInput as error:
+            self._view.prompt(f"  {visible(error.message)}. Again: {HOW_TO_ANSWER}")
             return
-        state.questions.pop(question["confirmation_id"])
+        if typed is None:
+            self._view.prompt(f"  Nothing is chosen. Again: {HOW_TO_ANSWER}")
+            return
+        confirmation_id = question["confirmation_id"]
+        state.questions.pop(confirmation_id)
         state.asking = None
-        await self._client.command(
-            "tool_confirmation_response",
-            session_id=state.session_id,
-            confirmation_id=question["confirmation_id"],
-            option_id=option_id,
-            digest=question["digest"],
-        )
+        answer: dict[str, Any] = {"option_id": typed.option_id, "digest": question["digest"]}
+        if typed.message is not None:
+            answer["message"] = typed.message
+        if typed.edited_args is not None:
+            answer["edited_args"] = typed.edited_args
+        try:
+            await self._client.command(
+                "tool_confirmation_response",
+                session_id=state.session_id,
+                confirmation_id=confirmation_id,
+                **answer,
+            )
+        except CommandRefused as error:
+            self._view.note(visible(error.message), "red")
+            if error.error.get("code") in STILL_OPEN:
+                state.questions[confirmation_id] = question
+                self._ask(confirmation_id)
 
     async def _cancel(self) -> None:
         if self._state.is_idle:
@@ -362,17 +382,6 @@ def tool_arguments(row: Mapping[str, Any] | None, rest: str) -> dict[str, Any]:
     except ValueError as error:
         raise InvalidInput(f"The words cannot be told apart: {error}") from None
     return parse_pairs(words, schema, aliases)
-
-
-def chosen_option(options: Sequence[Mapping[str, Any]], line: str) -> str | None:
-    """The option that a line names; None for anything that is no clear choice."""
-    answer = line.strip().lower()
-    if answer.isascii() and answer.isdigit():
-        index = int(answer) - 1
-        return str(options[index]["option_id"]) if 0 <= index < len(options) else None
-    kind = "allow" if answer in APPROVE else "deny" if answer in DECLINE else None
-    matching = [str(option["option_id"]) for option in options if option["kind"] == kind]
-    return matching[0] if len(matching) == 1 or (matching and kind == "deny") else None
 
 
 def _announcer(view: StreamView) -> Callable[[State, str], None]:

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from app.cli.asking import option_of
 from app.cli.client import ConnectionFailed, Event, State, WsClient
+from app.cli.first_token import kept_token
 from app.cli.rest import request
 from app.cli.stream_view import StreamView
 
@@ -34,13 +35,15 @@ async def run_demo() -> int:
     """
     view = StreamView(Console(highlight=False))
     with tempfile.TemporaryDirectory(prefix="tollgate-demo-") as folder:
-        async with _server(Path(folder)) as url:
+        async with _server(Path(folder)) as (url, token):
             view.line(f"A server runs on {url}, with everything in a temporary folder.")
-            session = await request(url, "/sessions", body={"title": "Demo"})
-            async with WsClient(url, name="tollgate-demo", on_state=_announcer(view)) as client:
+            session = await request(url, "/sessions", token=token, body={"title": "Demo"})
+            client = WsClient(url, token, "tollgate-demo", _announcer(view))
+            async with client:
                 demo = _Demo(client, view, session["id"])
                 await demo.show()
-            replayed = await _replay(url, view, session["id"], demo.seen)
+            second = WsClient(url, token, "tollgate-demo-replay")
+            replayed = await _replay(second, view, session["id"], demo.seen)
     same = replayed == demo.seen
     view.line(_summary(demo, len(replayed), same=same), "bold green" if same else "bold red")
     return 0 if same else 1
@@ -119,11 +122,13 @@ class _Demo:
         )
 
 
-async def _replay(url: str, view: StreamView, session_id: str, seen: list[Event]) -> list[Event]:
+async def _replay(
+    client: WsClient, view: StreamView, session_id: str, seen: list[Event]
+) -> list[Event]:
     """Connect as somebody new and get the whole log again."""
     view.line("\nA second client connects and is sent the whole log:", "bold")
     replayed: list[Event] = []
-    async with WsClient(url, name="tollgate-demo-replay") as client:
+    async with client:
         await client.subscribe(session_id)
         async with asyncio.timeout(STEP_S):
             async for event in client.events():
@@ -154,8 +159,8 @@ def _summary(demo: _Demo, replayed: int, *, same: bool) -> str:
 
 
 @asynccontextmanager
-async def _server(folder: Path) -> AsyncIterator[str]:
-    """A server of its own on a free port; its URL."""
+async def _server(folder: Path) -> AsyncIterator[tuple[str, str | None]]:
+    """A server of its own on a free port; its URL, and the token that it made."""
     # Nothing of the caller's configuration: the demo is the same everywhere.
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TOLLGATE_", "ANTHROPIC_"))}
     process = await asyncio.create_subprocess_exec(
@@ -169,7 +174,8 @@ async def _server(folder: Path) -> AsyncIterator[str]:
         start_new_session=True,
     )
     try:
-        yield await _announced_url(process)
+        url = await _announced_url(process)
+        yield url, kept_token(folder / "data")
     finally:
         if process.returncode is None:
             process.terminate()

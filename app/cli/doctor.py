@@ -10,20 +10,21 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
 import typer
 
 from app.cli import probes
+from app.cli.access_checks import access_checks
+from app.cli.check import Check, State
+from app.cli.gate_checks import gate_checks
 from app.cli.requirements import dependencies
-from app.cli.terminal import is_terminal, visible
+from app.cli.terminal import is_terminal
 from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
+from app.core.visible import visible
 from app.db.schema import HEAD, current_revision
-
-State = Literal["ok", "info", "warning", "broken"]
 
 NEEDED_PYTHON = (3, 11)
 NEEDED_SQLITE = (3, 37)
@@ -37,17 +38,6 @@ _PROGRAMS = {
     "git": ("commands of agents often need it", "install git"),
     "node": ("only for checking the protocol documents", "install Node.js 22 or newer"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One finding. `broken` means that the service cannot work as it is."""
-
-    name: str
-    state: State
-    found: str
-    meaning: str = ""
-    fix: str = ""
 
 
 def examine(settings: Settings, *, as_json: bool) -> int:
@@ -70,6 +60,7 @@ def findings(settings: Settings) -> Iterator[Check]:
         _packages,
         _storage,
         _service,
+        gate_checks,
         _sandbox,
         _programs,
     )
@@ -157,14 +148,7 @@ def _service(settings: Settings) -> Iterator[Check]:
         "chat with a model needs it; tools work without",
         "" if has_key else "set ANTHROPIC_API_KEY",
     )
-    guarded = settings.token is not None
-    yield Check(
-        "token",
-        "ok" if guarded or settings.is_loopback else "warning",
-        "TOLLGATE_TOKEN is set" if guarded else "TOLLGATE_TOKEN is not set",
-        "without any token the service is open, and listens to this machine only",
-        "" if guarded else "`tollgate token create NAME`, or set TOLLGATE_TOKEN",
-    )
+    yield from access_checks(settings)
 
 
 def _address(settings: Settings) -> Check:

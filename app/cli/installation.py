@@ -11,6 +11,8 @@ from app.core.errors import ConfigurationError
 from app.core.settings import Settings
 from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
+from app.execution.setup import redactor_of
+from app.governance.audit import Audit
 from app.governance.tokens import Tokens
 
 
@@ -24,8 +26,10 @@ async def open_tokens(settings: Settings) -> AsyncIterator[Tokens]:
     await asyncio.to_thread(ensure_schema, settings.database_path)
     ledger = SqliteLedger(settings.database_path)
     await ledger.start()
+    clock = SystemClock()
+    audit = Audit(ledger, clock, redactor_of(settings), level=settings.audit_detail)
     try:
-        yield Tokens(ledger, SystemClock())
+        yield Tokens(ledger, clock, audit)
     finally:
         await ledger.close()
 
@@ -34,7 +38,7 @@ async def needs_token(settings: Settings) -> bool:
     """Whether requests must carry a token.
 
     Raises:
-        ConfigurationError: the service would be open to other machines.
+        ConfigurationError: the service would be reachable by other machines without one.
     """
     async with open_tokens(settings) as tokens:
         known = settings.token is not None or await tokens.any_issued()
@@ -44,4 +48,4 @@ async def needs_token(settings: Settings) -> bool:
             " could run commands here. Make one with `tollgate token create NAME`, set"
             " TOLLGATE_TOKEN, or listen on 127.0.0.1"
         )
-    return known
+    return known or not settings.open_house

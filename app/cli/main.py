@@ -33,16 +33,26 @@ app = typer.Typer(
 )
 tokens = typer.Typer(help="Bearer tokens of this installation.", **_OPTIONS)
 database = typer.Typer(help="The database of this installation.", **_OPTIONS)
+catalog = typer.Typer(
+    help="The tools of this installation, and their switches.", rich_markup_mode=None
+)
 app.add_typer(tokens, name="token")
+app.add_typer(catalog, name="tools")
 app.add_typer(database, name="db")
+rules = typer.Typer(help="Rules on what tools are called with.", **_OPTIONS)
+app.add_typer(rules, name="rules")
 
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")
 ]
 Workspace = Annotated[Path | None, typer.Option(help="Folder the tools may work in.")]
+ToolNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names or aliases.")]
+Agent = Annotated[str | None, typer.Option("--agent", help="Id of an agent; all when not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Url = Annotated[str | None, typer.Option(help="Server; the configured address when not given.")]
-Token = Annotated[str | None, typer.Option(help="Bearer token; TOLLGATE_TOKEN when not given.")]
+Token = Annotated[
+    str | None, typer.Option(help="Bearer token; TOLLGATE_TOKEN when not given, or the first one.")
+]
 
 
 def main() -> None:
@@ -106,7 +116,8 @@ def chat(
     settings = _settings()
     from app.cli.chat import ChatOptions, run_chat
 
-    options = ChatOptions(url=url or settings.client_url, token=_token(token, settings))
+    url = url or settings.client_url
+    options = ChatOptions(url=url, token=_token(token, settings, url))
     _run(run_chat(options, session_id=session, new=new))
 
 
@@ -147,13 +158,54 @@ def call(
     _run(call_once(options, settings))
 
 
-@app.command()
-def tools(*, as_json: Json = False, data_dir: DataDir = None) -> None:
+@catalog.callback(invoke_without_command=True)
+def tools(context: typer.Context, *, as_json: Json = False, data_dir: DataDir = None) -> None:
     """List every tool: whether it is on, what it may do, where it comes from."""
+    if context.invoked_subcommand is not None:
+        return
     settings = _settings(data_dir=data_dir)
     from app.cli.tools import list_tools
 
     _run(list_tools(settings, as_json=as_json))
+
+
+@catalog.command("enable")
+def tools_enable(names: ToolNames, agent: Agent = None, data_dir: DataDir = None) -> None:
+    """Switch tools on, for everybody or for one agent; all of them, or none."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.tools import switch_tools
+
+    _run(switch_tools(settings, names, enabled=True, agent=agent, force=False))
+
+
+@catalog.command("disable")
+def tools_disable(
+    names: ToolNames,
+    agent: Agent = None,
+    data_dir: DataDir = None,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Core tools too.")] = False,
+) -> None:
+    """Switch tools off, for everybody or for one agent; all of them, or none."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.tools import switch_tools
+
+    _run(switch_tools(settings, names, enabled=False, agent=agent, force=force))
+
+
+@app.command()
+def resolve(
+    agent: Agent = None,
+    *,
+    subagent: Annotated[bool, typer.Option("--subagent", help="As a sub-agent of it.")] = False,
+    as_json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Show what an agent would see, and why not the rest."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.resolve import show_resolved
+
+    _run(show_resolved(settings, agent, subagent=subagent, as_json=as_json))
 
 
 @app.command()
@@ -179,6 +231,44 @@ def risk(
     raise typer.Exit(
         explain_batch() if command is None else explain(command, shell, as_json=as_json)
     )
+
+
+@app.command()
+def audit(
+    since: Annotated[str | None, typer.Option(help="Not before this moment (ISO 8601).")] = None,
+    until: Annotated[str | None, typer.Option(help="Before this moment.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Only calls of this tool.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Only this user.")] = None,
+    kind: Annotated[str | None, typer.Option(help="How the kind begins, as in call.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 50,
+    data_dir: DataDir = None,
+    *,
+    verify: Annotated[bool, typer.Option("--verify", help="Check that nothing changed.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what happened and why it was allowed, or check that nobody changed it.
+
+    Exit code: 0 shown, or the chain holds; 1 the chain is broken; 2 usage.
+    """
+    if verify and (follow or since or until or tool or agent or actor or kind):
+        _fail("--verify checks every row; give it alone or with --json", USAGE)
+    settings = _settings(data_dir=data_dir)
+    from app.cli.audit import show_audit, verify_audit
+    from app.governance.audit_reading import Filters, moment_of
+
+    if verify:
+        _run(verify_audit(settings, as_json=as_json))
+    filters = Filters(
+        kind=kind,
+        actor=actor,
+        tool=tool,
+        agent=agent,
+        since=moment_of(since, "--since") if since else None,
+        until=moment_of(until, "--until") if until else None,
+    )
+    _run(show_audit(settings, filters, limit=limit, follow=follow, as_json=as_json))
 
 
 @app.command()
@@ -220,14 +310,23 @@ def token_create(
     scope: Annotated[
         list[str] | None, typer.Option(help="A right; repeat it. All when not given.")
     ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="An agent it may use; repeat it. Every one when not given."),
+    ] = None,
+    project: Annotated[
+        list[str] | None,
+        typer.Option(help="A project it may use; repeat it. Every one when not given."),
+    ] = None,
     days: Annotated[int | None, typer.Option(help="Days until it expires.")] = None,
     data_dir: DataDir = None,
 ) -> None:
     """Make a token and print it, this once."""
     settings = _settings(data_dir=data_dir)
-    from app.cli.tokens import create_token
+    from app.cli.tokens import NewToken, create_token
 
-    _run(create_token(settings, name, tuple(scope or ()), days))
+    wanted = NewToken(name, scope or None, agent or None, project or None, days)
+    _run(create_token(settings, wanted))
 
 
 @tokens.command("list")
@@ -239,6 +338,21 @@ def token_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     _run(list_tokens(settings, as_json=as_json))
 
 
+@tokens.command("rotate")
+def token_rotate(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
+    grace: Annotated[
+        int, typer.Option(help="Seconds the old secret goes on; it ends at once when not given.")
+    ] = 0,
+    data_dir: DataDir = None,
+) -> None:
+    """Replace a token's secret and print the new one, this once."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.tokens import rotate_token
+
+    _run(rotate_token(settings, token_id, grace))
+
+
 @tokens.command("revoke")
 def token_revoke(
     name: Annotated[str, typer.Argument(help="Name or id.")], data_dir: DataDir = None
@@ -248,6 +362,55 @@ def token_revoke(
     from app.cli.tokens import revoke_token
 
     _run(revoke_token(settings, name))
+
+
+@rules.command("list")
+def rules_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
+    """List every rule, with what is wrong and what is odd about it."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.rules import list_rules
+
+    _run(list_rules(settings, as_json=as_json))
+
+
+@rules.command("test")
+def rules_test(
+    file: Annotated[
+        Path | None, typer.Argument(help="YAML or JSON; - reads it. Stored rules if not given.")
+    ] = None,
+    *,
+    as_json: Json = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Run the examples of all rules; exit code 1 when one is invalid."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.rules import test_rules
+
+    _run(test_rules(settings, file, as_json=as_json))
+
+
+@rules.command("add")
+def rules_add(
+    file: Annotated[Path, typer.Argument(help="YAML or JSON of one rule or a list; - reads it.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Store the rules of a file, all of them or none, and print their ids."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.rules import add_rules
+
+    _run(add_rules(settings, file))
+
+
+@rules.command("remove")
+def rules_remove(
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the rule.")],
+    data_dir: DataDir = None,
+) -> None:
+    """Remove a rule."""
+    settings = _settings(data_dir=data_dir)
+    from app.cli.rules import remove_rule
+
+    _run(remove_rule(settings, rule_id))
 
 
 @database.command("upgrade")
@@ -271,10 +434,12 @@ def _settings(**overrides: Any) -> Settings:
     return load_settings(**given)
 
 
-def _token(given: str | None, settings: Settings) -> str | None:
-    if given is not None or settings.token is None:
+def _token(given: str | None, settings: Settings, url: str) -> str | None:
+    if given is not None:
         return given
-    return settings.token.get_secret_value()
+    from app.cli.first_token import local_token
+
+    return local_token(settings, url)
 
 
 def _run(work: Coroutine[Any, Any, int]) -> NoReturn:

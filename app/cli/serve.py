@@ -13,12 +13,13 @@ import typer
 
 from app import __version__
 from app.catalog.catalog import PluginProblem
+from app.cli.first_token import Access, prepare_access
+from app.cli.gate_checks import missing_hooks
 from app.cli.installation import needs_token
-from app.cli.terminal import visible
 from app.core.errors import ConfigurationError
-from app.core.redaction import Redactor
 from app.core.settings import Settings
-from app.execution.setup import make_folder, secret_values
+from app.core.visible import visible
+from app.execution.setup import make_folder, redactor_of
 
 NO_KERNEL_SANDBOX = "kernel sandbox: not in this version"
 PROCESS_LIMITS = "commands run with a clean environment, limits and their own process group"
@@ -41,7 +42,7 @@ def serve_until_stopped(settings: Settings) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
     configure_logging(settings)
-    guarded = asyncio.run(needs_token(settings))
+    asyncio.run(needs_token(settings))
     try:
         make_folder(settings.workspace_dir)
     except OSError as error:
@@ -49,10 +50,10 @@ def serve_until_stopped(settings: Settings) -> int:
             f"workspace {str(settings.workspace_dir)!r} cannot be made ({error.strerror});"
             " set TOLLGATE_WORKSPACE to a folder"
         ) from None
-    return _serve(settings, guarded=guarded)
+    return _serve(settings)
 
 
-def _serve(settings: Settings, *, guarded: bool) -> int:
+def _serve(settings: Settings) -> int:
     from functools import partial
 
     from app.api.app import create_app
@@ -64,13 +65,16 @@ def _serve(settings: Settings, *, guarded: bool) -> int:
     except ConfigurationError as error:
         typer.echo(f"error: {error.message}", err=True)
         return START_FAILED
+    access = asyncio.run(prepare_access(settings))
     app = create_app(settings, partial(open_service, settings))
     announced: list[str] = []
 
     def announce(url: str) -> None:
         problems = app.state.service.gate.registry.snapshot().problems
         announced.append(url)
-        typer.echo("\n".join(banner(settings, url, guarded=guarded, problems=problems)))
+        lines = banner(settings, url, access=access, problems=problems)
+        lines[-1:-1] = missing_hooks(app.state.service.gate.hooks.problems)
+        typer.echo("\n".join(lines))
         sys.stdout.flush()
 
     run_server(settings, app, announce)
@@ -78,7 +82,7 @@ def _serve(settings: Settings, *, guarded: bool) -> int:
 
 
 def banner(
-    settings: Settings, url: str, *, guarded: bool, problems: tuple[PluginProblem, ...]
+    settings: Settings, url: str, *, access: Access, problems: tuple[PluginProblem, ...]
 ) -> list[str]:
     """The lines that a starting service prints."""
     model = (
@@ -86,16 +90,11 @@ def banner(
         if settings.anthropic_api_key
         else ("no key (ANTHROPIC_API_KEY): tools work, chat with a model does not")
     )
-    access = (
-        "a token is needed"
-        if guarded
-        else "open to this machine (`tollgate token create` ends that)"
-    )
     facts = {
         "url": url,
         "data": str(settings.data_dir.absolute()),
         "workspace": str(settings.workspace_dir.absolute()),
-        "access": access,
+        **access.facts(),
         "model": model,
         "sandbox": f"{NO_KERNEL_SANDBOX}; {PROCESS_LIMITS}; {FILES_BENEATH}",
         "warning": SAME_RIGHTS,
@@ -113,7 +112,7 @@ def configure_logging(settings: Settings) -> None:
     """Log to standard error, as text or as one JSON object per line; our secrets are masked."""
     import structlog
 
-    redactor = Redactor(secret_values(settings))
+    redactor = redactor_of(settings)
 
     renderer: Any = structlog.processors.JSONRenderer()
     if settings.log_format == "console":

@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.text import Text
 
 from app.cli.asking import confirmation_lines
-from app.cli.terminal import harmless, visible
+from app.cli.terminal import harmless
+from app.core.visible import visible
 
 Event = Mapping[str, Any]
 

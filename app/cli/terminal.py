@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import termios
-import unicodedata
 from contextlib import suppress
 
 _MAX_LINE = 64 << 10
@@ -17,8 +16,6 @@ _ESCAPES = re.compile(
     r"|(?P<drop>\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?))"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
-_PLAIN = re.compile(r"[ -~\n]*\Z")
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def is_terminal(stream: object) -> bool:
@@ -33,16 +30,6 @@ def is_terminal(stream: object) -> bool:
 def can_ask() -> bool:
     """Whether somebody can be asked: questions go to standard error, answers come from input."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
-
-
-def visible(text: str) -> str:
-    """Text in which nothing hides: controls, direction marks and the like are written out.
-
-    For what a person decides on. Line breaks stay.
-    """
-    if _PLAIN.match(text):
-        return text
-    return "".join(_shown(character) for character in text)
 
 
 def harmless(text: str) -> str:
@@ -82,12 +69,3 @@ async def read_line(fd: int = 0) -> str | None:
     finally:
         loop.remove_reader(fd)
     return None if answer is None else answer.decode("utf-8", "replace").strip()
-
-
-def _shown(character: str) -> str:
-    if character == "\n" or unicodedata.category(character) not in _HIDDEN:
-        return character
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

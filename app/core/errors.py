@@ -19,6 +19,7 @@
     │   ├── AlreadyExists
     │   └── VersionMismatch          somebody else changed it first
     ├── RateLimited
+    ├── BudgetExceeded               the session has used up its tokens or its money
     ├── UnrecoverablePosition        a resume point the log no longer holds
     ├── ToolFailed                   the tool ran and failed: adapt, do not repeat
     │   ├── OutsideWorkspace
@@ -147,6 +148,13 @@ class RateLimited(TollgateError):
     code = "rate_limited"
     http_status = 429
     retryable = True
+
+
+class BudgetExceeded(TollgateError):
+    """`details` holds `budget` (`token_budget` or `cost_budget`), `limit` and `used`."""
+
+    code = "budget_exceeded"
+    http_status = 429
 
 
 class UnrecoverablePosition(TollgateError):

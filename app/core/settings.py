@@ -7,6 +7,7 @@ underscores: `TOLLGATE_SUB_AGENT__MAX_ITERATIONS=5`.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,10 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import (
     BaseSettings,
@@ -29,6 +33,8 @@ from pydantic_settings import (
 from yaml import YAMLError
 
 from app.core.errors import ConfigurationError
+from app.core.matcher import compile_matcher
+from app.core.secret_formats import compile_pattern
 
 Strictness = Literal["lenient", "standard", "strict"]
 
@@ -60,6 +66,80 @@ class SubAgentSettings(Section):
     timeout: int = Field(default=60, ge=1, le=3600, description="Seconds per model request.")
 
 
+class HookSettings(Section):
+    """A program that is asked about tool calls; `docs/hooks.md` tells what it reads and says."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$")
+    event: Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
+    matcher: str = Field(default="*", max_length=1000)
+    command: str | list[str] = Field(min_length=1)
+    timeout_s: float = Field(default=10, gt=0, le=600)
+    on_error: Literal["deny", "ask", "allow"] = "deny"
+    order: int = Field(default=0, ge=-1_000_000, le=1_000_000)
+    env: list[str] = Field(default_factory=list)
+
+    @field_validator("matcher")
+    @classmethod
+    def _can_match(cls, value: str) -> str:
+        compile_matcher(value)
+        return value
+
+    @field_validator("command")
+    @classmethod
+    def _can_start(cls, value: str | list[str]) -> str | list[str]:
+        words = [value] if isinstance(value, str) else value
+        if not words[0].strip() or any("\0" in word for word in words):
+            raise ValueError("give a program to start, without NUL characters")
+        return value
+
+    @field_validator("env")
+    @classmethod
+    def _keeps_secrets(cls, value: list[str]) -> list[str]:
+        own = [name for name in value if name.upper().startswith(("TOLLGATE_", "ANTHROPIC_"))]
+        if own:
+            raise ValueError(f"{', '.join(own)}: the service's own settings are not passed on")
+        return value
+
+    @model_validator(mode="after")
+    def _asks_in_time(self) -> HookSettings:
+        if self.on_error == "ask" and self.event != "pre_tool_use":
+            raise ValueError("on_error: ask is for pre_tool_use; afterwards nobody can be asked")
+        return self
+
+
+class LimitSettings(Section):
+    """What each user may use unless their token, the tool or the agent allows less."""
+
+    calls_per_minute: int | None = Field(
+        default=None, ge=0, description="Calls of one user in a minute; no limit when unset."
+    )
+    concurrent: int | None = Field(
+        default=None, ge=0, description="Calls of one user that run at the same time."
+    )
+    calls_per_run: int | None = Field(default=None, ge=0, description="Calls of one run.")
+    tokens_per_session: int | None = Field(
+        default=None, ge=0, description="Tokens of all model requests of one session."
+    )
+    cost_per_session: float | None = Field(
+        default=None, ge=0, description="Dollars of one session; needs `model_prices`."
+    )
+    queue: int = Field(
+        default=16, ge=0, description="Calls that may wait for a place; the next one is refused."
+    )
+    queue_s: float = Field(
+        default=30, ge=0, description="Seconds a call waits for a place before it is refused."
+    )
+
+
+class ModelPrice(Section):
+    """Dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float = Field(default=0, ge=0)
+    cache_creation: float = Field(default=0, ge=0)
+
+
 class Settings(BaseSettings):
     """One instance per process, built by `load_settings`, passed down by the composition root."""
 
@@ -83,6 +163,9 @@ class Settings(BaseSettings):
     workspace: Path | None = Field(
         default=None, description="Root of the default project; `<data_dir>/workspace` when unset."
     )
+    rules_file: Path | None = Field(
+        default=None, description="YAML list of rules that is read at the start; see docs/rules.md."
+    )
     plugin_dir: Path | None = Field(
         default=None, description="Folder of plugin tools; `<data_dir>/plugins` when unset."
     )
@@ -96,6 +179,23 @@ class Settings(BaseSettings):
     # Who may talk to it
     token: SecretStr | None = Field(
         default=None, description="A bearer token with every right; more with `tollgate token`."
+    )
+    open_house: bool = Field(
+        default=False,
+        description="Without any token, everybody on this machine is an administrator.",
+    )
+    login_lifetime_s: float = Field(
+        default=7 * 24 * 3600, gt=0, description="Seconds a browser stays signed in at most."
+    )
+    login_idle_s: float = Field(
+        default=12 * 3600, gt=0, description="Seconds it stays signed in without being used."
+    )
+    login_attempts: int = Field(
+        default=10, ge=1, description="Failed sign-ins per minute and address."
+    )
+    secure_cookie: bool = Field(
+        default=False,
+        description="The sign-in cookie is for https only, also when a proxy speaks https for us.",
     )
     allowed_origins: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
@@ -143,6 +243,12 @@ class Settings(BaseSettings):
     tool_output_chars: int = Field(
         default=40_000, ge=1000, description="Result text per call; the rest goes to an artifact."
     )
+    max_visible_tools: int = Field(
+        default=40,
+        ge=1,
+        le=1000,
+        description="Tools a model is shown at once; it finds the rest with `search_tools`.",
+    )
     enable_cache: bool = Field(default=True, description="Share results of equal read calls.")
     cache_ttl: float = Field(default=300, ge=0, description="Seconds a shared result lives.")
     loop_warn_after: int = Field(
@@ -157,8 +263,56 @@ class Settings(BaseSettings):
     confirmation_ttl_s: float = Field(
         default=600, ge=0, description="Seconds a confirmation waits; 0 means without end."
     )
+    max_pending_confirmations: int = Field(
+        default=50, ge=1, description="Confirmations that may be open in one session."
+    )
+    grant_session_s: float = Field(
+        default=8 * 3600, ge=0, description="Seconds an approval for a session lives; 0: its life."
+    )
+    grant_agent_s: float = Field(
+        default=7 * 86_400, ge=0, description="Seconds an approval for an agent lives; 0: no end."
+    )
+    grant_always_s: float = Field(
+        default=30 * 86_400, ge=0, description="Seconds an approval for all lives; 0: no end."
+    )
     unattended: Literal["deny", "park"] = Field(
         default="deny", description="What asks while no client can answer: denied, or kept waiting."
+    )
+
+    # Hooks and limits
+    hooks: Annotated[
+        list[HookSettings],
+        NoDecode,
+        # `docs/hooks.md` tells the fields; the page of all settings does not.
+        WithJsonSchema({"type": "array", "items": {"type": "object"}}),
+    ] = Field(
+        default_factory=list,
+        description="Programs asked about calls, as a JSON list; easier to write in `config.yml`.",
+    )
+    broken_hook_plugins: Literal["deny", "report"] = Field(
+        default="deny",
+        description="A hook plugin cannot be loaded: every call is denied, or it is only reported.",
+    )
+    limits: LimitSettings = Field(default_factory=LimitSettings)
+    model_prices: Annotated[dict[str, ModelPrice], NoDecode] = Field(
+        default_factory=dict,
+        description="Dollars per million tokens by model, as a JSON object: `input`, `output`, "
+        "`cache_read`, `cache_creation`.",
+    )
+
+    # Audit and secrets
+    audit_detail: Literal["none", "shape", "redacted", "full"] = Field(
+        default="redacted",
+        description="What the audit keeps of arguments: nothing; keys, types and lengths; all of "
+        "it with secrets masked; all of it but the service's own secrets.",
+    )
+    audit_retention_days: int = Field(
+        default=365, ge=0, le=36_500, description="Days a line of the audit is kept; 0: for ever."
+    )
+    redact_patterns: Annotated[list[str], NoDecode] = Field(
+        default_factory=list,
+        description="Regular expressions (RE2) of further secrets to mask, one per line or as a "
+        "JSON list.",
     )
 
     # WebSocket and events
@@ -203,6 +357,11 @@ class Settings(BaseSettings):
         return self.plugin_dir or self.data_dir / "plugins"
 
     @property
+    def hooks_dir(self) -> Path:
+        """Where command hooks start, and relative commands are found."""
+        return self.data_dir / "hooks"
+
+    @property
     def is_loopback(self) -> bool:
         return self.host in ("127.0.0.1", "::1", "localhost")
 
@@ -223,6 +382,49 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         yaml = YamlConfigSettingsSource(settings_cls)
         return init_settings, env_settings, dotenv_settings, file_secret_settings, yaml
+
+    @field_validator("hooks", "model_prices", mode="before")
+    @classmethod
+    def _read_json(cls, value: Any, info: ValidationInfo) -> Any:
+        """One environment variable holds it as JSON text; an empty one holds nothing."""
+        if not isinstance(value, str):
+            return value
+        if not value.strip():
+            return [] if info.field_name == "hooks" else {}
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"must be JSON text: {error}") from None
+
+    @field_validator("hooks")
+    @classmethod
+    def _told_apart(cls, value: list[HookSettings]) -> list[HookSettings]:
+        names = [(hook.name, hook.event) for hook in value]
+        twice = sorted({name for name, event in names if names.count((name, event)) > 1})
+        if twice:
+            raise ValueError(f"two hooks of one event are called {', '.join(twice)}")
+        return value
+
+    @field_validator("redact_patterns", mode="before")
+    @classmethod
+    def _read_patterns(cls, value: Any) -> Any:
+        """Commas belong to patterns, so a list in one variable is lines or JSON."""
+        if not isinstance(value, str):
+            return value
+        if not value.lstrip().startswith("["):
+            return [line.strip() for line in value.splitlines() if line.strip()]
+        try:
+            return json.loads(value)
+        except ValueError:
+            # `[0-9]{16}` begins like a list and is one pattern.
+            return [line.strip() for line in value.splitlines() if line.strip()]
+
+    @field_validator("redact_patterns")
+    @classmethod
+    def _can_be_found(cls, value: list[str]) -> list[str]:
+        for pattern in value:
+            compile_pattern(pattern)
+        return value
 
     @field_validator("allowed_origins", "allowed_hosts", mode="before")
     @classmethod

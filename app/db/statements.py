@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Fetch = Callable[..., list[tuple[Any, ...]]]
+from app.db.event_blocks import Fetch, cover
+
 Prepare = Callable[[Fetch, list[Sequence[Any]]], list[Sequence[Any]]]
 
 
@@ -78,14 +79,19 @@ QUEUE_RUN = insert(
 START_QUEUED = Statement(
     21, "UPDATE runs SET status = 'running', input = NULL, started_at = ? WHERE id = ?"
 )
+# What a restarted service needs to go on with a batch in which a call waits for a person.
+KEEP_BATCH = Statement(22, "UPDATE runs SET input = ? WHERE id = ?")
+# Nobody's: whoever starts next goes on with it.
+PARK_RUN = Statement(22, "UPDATE runs SET owner = NULL WHERE id = ?")
 FINISH_RUN = Statement(
-    22,
-    "UPDATE runs SET status = ?, stop_reason = ?, error = ?, usage = ?, finished_at = ?"
-    " WHERE id = ?",
+    23,
+    "UPDATE runs SET status = ?, stop_reason = ?, error = ?, usage = ?, finished_at = ?,"
+    " input = NULL WHERE id = ?",
 )
 ADD_ENTRY = insert(30, "entries", "id, session_id, parent_id, run_id, role, content, created_at")
 MOVE_LEAF = Statement(31, "UPDATE sessions SET leaf_entry_id = ?, updated_at = ? WHERE id = ?")
 RENAME_SESSION = Statement(32, "UPDATE sessions SET title = ?, updated_at = ? WHERE id = ?")
+SET_USAGE = Statement(33, "UPDATE sessions SET usage = ? WHERE id = ?")
 START_CALL = insert(
     40,
     "tool_calls",
@@ -115,33 +121,48 @@ ADD_CONFIRMATION = insert(
     50,
     "confirmations",
     "id, session_id, run_id, tool_call_id, operation_id, agent_id, tool_name, digest, status,"
-    " request, created_at, expires_at",
+    " request, call, created_at, expires_at",
     barrier=True,
 )
 CANCEL_CONFIRMATION = Statement(
-    51, "UPDATE confirmations SET status = 'cancelled', answered_at = ? WHERE id = ?"
+    51,
+    "UPDATE confirmations SET status = 'cancelled', call = '{}', answered_at = ?"
+    " WHERE id = ? AND consumed_at IS NULL",
 )
+# An approval that is not used: what it was for has changed, or did not come to run.
+VOID_CONFIRMATION = Statement(
+    52,
+    "UPDATE confirmations SET call = '{}', consumed_at = ? WHERE id = ? AND consumed_at IS NULL",
+)
+GRANT_HIT = Statement(55, "UPDATE grants SET hits = hits + 1, last_used_at = ? WHERE id = ?")
+RULE_HIT = Statement(56, "UPDATE rules SET hits = hits + 1, last_hit_at = ? WHERE id = ?")
 ADD_ARTIFACT = insert(
     60,
     "artifacts",
     "id, session_id, operation_id, name, media_type, size, sha256, created_at",
 )
-ADD_EVENT = insert(70, "events", "session_id, epoch, seq, type, ts, body")
+ADD_EVENT = insert(70, "events", "session_id, epoch, seq, type, ts, body", prepare=cover)
 
 ALL = (
     ADD_SESSION,
     ADD_RUN,
     QUEUE_RUN,
     START_QUEUED,
+    KEEP_BATCH,
+    PARK_RUN,
     FINISH_RUN,
     ADD_ENTRY,
     MOVE_LEAF,
     RENAME_SESSION,
+    SET_USAGE,
     START_CALL,
     ADD_CALL,
     FINISH_CALL,
     ADD_CONFIRMATION,
     CANCEL_CONFIRMATION,
+    VOID_CONFIRMATION,
+    GRANT_HIT,
+    RULE_HIT,
     ADD_ARTIFACT,
     ADD_EVENT,
 )

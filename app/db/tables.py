@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import Column, Index, LargeBinary, Text, text
 from sqlmodel import Field, SQLModel
 
 SESSION_KEY = "sessions.id"
@@ -83,7 +83,7 @@ class ToolCallRow(SQLModel, table=True):
     """The unified record of one tool call."""
 
     __tablename__ = "tool_calls"
-    __table_args__ = (Index("ix_tool_calls_session", "session_id", "started_at"),)
+    __table_args__ = (Index("ix_tool_calls_session", "session_id"),)
     operation_id: str = Field(primary_key=True)
     tool_call_id: str
     session_id: str
@@ -107,8 +107,8 @@ class ToolCallRow(SQLModel, table=True):
 class ConfirmationRow(SQLModel, table=True):
     """A question to a person, and its one answer. `expires_at` is a Unix time.
 
-    `call` holds what a restarted service needs to run exactly this call, `options` what was
-    offered, `edited_args` what the approver changed.
+    `call` holds what a restarted service needs to run exactly this call, for as long as it
+    waits; `edited_args` what the approver changed; `consumed_at` when the approval was used.
     """
 
     __tablename__ = "confirmations"
@@ -132,6 +132,7 @@ class ConfirmationRow(SQLModel, table=True):
     created_at: str
     expires_at: float | None = None
     answered_at: str | None = None
+    consumed_at: str | None = None
 
 
 class ArtifactRow(SQLModel, table=True):
@@ -151,12 +152,10 @@ class ArtifactRow(SQLModel, table=True):
 class EventRow(SQLModel, table=True):
     """One durable event, as the bytes that were and will be sent.
 
-    Rows are appended in the order they come, the index leads to a session's own: clustering
-    them by session would make a commit touch as many pages as there are busy sessions.
+    Rows are appended in the order they come; `EventBlockRow` leads to a session's own.
     """
 
     __tablename__ = "events"
-    __table_args__ = (UniqueConstraint("session_id", "epoch", "seq", name="uq_events_place"),)
     position: int | None = Field(default=None, primary_key=True)
     session_id: str
     epoch: str
@@ -164,6 +163,21 @@ class EventRow(SQLModel, table=True):
     type: str
     ts: str
     body: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+
+
+class EventBlockRow(SQLModel, table=True):
+    """Where a stretch of a session's events lies; `covers_to` is the last position looked at."""
+
+    __tablename__ = "event_blocks"
+    __table_args__ = (Index("ix_event_blocks_session", "session_id", "epoch", "last_seq"),)
+    number: int | None = Field(default=None, primary_key=True)
+    session_id: str
+    epoch: str
+    first_seq: int
+    last_seq: int
+    first_position: int
+    last_position: int
+    covers_to: int
 
 
 class ToolRow(SQLModel, table=True):
@@ -183,6 +197,24 @@ class ToolRow(SQLModel, table=True):
     limits: str = Field(default="{}", sa_column_kwargs=NONE_YET)
     version: int = 1
     updated_at: str
+
+
+class ToolsetRow(SQLModel, table=True):
+    """The switch of a whole toolset; one that nobody has touched has no row."""
+
+    __tablename__ = "toolsets"
+    name: str = Field(primary_key=True)
+    enabled: bool = True
+    version: int = 1
+    updated_at: str
+
+
+class ChangeRow(SQLModel, table=True):
+    """How often a subject was changed: other processes on this database look here."""
+
+    __tablename__ = "changes"
+    subject: str = Field(primary_key=True)
+    number: int
 
 
 class AgentRow(SQLModel, table=True):
@@ -207,6 +239,8 @@ class RuleRow(SQLModel, table=True):
     created_by: str
     created_at: str
     updated_at: str
+    hits: int = Field(default=0, sa_column_kwargs=NO)
+    last_hit_at: str | None = None
 
 
 class GrantRow(SQLModel, table=True):
@@ -235,15 +269,15 @@ class GrantRow(SQLModel, table=True):
 class AuditRow(SQLModel, table=True):
     """One line of the audit. `hash` covers the row and the hash of the row before it.
 
-    `seq` has no gaps and is given by whoever commits, so that the chain has one order.
+    `seq` has no gaps and is given by whoever commits, so that the chain has one order. An index
+    by session or tool would cost every call more than the row itself (12 µs): a session's
+    rows lie in its time.
     """
 
     __tablename__ = "audit"
     __table_args__ = (
         Index("ix_audit_ts", "ts"),
         Index("ix_audit_kind", "kind", "seq"),
-        Index("ix_audit_session", "session_id", "seq"),
-        Index("ix_audit_tool", "tool_name", "seq"),
     )
     seq: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     ts: str
@@ -274,14 +308,16 @@ class AuditHeadRow(SQLModel, table=True):
 
 
 class LoginRow(SQLModel, table=True):
-    """A browser that signed in with a token: only digests are kept."""
+    """A browser that signed in with a token: only the digest of its secret is kept.
+
+    Without `token_id` it came in with the token of the settings, which is part of the digest.
+    """
 
     __tablename__ = "logins"
     id: str = Field(primary_key=True)
     token_id: str | None = None
     user_id: str
     sha256: str = Field(unique=True)
-    csrf_sha256: str
     created_at: str
     expires_at: str
     last_used_at: str | None = None

@@ -133,10 +133,53 @@ class ConfirmationOption(Part):
     option_id: str
     label: str
     kind: Literal["allow", "deny"]
+    requires_scope: str | None = Field(
+        default=None, description="Whoever answers needs this scope too."
+    )
+    expires_in_s: float | None = Field(
+        default=None, description="How long a lasting approval lives."
+    )
+    covers: str | None = Field(default=None, description="What a lasting approval would cover.")
+
+
+class SegmentReason(Part):
+    """Why one command of a script asks."""
+
+    code: str
+    why: str
+
+
+class ShownSegment(Part):
+    """One command that a shell would run, nested ones included."""
+
+    text: str
+    cwd: str | None = None
+    reasons: list[SegmentReason] = Field(default_factory=list)
+
+
+class ShownTarget(Part):
+    """What a call would hit. `files` is there where it was cheap to count."""
+
+    path: str
+    type: Literal["file", "directory", "missing", "unknown"] = "unknown"
+    files: int | None = None
+    more: bool = Field(default=False, description="There are more than `files`.")
+
+
+class RequestedBy(Part):
+    """On whose behalf the call is made, and who makes it."""
+
+    caller: str
+    user_id: str | None = None
+    agent_id: str | None = None
+    agent: str | None = Field(default=None, description="The agent's title.")
 
 
 class ToolConfirmationRequest(DurableEvent):
-    """A person must answer before the call may run. Its row was committed before this event."""
+    """A person must answer before the call may run. Its row was committed before this event.
+
+    In everything a person reads here, characters that hide something are written out.
+    """
 
     type: Literal["tool_confirmation_request"] = "tool_confirmation_request"
     confirmation_id: str
@@ -147,9 +190,17 @@ class ToolConfirmationRequest(DurableEvent):
     risk: Risk
     digest: str = Field(description="Must be sent back: binds the answer to exactly this call.")
     options: list[ConfirmationOption]
-    editable: bool = False
-    response_schema: dict[str, Any] | None = None
+    editable: bool = Field(
+        default=False, description="`approve_once` may carry `edited_args` in place of the call's."
+    )
+    response_schema: dict[str, Any] | None = Field(
+        default=None, description="JSON Schema of `edited_args`."
+    )
     expires_at: str | None = None
+    segments: list[ShownSegment] = Field(default_factory=list)
+    targets: list[ShownTarget] = Field(default_factory=list)
+    cwd: str | None = Field(default=None, description="Where the call would work.")
+    requested_by: RequestedBy | None = None
 
 
 class ToolConfirmationResolved(DurableEvent):
@@ -161,6 +212,12 @@ class ToolConfirmationResolved(DurableEvent):
     option_id: str | None = None
     by: str | None = None
     message: str | None = None
+    edited_args: Any = Field(
+        default=None, description="The arguments that a person put in place, secrets redacted."
+    )
+    grant_id: str | None = Field(
+        default=None, description="The lasting approval that came of it, or that released it."
+    )
 
 
 class QuestionAsked(DurableEvent):

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from app.catalog.catalog import Catalog, CatalogEntry
-from app.core.contain import Contained
+from app.core.clock import Clock, SystemClock
+from app.core.contain import attempt
 from app.core.errors import InvalidArguments, ProjectRequired
 from app.core.ids import call_id, new_id
 from app.core.text import clean, truncate
+from app.events.encode import call_part, run_part
 from app.execution.arguments import Prepared, prepare, validate
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.pipeline import Call, Refusal
-from app.policy.decision import Decision, decide
+from app.governance.agents import AgentProfile
+from app.policy.decision import ALLOW, Decision, decide, is_plain
+from app.policy.facts import CallFacts
+from app.policy.grants import NO_GRANTS, GrantBook, pattern_for
 from app.policy.risk.model import Verdict
+from app.policy.rules.book import NO_RULES, RuleBook
 from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import ResolvedToolset, Resolver
 
@@ -31,39 +37,74 @@ class Admission:
         catalog: Callable[[], Catalog],
         resolver: Resolver,
         protection: SelfProtection | None = None,
+        *,
+        rules: Callable[[], RuleBook] = lambda: NO_RULES,
+        grants: Callable[[], GrantBook] = lambda: NO_GRANTS,
+        on_rules: Callable[[Sequence[str]], None] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._catalog = catalog
         self._protection = protection
         self._resolver = resolver
+        self._rules = rules
+        self._grants = grants
+        self._on_rules = on_rules
+        self._clock = clock or SystemClock()
+        # A batch's ids, encoded once: its calls come one after another.
+        self._context: CallContext | None = None
+        self._ids = ""
 
-    def take_up(self, request: CallRequest, index: int, context: CallContext) -> Call:
+    def take_up(
+        self,
+        request: CallRequest,
+        index: int,
+        context: CallContext,
+        *,
+        operation_id: str | None = None,
+    ) -> Call:
         """Look the tool up, check that it is on, validate, decide."""
         entry = self._catalog().lookup(request.name)
-        operation_id = call_id("op")
-        head: dict[str, Any] = {}
-        if context.run_id:
-            head["run_id"] = context.run_id
-        if context.agent_id:
-            head["agent_id"] = context.agent_id
-        head["tool_call_id"] = request.id
-        head["operation_id"] = operation_id
-        name = entry.tool.name if entry else clean(truncate(request.name, 128))
-        call = Call(request, index, operation_id, context, name, head, entry)
-        with Contained() as held:
-            call.refusal = self._refusal(call)
-        if held.error is not None:
+        operation_id = operation_id or call_id("op")
+        if context is not self._context:
+            self._context, self._ids = context, run_part(context.run_id, context.agent_id)
+        ids = call_part(self._ids, request.id, operation_id)
+        tool = entry.tool if entry else None
+        name = tool.name if tool else clean(truncate(request.name, 128))
+        call = Call(request, index, operation_id, context, name, ids, entry, tool)
+        call.refusal, error = attempt(self._refusal, call)
+        if error is not None:
             error_id = new_id("err")
-            log.error("%s could not be judged (%s)", name, error_id, exc_info=held.error)
+            log.error("%s could not be judged (%s)", name, error_id, exc_info=error)
             call.refusal = Refusal("error", "internal", f"Not run: internal error {error_id}")
         return call
 
     def readmit(self, call: Call) -> Refusal | None:
-        """Check again, after a wait, that the tool is still there and still on."""
+        """Check again, after a wait: the tool, its switch, and the verdict of this moment."""
         entry = self._catalog().lookup(call.request.name)
         if entry is None or call.entry is None or entry.tool is not call.entry.tool:
             message = f"The tool {call.tool_name!r} changed while the call waited"
             return Refusal("disabled", "tool_changed", message)
-        return self._disabled(entry)
+        resolved = self._resolved(call.context)
+        reason = resolved.disabled_reasons.get(entry.tool.name)
+        if reason is not None:
+            return Refusal("disabled", reason.code, reason.message)
+        assert call.prepared is not None
+        call.decision = self._judge(entry, call.prepared, call.context, resolved)
+        return denial(call.decision)
+
+    def pattern(self, call: Call) -> dict[str, Any] | None:
+        """What a lasting approval of the call would cover; None when none may be offered."""
+        assert call.entry is not None
+        assert call.prepared is not None
+        assert call.decision is not None
+        resolved = self._resolved(call.context)
+        return pattern_for(
+            self._facts(call.entry, call.prepared, call.context, resolved), call.decision
+        )
+
+    def agent(self, context: CallContext) -> AgentProfile | None:
+        """The profile that the call is judged by."""
+        return self._resolved(context).agent
 
     def replace_arguments(self, call: Call, arguments: dict[str, Any]) -> Decision:
         """Give a call other arguments: validated and judged anew.
@@ -72,19 +113,21 @@ class Admission:
             InvalidArguments: they do not fit.
         """
         assert call.entry is not None
-        call.prepared = validate(call.entry, arguments)
-        resolved = self._resolver.resolve()
+        call.replace_arguments(validate(call.entry, arguments))
+        assert call.prepared is not None
+        resolved = self._resolved(call.context)
         call.decision = self._judge(call.entry, call.prepared, call.context, resolved)
         return call.decision
 
     def _refusal(self, call: Call) -> Refusal | None:
         entry = call.entry
         if entry is None:
-            return self._unknown(call.request.name)
-        resolved = self._resolver.resolve()
+            return self._unknown(call.request.name, call.context)
+        resolved = self._resolved(call.context)
         reason = resolved.disabled_reasons.get(entry.tool.name)
         if reason is not None:
             return Refusal("disabled", reason.code, reason.message)
+        call.setting = resolved.states[entry.tool.name]
         if entry.tool.needs_project and call.context.project is None:
             missing = ProjectRequired()
             return Refusal("error", missing.code, missing.message)
@@ -92,8 +135,10 @@ class Admission:
             call.prepared = prepare(entry, call.request.arguments)
         except InvalidArguments as error:
             return Refusal("invalid_arguments", error.code, error.message, error.details)
-        call.decision = self._judge(entry, call.prepared, call.context, resolved)
-        return denial(call.decision)
+        decision = call.decision = self._judge(entry, call.prepared, call.context, resolved)
+        if decision.spoke and self._on_rules is not None:
+            self._on_rules(decision.spoke)
+        return denial(decision)
 
     def _judge(
         self,
@@ -102,20 +147,43 @@ class Admission:
         context: CallContext,
         resolved: ResolvedToolset,
     ) -> Decision:
+        rules = self._rules()
+        if is_plain(entry.tool, rules, asks=entry.tool.name in resolved.confirmation):
+            return ALLOW
         return decide(
-            entry.tool,
-            prepared.validated,
-            requires_confirmation=entry.tool.name in resolved.confirmation,
-            cwd=context.project.root if context.project else "/",
+            self._facts(entry, prepared, context, resolved),
+            rules=rules,
+            grants=self._grants(),
+            now=self._clock.time(),
             protection=self._protection,
         )
 
-    def _disabled(self, entry: CatalogEntry) -> Refusal | None:
-        reason = self._resolver.resolve().disabled_reasons.get(entry.tool.name)
-        return Refusal("disabled", reason.code, reason.message) if reason else None
+    def _facts(
+        self,
+        entry: CatalogEntry,
+        prepared: Prepared,
+        context: CallContext,
+        resolved: ResolvedToolset,
+    ) -> CallFacts:
+        tool = entry.tool
+        return CallFacts(
+            tool,
+            prepared.validated,
+            prepared.raw,
+            cwd=context.project.root if context.project else "/",
+            agent_id=context.agent_id,
+            session_id=context.session_id,
+            run_id=context.run_id,
+            user_id=context.user_id,
+            asks=tool.name in resolved.confirmation,
+            asks_by=resolved.states[tool.name].asks_by,
+        )
 
-    def _unknown(self, name: str) -> Refusal:
-        enabled = self._resolver.resolve().tool_names
+    def _resolved(self, context: CallContext) -> ResolvedToolset:
+        return self._resolver.resolve(context.agent_id, subagent=context.caller == "subagent")
+
+    def _unknown(self, name: str, context: CallContext) -> Refusal:
+        enabled = self._resolved(context).tool_names
         guesses = self._catalog().suggest(name, among=enabled)
         message = f"Tool not found: {truncate(name, 128)}"
         if guesses:

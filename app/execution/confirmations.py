@@ -2,240 +2,338 @@
 
 The row is committed before the event is sent, the answer is taken by compare-and-set,
 and the digest binds it to exactly this call. A future only wakes the waiting call; no
-decision depends on one. No answer means "not run".
+decision depends on one. No answer means "not run". When the service stops, a question
+stays open: the next one to start puts it again under the same id.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import Coroutine
 from typing import Any, Literal
 
-import orjson
-
-from app.core.clock import Clock, isoformat, stamp
+from app.core.clock import Clock, stamp
 from app.core.errors import (
     AlreadyFinished,
-    ConfirmationAlreadyResolved,
-    ConfirmationExpired,
-    DigestMismatch,
-    InvalidInput,
+    Conflict,
     NotFound,
     RateLimited,
     StorageUnavailable,
+    TollgateError,
 )
 from app.core.ids import new_id
-from app.db.ledger import Ledger, Transaction
-from app.db.statements import ADD_CONFIRMATION, CANCEL_CONFIRMATION
-from app.events.durable import (
-    ConfirmationOutcome,
-    ToolConfirmationRequest,
-    ToolConfirmationResolved,
-)
+from app.db.ledger import Ledger, Row, Transaction
+from app.events.durable import ToolConfirmationRequest, ToolConfirmationResolved
 from app.events.log import SessionLog
-
-APPROVE_ONCE = "approve_once"
-DECLINE = "decline"
-OPTIONS = (
-    {"option_id": DECLINE, "label": "Decline", "kind": "deny"},
-    {"option_id": APPROVE_ONCE, "label": "Approve once", "kind": "allow"},
-)
-MAX_PENDING_PER_SESSION = 50
-
-_CLAIM = (
-    "UPDATE confirmations SET status = ?, option_id = ?, answered_by = ?, message = ?,"
-    " answered_at = ? WHERE id = ? AND status = 'pending' AND digest = ?"
-    " AND (expires_at IS NULL OR expires_at > ?)"
-)
-_EXPIRE = (
-    "UPDATE confirmations SET status = 'expired', answered_at = ?"
-    " WHERE id = ? AND status = 'pending'"
-)
-_READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirmations WHERE id = ?"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """How a confirmation ended, for the waiting call."""
-
-    outcome: ConfirmationOutcome
-    option_id: str | None = None
-    by: str | None = None
-    message: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a person is asked: exactly the call that would run."""
-
-    tool_call_id: str
-    operation_id: str
-    tool_name: str
-    title: str
-    description: str
-    subject: Mapping[str, Any]
-    risk: Mapping[str, Any]
-    digest: str
-    run_id: str | None
-    agent_id: str | None
-
-
-@dataclass(slots=True)
-class _Pending:
-    log: SessionLog
-    question: Question
-    request: dict[str, Any]
-    future: asyncio.Future[Answer]
-    timer: asyncio.TimerHandle | None = None
-
-
-def call_digest(*, tool: str, canonical: bytes, cwd: str | None, agent_id: str | None) -> str:
-    """What an approval is bound to: tool, arguments, working directory, agent."""
-    parts = orjson.dumps([tool, cwd, agent_id])
-    return sha256(parts + b"\0" + canonical).hexdigest()
+from app.execution.answers import Answer, Approver, Reply, offered, refusal
+from app.execution.confirmation_rows import ConfirmationRows
+from app.execution.offers import Offer
+from app.execution.pending import Asker, OpenQuestions, Pending, Question
+from app.governance.audit import Audit
+from app.governance.grants import GrantStore, StoredGrant
 
 
 class Confirmations:
     """The open questions of this process."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, *, ttl_s: float = 600.0) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        grants: GrantStore,
+        audit: Audit,
+        *,
+        ttl_s: float = 600.0,
+        max_pending: int = 50,
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
+        self._rows = ConfirmationRows(ledger, clock, audit)
+        self._grants = grants
         self._ttl_s = ttl_s
-        self._pending: dict[str, _Pending] = {}
+        self._max_pending = max_pending
+        self._open = OpenQuestions()
+        self._futures: dict[str, asyncio.Future[Answer]] = {}
+        # Approved, and not yet used: the run they belong to.
+        self._unused: dict[str, str | None] = {}
+        self._parked: set[str] = set()
         self._settling: set[asyncio.Task[None]] = set()
 
-    async def ask(self, log: SessionLog, question: Question) -> Answer:
-        """Put the question and wait for its one answer.
+    # -- for the call that asks -----------------------------------------------------------
+
+    def put(self, log: SessionLog, question: Question, asker: Asker) -> str:
+        """Put a question; its id, to `wait` for.
 
         Raises:
             RateLimited: too many questions are open in this session.
+        """
+        if len(self._open.by_session.get(log.session_id, ())) >= self._max_pending:
+            raise RateLimited(
+                f"{self._max_pending} confirmations are open in this session; answer them"
+            )
+        confirmation_id = new_id("cfm")
+        expires = self._clock.time() + self._ttl_s if self._ttl_s else None
+        request: dict[str, Any] = {
+            **question.ids,
+            **question.fields,
+            "tool_name": question.tool_name,
+            "digest": question.digest,
+            "options": [offer.to_dict() for offer in question.offers.values()],
+            "expires_at": stamp(expires) if expires else None,
+        }
+        self._rows.add(confirmation_id, log.session_id, question, request, expires)
+        log.emit(ToolConfirmationRequest, confirmation_id=confirmation_id, **request)
+        self._remember(confirmation_id, log, question, request, asker, expires)
+        return confirmation_id
+
+    def restore(
+        self,
+        confirmation_id: str,
+        log: SessionLog,
+        question: Question,
+        request: dict[str, Any],
+        asker: Asker,
+        expires: float | None,
+        *,
+        answer: Answer | None,
+        is_told: bool,
+    ) -> None:
+        """Open a question of a former process again: no new row, no new event.
+
+        Args:
+            answer: what it came to already, before the call could act on it.
+            is_told: the event that says so has been sent.
+        """
+        pending = self._remember(confirmation_id, log, question, request, asker, expires)
+        if answer is None:
+            return
+        if is_told:
+            self._forget(confirmation_id)
+            self._note_unused(confirmation_id, pending, answer)
+            pending.future.set_result(answer)
+        else:
+            self._resolve(confirmation_id, answer)
+
+    async def wait(self, confirmation_id: str) -> Answer:
+        """The answer to a question that was put.
+
+        Raises:
             StorageUnavailable: the question cannot be committed, so it is not put.
         """
-        if len(self.pending(log.session_id)) >= MAX_PENDING_PER_SESSION:
-            raise RateLimited(
-                f"{MAX_PENDING_PER_SESSION} confirmations are open in this session; answer them"
-            )
-        confirmation_id, pending = self._open(log, question)
+        future = self._futures[confirmation_id]
         try:
             await self._ledger.durable()
-            return await pending.future
-        except (asyncio.CancelledError, StorageUnavailable):
+            return await future
+        except asyncio.CancelledError:
+            pending = self._open.items.get(confirmation_id)
+            run_id = pending.run_id if pending else self._unused.get(confirmation_id)
+            if not self.is_parked(run_id):
+                self._cancel(confirmation_id)
+            raise
+        except StorageUnavailable:
             self._cancel(confirmation_id)
             raise
+        finally:
+            self._futures.pop(confirmation_id, None)
+
+    def give_up(self, confirmation_id: str) -> None:
+        """Take back a question that nobody waits for any more, or an approval without use."""
+        if self._futures.pop(confirmation_id, None) is not None:
+            self._cancel(confirmation_id)
+        elif confirmation_id in self._unused:
+            self.void(confirmation_id)
+
+    def forget(self, run_id: str) -> None:
+        """Drop the questions of a run that is closed as a whole."""
+        ids = [key for key, item in self._open.items.items() if item.run_id == run_id]
+        for confirmation_id in ids:
+            self._forget(confirmation_id)
+            self._futures.pop(confirmation_id, None)
+
+    async def consume(self, confirmation_id: str, call_row: Row) -> bool:
+        """Use an approval and claim its call, in one transaction; False when either is gone."""
+        try:
+            return await self._rows.consume(confirmation_id, call_row)
+        finally:
+            self._unused.pop(confirmation_id, None)
+
+    def void(self, confirmation_id: str) -> None:
+        """Let an approval go unused: what it was for has changed."""
+        self._unused.pop(confirmation_id, None)
+        self._rows.void(confirmation_id)
+
+    # -- for whoever watches or answers ---------------------------------------------------
 
     async def answer(
         self,
         confirmation_id: str,
+        reply: Reply,
+        approver: Approver,
         *,
-        option_id: str,
-        digest: str,
-        by: str,
-        message: str | None = None,
         session_id: str | None = None,
     ) -> Literal["approved", "declined"]:
         """Take an answer: the first valid one wins.
 
         Raises:
             NotFound: there is no such confirmation (in this session).
-            InvalidInput: the option was not offered.
+            Forbidden: whoever answers may not give this answer.
+            InvalidInput: the option was not offered, or the edited arguments cannot run.
             DigestMismatch: the answer is for another call.
             ConfirmationExpired: it came too late.
             ConfirmationAlreadyResolved: somebody else was first.
             AlreadyFinished: the call was cancelled meanwhile.
         """
-        kinds = {str(option["option_id"]): option["kind"] for option in OPTIONS}
-        if option_id not in kinds:
-            raise InvalidInput(f"option_id must be one of {', '.join(kinds)}", field="option_id")
+        pending = self._open.items.get(confirmation_id)
+        if pending is None or session_id not in (None, pending.log.session_id):
+            raise await self._not_open(confirmation_id, reply, session_id)
+        question = pending.question
+        offer = offered(question.offers, reply, approver)
+        if reply.digest != question.digest:
+            raise refusal("", status="pending", stored_digest="", by=None, digest=reply.digest)
+        edited = None
+        if reply.edited_args is not None:
+            edited = await pending.asker.checked(reply.edited_args)
+        grant = self._drafted(confirmation_id, question, offer, approver)
         outcome: Literal["approved", "declined"] = (
-            "approved" if kinds[option_id] == "allow" else "declined"
+            "approved" if offer.kind == "allow" else "declined"
         )
+        grant_id = grant.id if grant else None
+        answer = Answer(outcome, offer.option_id, approver.user_id, reply.message, edited, grant_id)
         # Once it is committed it counts, also when whoever sent it has gone away meanwhile.
-        answer = Answer(outcome, option_id, by, message)
-        taking = self._keep(self._take(confirmation_id, answer, digest, session_id))
+        taking = self._keep(self._take(confirmation_id, pending, answer, grant))
         await asyncio.shield(taking)
         return outcome
 
+    def pending(self, session_id: str) -> list[dict[str, Any]]:
+        """The open questions of a session, as their events' fields."""
+        found = self._open.by_session.get(session_id, {})
+        return [{"confirmation_id": key, **item.request} for key, item in found.items()]
+
+    # -- for the end of the process -------------------------------------------------------
+
+    def park(self, run_id: str) -> bool:
+        """Leave a run's questions to the next process; False when it has none."""
+        waiting = [item for item in self._open.items.values() if item.run_id == run_id]
+        if not waiting and run_id not in self._unused.values():
+            return False
+        self._parked.add(run_id)
+        for item in waiting:
+            if item.timer is not None:
+                item.timer.cancel()
+        return True
+
+    def is_parked(self, run_id: str | None) -> bool:
+        return run_id in self._parked
+
+    # -- within ---------------------------------------------------------------------------
+
+    def _remember(
+        self,
+        confirmation_id: str,
+        log: SessionLog,
+        question: Question,
+        request: dict[str, Any],
+        asker: Asker,
+        expires: float | None,
+    ) -> Pending:
+        loop = asyncio.get_running_loop()
+        pending = Pending(log, question, request, asker, loop.create_future())
+        self._open.add(confirmation_id, pending)
+        self._futures[confirmation_id] = pending.future
+        if expires:
+            left = max(0.0, expires - self._clock.time())
+            pending.timer = loop.call_later(left, self._expire, confirmation_id)
+        return pending
+
+    def _drafted(
+        self, confirmation_id: str, question: Question, offer: Offer, approver: Approver
+    ) -> StoredGrant | None:
+        if offer.scope is None or question.pattern is None:
+            return None
+        lives = offer.expires_in_s
+        return self._grants.draft(
+            tool_name=question.tool_name,
+            scope=offer.scope,
+            scope_id=offer.scope_id,
+            pattern=question.pattern,
+            confirmation_id=confirmation_id,
+            created_by=approver.user_id,
+            expires_at=self._clock.time() + lives if lives else None,
+        )
+
     async def _take(
-        self, confirmation_id: str, answer: Answer, digest: str, session_id: str | None
+        self, confirmation_id: str, pending: Pending, answer: Answer, grant: StoredGrant | None
     ) -> None:
         """Write the answer by compare-and-set, and wake the call."""
-        now = self._clock.now()
+        write = self._rows.answered(confirmation_id, pending, answer)
 
         def claim(transaction: Transaction) -> tuple[Any, ...] | None:
-            row = (answer.outcome, answer.option_id, answer.by, answer.message, isoformat(now))
-            where = (confirmation_id, digest, now.timestamp())
-            known = transaction.fetch(_READ, (confirmation_id,))
-            if not known or (session_id is not None and known[0][4] != session_id):
-                raise NotFound(
-                    f"No confirmation {confirmation_id!r} in this session",
-                    confirmation_id=confirmation_id,
-                )
-            if transaction.execute(_CLAIM, row + where):
-                return None
-            return known[0]
+            if not write(transaction):
+                return self._rows.read(transaction, confirmation_id)
+            if grant is not None:
+                self._grants.add_within(transaction, grant)
+            return None
 
         lost = await self._ledger.transact(claim)
         if lost is not None:
-            raise _refusal(confirmation_id, lost, digest)
-        if confirmation_id not in self._pending:
+            raise refusal(
+                confirmation_id,
+                status=lost[0],
+                stored_digest=lost[1],
+                by=lost[2],
+                digest=pending.question.digest,
+            )
+        if grant is not None:
+            self._grants.adopt(grant)
+        if confirmation_id not in self._open.items:
             raise AlreadyFinished(
                 "The call is over; it was not run", confirmation_id=confirmation_id
             )
         self._resolve(confirmation_id, answer)
+        if grant is not None:
+            await self._release(grant, answer)
 
-    def pending(self, session_id: str) -> list[dict[str, Any]]:
-        """The open questions of a session, as their events' fields."""
-        return [
-            {"confirmation_id": key, **item.request}
-            for key, item in self._pending.items()
-            if item.log.session_id == session_id
-        ]
-
-    def _open(self, log: SessionLog, question: Question) -> tuple[str, _Pending]:
-        confirmation_id = new_id("cfm")
-        now = self._clock.now()
-        expires = now.timestamp() + self._ttl_s if self._ttl_s else None
-        request: dict[str, Any] = {
-            "tool_call_id": question.tool_call_id,
-            "operation_id": question.operation_id,
-            "run_id": question.run_id,
-            "agent_id": question.agent_id,
-            "tool_name": question.tool_name,
-            "title": question.title,
-            "description": question.description,
-            "subject": question.subject,
-            "risk": question.risk,
-            "digest": question.digest,
-            "options": list(OPTIONS),
-            "expires_at": stamp(expires) if expires else None,
+    async def _release(self, grant: StoredGrant, answer: Answer) -> None:
+        """Let go on what waits for the same answer and is covered by it now."""
+        released = Answer("approved", answer.option_id, answer.by, None, None, grant.id)
+        writes = {
+            key: self._rows.answered(key, item, released)
+            for key, item in self._open.items.items()
+            if _concerns(grant, item) and item.asker.released_by() == grant.id
         }
-        loop = asyncio.get_running_loop()
-        pending = _Pending(log, question, request, loop.create_future())
-        self._ledger.append(
-            ADD_CONFIRMATION,
-            (
-                confirmation_id,
-                log.session_id,
-                question.run_id,
-                question.tool_call_id,
-                question.operation_id,
-                question.agent_id,
-                question.tool_name,
-                question.digest,
-                "pending",
-                orjson.dumps(request, default=str).decode(),
-                isoformat(now),
-                expires,
-            ),
+        if not writes:
+            return
+
+        def claim(transaction: Transaction) -> list[str]:
+            return [key for key, write in writes.items() if write(transaction)]
+
+        for key in await self._ledger.transact(claim):
+            self._grants.hit(grant.id)
+            self._resolve(key, released)
+
+    async def _not_open(
+        self, confirmation_id: str, reply: Reply, session_id: str | None
+    ) -> TollgateError:
+        """Why there is nothing to answer."""
+
+        def read(transaction: Transaction) -> tuple[Any, ...] | None:
+            return self._rows.read(transaction, confirmation_id)
+
+        found = await self._ledger.transact(read)
+        if found is None or session_id not in (None, found[4]):
+            return NotFound(
+                f"No confirmation {confirmation_id!r} in this session",
+                confirmation_id=confirmation_id,
+            )
+        status, digest, by, expires, _ = found
+        if status == "pending" and (expires is None or expires > self._clock.time()):
+            return Conflict(
+                "The call waits in another process; answer it there",
+                confirmation_id=confirmation_id,
+            )
+        return refusal(
+            confirmation_id, status=status, stored_digest=digest, by=by, digest=reply.digest
         )
-        log.emit(ToolConfirmationRequest, confirmation_id=confirmation_id, **request)
-        self._pending[confirmation_id] = pending
-        if expires:
-            pending.timer = loop.call_later(self._ttl_s, self._expire, confirmation_id)
-        return confirmation_id, pending
 
     def _expire(self, confirmation_id: str) -> None:
         self._keep(self._settle_expired(confirmation_id))
@@ -254,13 +352,11 @@ class Confirmations:
 
     async def _settle_expired(self, confirmation_id: str) -> None:
         """An answer that is already in the database wins over the clock."""
-        moment = isoformat(self._clock.now())
-
-        def expire(transaction: Transaction) -> bool:
-            return bool(transaction.execute(_EXPIRE, (moment, confirmation_id)))
-
+        pending = self._open.items.get(confirmation_id)
+        if pending is None:
+            return
         try:
-            expired = await self._ledger.transact(expire)
+            expired = await self._rows.expire(confirmation_id, pending)
         except StorageUnavailable:
             expired = True
         if expired:
@@ -268,44 +364,48 @@ class Confirmations:
 
     def _cancel(self, confirmation_id: str) -> None:
         """End a question whose call will never run, whatever anybody answered meanwhile."""
-        moment = isoformat(self._clock.now())
-        self._ledger.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
+        self._unused.pop(confirmation_id, None)
+        self._rows.cancel(confirmation_id, self._open.items.get(confirmation_id))
         self._resolve(confirmation_id, Answer("cancelled"))
 
+    def _forget(self, confirmation_id: str) -> Pending | None:
+        pending = self._open.pop(confirmation_id)
+        if pending is not None and pending.timer is not None:
+            pending.timer.cancel()
+        return pending
+
+    def _note_unused(self, confirmation_id: str, pending: Pending, answer: Answer) -> None:
+        if answer.outcome == "approved":
+            self._unused[confirmation_id] = pending.run_id
+
     def _resolve(self, confirmation_id: str, answer: Answer) -> None:
-        pending = self._pending.pop(confirmation_id, None)
+        pending = self._forget(confirmation_id)
         if pending is None:
             return
-        if pending.timer is not None:
-            pending.timer.cancel()
-        question = pending.question
+        self._note_unused(confirmation_id, pending, answer)
+        edited = answer.edited_args
         pending.log.emit(
             ToolConfirmationResolved,
-            run_id=question.run_id,
-            agent_id=question.agent_id,
-            tool_call_id=question.tool_call_id,
-            operation_id=question.operation_id,
+            **pending.question.ids,
             confirmation_id=confirmation_id,
             outcome=answer.outcome,
             option_id=answer.option_id,
             by=answer.by,
             message=answer.message,
+            edited_args=None if edited is None else pending.asker.shown(edited),
+            grant_id=answer.grant_id,
         )
         if not pending.future.done():
             pending.future.set_result(answer)
 
 
-def _refusal(
-    confirmation_id: str, row: tuple[Any, ...], digest: str
-) -> ConfirmationAlreadyResolved | ConfirmationExpired | DigestMismatch:
-    status, stored_digest, by = row[0], row[1], row[2]
-    if status == "expired" or (status == "pending" and stored_digest == digest):
-        return ConfirmationExpired("The confirmation has expired; the call was not run")
-    if status != "pending":
-        return ConfirmationAlreadyResolved(
-            f"Already {status}" + (f" by {by}" if by else ""),
-            confirmation_id=confirmation_id,
-            outcome=status,
-            by=by,
-        )
-    return DigestMismatch("The digest is not this call's; load the confirmation again")
+def _concerns(grant: StoredGrant, pending: Pending) -> bool:
+    """Whether a grant may cover the call behind a question, before policy looks closer."""
+    if grant.tool_name != pending.question.tool_name:
+        return False
+    ids = {
+        "run": pending.run_id,
+        "session": pending.log.session_id,
+        "agent": pending.question.ids.get("agent_id"),
+    }
+    return grant.scope == "always" or ids[grant.scope] == grant.scope_id

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from app.events.durable import Route
 from app.events.log import SessionLog
+from app.governance.limits import Limits
 from app.operations.protocols import Operations
 from app.toolkit.context import NOTHING, OutputStream
 
@@ -32,6 +33,8 @@ class CallContext:
         log: where the events of these calls go.
         attended: somebody is, or may come to be, there to answer a confirmation.
         cacheable: False when the caller wants every call to run.
+        token_id: the token that the calls are counted for, and `limits` what it is limited to.
+        progress: what whoever runs the batch wants to find again when it is resumed.
         on_output: sees every piece of live output, redacted, as it comes. Must not raise.
     """
 
@@ -47,7 +50,10 @@ class CallContext:
     route: Route = "main"
     model: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     business: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    progress: Callable[[], dict[str, Any]] | None = None
     on_output: OnOutput | None = None
+    token_id: str | None = None
+    limits: Limits | None = None
 
     @property
     def is_agents(self) -> bool:

@@ -12,24 +12,25 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, cast
 
-import orjson
-
 from app.core.contain import Contained
-from app.core.errors import InvalidArguments, StorageUnavailable, TollgateError
+from app.core.errors import InvalidArguments, StorageUnavailable
 from app.core.redaction import Redactor
 from app.db.ledger import Ledger
 from app.execution.admission import Admission, denial
+from app.execution.batches import Batch, ParkedBatch
 from app.execution.cache import ResultCache
 from app.execution.calls import CallRequest
-from app.execution.confirmations import Answer, Confirmations
+from app.execution.confirming import Confirmer
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
-from app.execution.hooks import HookContext, HookDenied, Hooks, HookType
+from app.execution.hook_view import before_call
+from app.execution.hooks import HookDenied, Hooks, HookType
+from app.execution.limits import Limiter
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Call, Refusal
-from app.execution.questions import question_for
 from app.execution.record import Recorder
+from app.execution.resuming import Resumer
 from app.execution.running import Ran, Runner
 from app.policy.risk.model import Verdict
 
@@ -44,7 +45,9 @@ class Executor:
         hooks: Hooks,
         cache: ResultCache,
         loops: LoopGuard,
-        confirmations: Confirmations,
+        limits: Limiter,
+        confirmer: Confirmer,
+        resumer: Resumer,
         runner: Runner,
         recorder: Recorder,
         finisher: Finisher,
@@ -56,7 +59,9 @@ class Executor:
         self._hooks = hooks
         self._cache = cache
         self._loops = loops
-        self._confirmations = confirmations
+        self._limits = limits
+        self._confirmer = confirmer
+        self._resumer = resumer
         self._runner = runner
         self._recorder = recorder
         self._finisher = finisher
@@ -64,6 +69,7 @@ class Executor:
         self._redactor = redactor
         self._max_workers = max_workers
         self._running: dict[str, Call] = {}
+        confirmer.bind(self._gate)
 
     async def run(
         self,
@@ -82,11 +88,31 @@ class Executor:
         cancelled before the cancellation goes on.
         """
         calls = [self._admission.take_up(r, i, context) for i, r in enumerate(requests)]
+        batch = Batch(calls, max_workers)
+        for call in calls:
+            call.batch = batch
+        return await self._carry_out(batch, {} if finished is None else finished)
+
+    def rebuild(self, parked: ParkedBatch, context: CallContext) -> Batch:
+        """What a former process left of a batch; its open questions can be answered now."""
+        return self._resumer.rebuild(parked, context)
+
+    async def resume(self, batch: Batch, finished: dict[str, CallOutcome]) -> list[CallOutcome]:
+        """Go on with a batch that was rebuilt: as `run`, but for what had happened already."""
+        return await self._carry_out(batch, finished)
+
+    async def _carry_out(self, batch: Batch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
+        outcomes = await self._settle_all(batch, sink)
+        if batch.is_kept:
+            self._confirmer.over(batch)
+        return outcomes
+
+    async def _settle_all(self, batch: Batch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
+        calls = batch.calls
         _pair_twins(calls)
-        sink = {} if finished is None else finished
         if len(calls) == 1:
             return [await self._settle(calls[0], None, sink)]
-        workers = max(1, min(max_workers or self._max_workers, 6))
+        workers = max(1, min(batch.max_workers or self._max_workers, 6))
         if workers == 1:
             return await self._one_by_one(calls, sink)
         slots = asyncio.Semaphore(workers)
@@ -109,9 +135,16 @@ class Executor:
             return [await self._settle(call, None, finished) for call in calls]
         except BaseException:
             for call in calls:
-                if call.outcome is None:
+                if call.outcome is None and not self._confirmer.leaves(call):
                     _resolve(call, self._finisher.cancelled(call), finished)
             raise
+
+    def abandon(self, batch: Batch) -> None:
+        """End what never came to go on of a batch that was rebuilt; nothing after `resume`."""
+        for call in batch.calls:
+            if call.outcome is None and not self._confirmer.leaves(call):
+                self._confirmer.give_up(call)
+                self._finisher.cancelled(call)
 
     def cancel(self, session_id: str, target: str) -> bool:
         """Stop one running call, named by call or operation id; False when it is not running."""
@@ -141,22 +174,33 @@ class Executor:
     async def _settle(
         self, call: Call, slots: asyncio.Semaphore | None, finished: dict[str, CallOutcome]
     ) -> CallOutcome:
-        """Take one call to its outcome, whatever happens."""
+        """Take one call to its outcome, whatever happens.
+
+        Only a call that is left to the next process has none.
+        """
+        if call.outcome is not None:
+            _resolve(call, call.outcome, finished)
+            return call.outcome
         task = call.task = cast("asyncio.Task[Any]", asyncio.current_task())
         cancelling = task.cancelling()
         self._running[call.operation_id] = call
         try:
-            with Contained() as held:
+            with Contained(task) as held:
                 await self._govern(call, slots)
             outcome = call.outcome or self._finisher.broken(call, held.error)
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
+            if call.outcome is None and self._confirmer.leaves(call):
+                raise
             # Its end may be recorded already, while hooks are being told of it.
             outcome = call.outcome or self._finisher.cancelled(call)
             _resolve(call, outcome, finished)
             if not (call.cancel_requested and task.uncancel() <= cancelling):
                 raise
         finally:
+            self._limits.leave(call)
+            if call.asked is not None:
+                self._confirmer.settled(call)
             del self._running[call.operation_id]
             if call.done is not None and not call.done.done():
                 call.done.cancel()
@@ -165,48 +209,63 @@ class Executor:
     async def _govern(self, call: Call, slots: asyncio.Semaphore | None) -> CallOutcome:
         if call.refusal is None and call.twin is not None:
             return await self._share(call, call.twin)
+        limited = self._limits.concerns(call.context)
+        if call.asked is not None:
+            # Taken up by a former process: it waits where it waited then.
+            call.refusal = await self._confirmer.confirm(call)
+        elif (kept := await self._judge(call, limited=limited)) is not None:
+            return await self._finisher.repeated(call, kept)
+        if call.refusal is None and not limited:
+            call.refusal = await self._claim(call)
+        if call.refusal is not None:
+            return await self._finisher.refused(call, call.refusal)
+        if slots is None:
+            return await self._turn(call, limited=limited, in_batch=False)
+        async with slots:
+            return await self._turn(call, limited=limited, in_batch=True)
+
+    async def _judge(self, call: Call, *, limited: bool) -> CallOutcome | None:
+        """Everything before the call may run; a kept result when it need not run at all."""
         asks = False
+        if call.refusal is None and limited:
+            call.refusal = await self._limits.admit(call)
         if call.refusal is None:
             asks = await self._gate(call)
         if call.refusal is None:
             kept = self._cached(call)
             if kept is not None:
-                return await self._finisher.repeated(call, kept)
-        if call.refusal is None and asks and not call.context.attended:
-            message = "Nobody is there to confirm it, so it was not run"
-            call.refusal = Refusal("denied", "unattended", message)
+                return kept
+        if call.refusal is None and asks:
+            call.refusal = self._confirmer.refused_at_once(call)
         self._recorder.started(call, awaits_confirmation=asks and call.refusal is None)
         if call.refusal is None and asks:
-            call.refusal = await self._confirm(call)
-        if call.refusal is None:
-            call.refusal = await self._claim(call)
-        if call.refusal is not None:
-            return await self._finisher.refused(call, call.refusal)
-        if slots is None:
-            return await self._run(call)
-        async with slots:
-            return await self._run(call)
+            call.refusal = await self._confirmer.confirm(call)
+        return None
+
+    async def _turn(self, call: Call, *, limited: bool, in_batch: bool) -> CallOutcome:
+        """Run it, once there is a place for it; what waits for one is not claimed yet."""
+        if limited:
+            call.refusal = (
+                await self._limits.enter(call, in_batch=in_batch)
+                or self._admission.readmit(call)
+                or await self._claim(call)
+            )
+            if call.refusal is not None:
+                return await self._finisher.refused(call, call.refusal)
+        return await self._run(call)
 
     async def _gate(self, call: Call) -> bool:
         """Pre hooks, then the final verdict; whether a person must confirm."""
         assert call.tool is not None
         assert call.prepared is not None
         assert call.decision is not None
-        reasons: list[str] = []
+        reasons: Sequence[str] = ()
         plan = self._hooks.plan(call.tool_name)
         if plan.pre_with_findings if call.decision.findings else plan.pre:
-            seen = HookContext(
-                call.tool_name,
-                orjson.loads(call.prepared.canonical),
-                "PRE",
-                None,
-                call.decision,
-                call.context.session_id,
-                call.context.agent_id,
-            )
             try:
                 pre = await self._hooks.before(
-                    seen, lambda arguments: self._admission.replace_arguments(call, arguments)
+                    before_call(call),
+                    lambda arguments: self._admission.replace_arguments(call, arguments),
                 )
             except HookDenied as denied:
                 code = "hook_failed" if denied.broken else "hook_denied"
@@ -234,24 +293,17 @@ class Executor:
             return 0
         return self._loops.refuses(call.context.session_id, call.key)
 
-    async def _confirm(self, call: Call) -> Refusal | None:
-        """Ask, and check afterwards that what was approved is still what would run."""
-        try:
-            answer = await self._confirmations.ask(
-                call.context.log, question_for(call, self._redactor)
-            )
-        except TollgateError as error:
-            return Refusal("error", error.code, error.message)
-        if answer.outcome == "approved":
-            return self._admission.readmit(call)
-        return _unanswered(answer)
-
     async def _claim(self, call: Call) -> Refusal | None:
         """Before a side effect, its row is on disk: a crash leaves a trace, never a repeat."""
         assert call.tool is not None
+        if call.decision is not None and call.decision.grant_id is not None:
+            self._confirmer.released(call)
+        if call.tool.has_side_effects:
+            self._cache.written(call.context.scope)
+        if call.asked is not None:
+            return await self._confirmer.consume(call)
         if not call.tool.has_side_effects:
             return None
-        self._cache.written(call.context.scope)
         try:
             self._recorder.claimed(call)
             await self._ledger.durable()
@@ -309,7 +361,7 @@ def _pair_twins(calls: list[Call]) -> None:
         return
     first: dict[tuple[str, bytes], Call] = {}
     for call in calls:
-        if call.refusal is not None:
+        if call.refusal is not None or call.prepared is None:
             continue
         twin = first.get(call.key)
         if twin is None:
@@ -326,14 +378,3 @@ def _resolve(call: Call, outcome: CallOutcome, finished: dict[str, CallOutcome])
     finished[call.request.id] = outcome
     if call.done is not None and not call.done.done():
         call.done.set_result(outcome)
-
-
-def _unanswered(answer: Answer) -> Refusal:
-    if answer.outcome == "declined":
-        message = "A person declined this call; it was not run"
-        if answer.message:
-            message += f". They said: {answer.message}"
-        return Refusal("declined", "declined", message)
-    if answer.outcome == "expired":
-        return Refusal("expired", "expired", "Nobody answered in time; the call was not run")
-    return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")

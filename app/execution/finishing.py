@@ -8,8 +8,9 @@ from dataclasses import replace
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
 from app.core.redaction import Redactor
-from app.core.text import clean
+from app.core.text import clean, dump_json
 from app.execution.artifacts import ArtifactStore, Spool
+from app.execution.hook_view import after_call
 from app.execution.hooks import HookContext, Hooks, HookType
 from app.execution.live import LiveOutput
 from app.execution.loops import LoopGuard
@@ -21,6 +22,7 @@ from app.toolkit.result import ToolResult
 
 log = logging.getLogger(__name__)
 
+INTERRUPTED = "The service stopped during this call; whether it took effect is unknown"
 _ENDED_IN_ERROR = ("invalid_arguments", "error")
 
 
@@ -48,13 +50,15 @@ class Finisher:
         """A call that ran, well or not."""
         result = self._redacted(ran.result)
         text = clean(result.for_model())
-        assert call.tool is not None
         shown, artifact_id, truncated = text, None, False
-        if ran.live is not None or len(text) > (call.tool.max_output_chars or self._output_chars):
+        limit = call.setting.max_output_chars or self._output_chars
+        if ran.live is not None or len(text) > limit:
             shown, artifact_id, truncated = await self._capped(call, text, ran)
         warning = self._note(call, text)
         if warning:
             shown = f"{shown}\n\n{warning}"
+        if call.note:
+            shown = f"{call.note}\n\n{shown}"
         outcome = CallOutcome(
             request=call.request,
             operation_id=call.operation_id,
@@ -102,6 +106,7 @@ class Finisher:
             execution_time=0.0,
         )
         self._recorder.completed(call, outcome)
+        await self._notify(HookType.TOOL_SKIP, call, kept.result, "cached")
         return outcome
 
     async def skipped(self, call: Call, twin: Call, first: CallOutcome) -> CallOutcome:
@@ -140,6 +145,19 @@ class Finisher:
         self._recorder.completed(call, outcome)
         return outcome
 
+    def interrupted(self, call: Call) -> CallOutcome:
+        """A call that was under way when a former process ended."""
+        outcome = CallOutcome(
+            request=call.request,
+            operation_id=call.operation_id,
+            tool_name=call.tool_name,
+            status="interrupted",
+            result=ToolResult.fail(INTERRUPTED, code="interrupted"),
+            text=INTERRUPTED,
+        )
+        self._recorder.completed(call, outcome)
+        return outcome
+
     def broken(self, call: Call, error: BaseException | None) -> CallOutcome:
         """A call on whose way something of ours, or a plugin's adapter, failed."""
         error_id = new_id("err")
@@ -162,17 +180,7 @@ class Finisher:
         self, call: Call, result: ToolResult, reason: str | None = None
     ) -> HookContext:
         """What hooks after the call see."""
-        raw = call.prepared.raw if call.prepared else {}
-        return HookContext(
-            call.tool_name,
-            dict(raw),
-            "POST",
-            result,
-            call.decision,
-            call.context.session_id,
-            call.context.agent_id,
-            reason,
-        )
+        return after_call(call, result, reason)
 
     def _note(self, call: Call, text: str) -> str | None:
         """Count the call; a warning when an agent repeats itself."""
@@ -188,8 +196,11 @@ class Finisher:
             await self._hooks.notify(kind, self.hook_context(call, result, reason))
 
     def _redacted(self, result: ToolResult) -> ToolResult:
-        """Known secret values never leave, whatever printed them."""
-        if not self._redactor.knows_secrets:
+        """Secrets never leave, whatever printed them. Most results hold none, and stay."""
+        faces = [result.data, result.text, result.error]
+        if result.raw_result is not None:
+            faces.append(result.raw_result.data)
+        if self._redactor.is_text_clean(dump_json(faces)):
             return result
         raw = result.raw_result
         return replace(
@@ -204,9 +215,7 @@ class Finisher:
 
     async def _capped(self, call: Call, text: str, ran: Ran) -> tuple[str, str | None, bool]:
         """What the model gets, where the whole lies, and whether anything is missing."""
-        limit = self._output_chars
-        if call.tool is not None and call.tool.max_output_chars:
-            limit = call.tool.max_output_chars
+        limit = call.setting.max_output_chars or self._output_chars
         live, spool = ran.live, ran.spool
         printed_more = live is not None and spool is not None and live.size > len(text) + limit // 4
         if len(text) <= limit and not printed_more:

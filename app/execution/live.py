@@ -70,20 +70,16 @@ class LiveOutput:
     def finish(self) -> None:
         """No more will come: send what waits, and what was held back."""
         for stream, text in self._held.items():
-            self._keep(stream, text)
+            self._keep(stream, self._redactor.text(text))
         self._held = {}
         self.flush()
 
     def _redacted(self, output: Output) -> str:
         """What may go out now: a secret may come in two pieces, so its beginning is held back."""
-        text = clean(output.text)
-        if not self._redactor.knows_secrets:
-            return text
-        text = self._redactor.text(self._held.pop(output.stream, "") + text)
-        held = self._redactor.partial(text)
+        waiting = self._held.pop(output.stream, "")
+        text, held = self._redactor.passing(waiting + clean(output.text))
         if held:
-            self._held[output.stream] = text[-held:]
-            text = text[:-held]
+            self._held[output.stream] = held
         return text
 
     def _keep(self, stream: OutputStream, text: str) -> None:

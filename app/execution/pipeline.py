@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -16,7 +17,11 @@ from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
 from app.policy.decision import ALLOW, Decision
+from app.resolver.settings import DEFAULT_SETTING, ToolSetting
 from app.toolkit.tool import Tool
+
+if TYPE_CHECKING:
+    from app.execution.batches import Batch
 
 _ALLOW_JSON = orjson.dumps(ALLOW.to_dict()).decode()
 
@@ -32,17 +37,30 @@ class Refusal:
 
 
 @dataclass(slots=True)
+class Asked:
+    """The question about a call, why it asked as codes, and who has answered it."""
+
+    id: str
+    reasons: frozenset[str]
+    by: str | None = None
+
+
+@dataclass(slots=True)
 class Call:
     """The working state of one call. Only the executor changes it.
 
     Attributes:
         tool_name: canonical, or what the caller wrote when there is no such tool.
-        head: ids that every event of this call carries.
+        ids: JSON text of the ids that every event of this call carries.
         twin: the equal, earlier call of the same batch.
         done: resolved with the outcome; exists only where a twin waits for it.
         task: what runs it, for cancelling this call alone.
         arguments_json: redacted arguments, as they are shown and stored.
         is_claimed: its row is in the database already, because it has side effects.
+        batch: what it was asked for together with.
+        asked: the question that it waits for, or whose approval it runs on.
+        note: what the model must know beside the result.
+        setting: what operators chose for the tool, as it was when the call was taken up.
         partial_output: what a cancelled call had printed.
         outcome: set once its end is recorded.
     """
@@ -52,8 +70,9 @@ class Call:
     operation_id: str
     context: CallContext
     tool_name: str
-    head: dict[str, Any]
+    ids: str
     entry: CatalogEntry | None = None
+    tool: Tool | None = None
     prepared: Prepared | None = None
     decision: Decision | None = None
     refusal: Refusal | None = None
@@ -62,16 +81,28 @@ class Call:
     task: asyncio.Task[Any] | None = None
     cancel_requested: bool = False
     is_started: bool = False
-    ask_reasons: list[str] = field(default_factory=list)
+    ask_reasons: Sequence[str] = ()
     partial_output: str = ""
     outcome: CallOutcome | None = None
     started_at: str = ""
     arguments_json: str = "{}"
     is_claimed: bool = False
-    tool: Tool | None = None
+    batch: Batch | None = None
+    asked: Asked | None = None
+    note: str = ""
+    setting: ToolSetting = DEFAULT_SETTING
+    _key: tuple[str, bytes] | None = None
 
-    def __post_init__(self) -> None:
-        self.tool = self.entry.tool if self.entry else None
+    def head(self) -> dict[str, Any]:
+        """The ids of `ids`, for events that are built from fields."""
+        context = self.context
+        head = {
+            "run_id": context.run_id,
+            "agent_id": context.agent_id,
+            "tool_call_id": self.request.id,
+            "operation_id": self.operation_id,
+        }
+        return {key: value for key, value in head.items() if value}
 
     @property
     def is_disabled(self) -> bool:
@@ -90,10 +121,17 @@ class Call:
     @property
     def key(self) -> tuple[str, bytes]:
         """Equal calls have equal keys; an alias that reshapes results is a tool of its own."""
-        assert self.prepared is not None
-        alias = self.entry.alias if self.entry else None
-        name = alias.name if alias is not None and alias.reshape is not None else self.tool_name
-        return name, self.prepared.canonical
+        if self._key is None:
+            assert self.prepared is not None
+            alias = self.entry.alias if self.entry else None
+            name = alias.name if alias is not None and alias.reshape is not None else self.tool_name
+            self._key = name, self.prepared.canonical
+        return self._key
+
+    def replace_arguments(self, prepared: Prepared) -> None:
+        """Go on with other arguments."""
+        self.prepared = prepared
+        self._key = None
 
     def decision_json(self) -> str:
         if self.decision is ALLOW or self.decision is None:

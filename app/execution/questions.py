@@ -1,48 +1,191 @@
-"""What a person is shown before a call runs."""
+"""What a person is shown before a call runs: the truth, and all of it that fits."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
+import orjson
+
 from app.core.redaction import Redactor
-from app.execution.confirmations import Question, call_digest
+from app.core.text import truncate
+from app.core.visible import unpadded, visible_json
+from app.execution.context import CallContext
+from app.execution.offers import GrantTimes, offers_for
+from app.execution.pending import Question
 from app.execution.pipeline import Call
 from app.execution.record import bounded, title
+from app.policy.decision import Decision
+from app.policy.grants import describe_pattern
+from app.policy.risk.model import Verdict
+from app.toolkit.tool import Tool
+
+MAX_SEGMENTS = 50
+MAX_SEGMENT_CHARS = 2_000
+MAX_RULES = 20
+MAX_SCHEMA_BYTES = 64_000
 
 
-def question_for(call: Call, redactor: Redactor) -> Question:
+def call_digest(
+    *, tool: str, canonical: bytes, cwd: str | None, agent_id: str | None, version: str = ""
+) -> str:
+    """What an approval is bound to: tool and its definition, arguments, directory, agent.
+
+    Rules and switches are no part of it: they are asked again before the call runs, so that
+    a change elsewhere does not void every open question.
+    """
+    parts = orjson.dumps([tool, cwd, agent_id, version])
+    return sha256(parts + b"\0" + canonical).hexdigest()
+
+
+def tool_version(tool: Tool) -> str:
+    """A fingerprint of everything about a tool that a decision or a person relies on."""
+    known = {**tool.manifest(), "source": tool.source, "shell": tool.shell}
+    return sha256(orjson.dumps(known, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def reasons_of(call: Call) -> frozenset[str]:
+    """Why a call asks, as codes: whoever approved it has seen these."""
+    decision = call.decision
+    if decision is None:
+        return frozenset()
+    codes = decision.rule_ids if decision.verdict is Verdict.ASK else ()
+    found = (finding.code for finding in decision.findings)
+    return frozenset({*codes, *found})
+
+
+def shown_arguments(arguments: Mapping[str, Any], redactor: Redactor) -> Any:
+    """Arguments fit to be seen: no secrets, nothing hidden, cut where they are endless."""
+    return visible_json(bounded(redactor.arguments(dict(arguments))[0]))
+
+
+def question_for(
+    call: Call,
+    *,
+    redactor: Redactor,
+    times: GrantTimes,
+    pattern: Mapping[str, Any] | None,
+    targets: Sequence[Mapping[str, Any]],
+    agent: str | None,
+) -> Question:
     """The question for a call that asks: exactly what would run, and why it asks."""
     assert call.prepared is not None
     assert call.decision is not None
     assert call.tool is not None
-    project = call.context.project
-    cwd = project.root if project else None
-    shown, _ = redactor.arguments(call.prepared.raw)
-    subject: dict[str, Any] = {"type": "tool_call", "args": bounded(shown)}
-    if call.tool.shell is not None:
-        where = shown.get("working_dir")
-        subject = {
-            "type": "command",
-            "command": str(shown.get("command", "")),
-            "cwd": where if isinstance(where, str) and where else cwd or ".",
-        }
-    rules = [
-        {"rule_id": finding.code, "reason": finding.why} for finding in call.decision.findings
-    ] or [{"rule_id": rule, "reason": call.decision.reason} for rule in call.decision.rule_ids]
+    context, decision = call.context, call.decision
+    cwd = context.project.root if context.project else None
+    shown = shown_arguments(call.prepared.raw, redactor)
+    version = tool_version(call.tool)
+    covers = None if pattern is None else redactor.text(unpadded(describe_pattern(pattern)))
+    offers = offers_for(
+        covers=covers,
+        run_id=context.run_id,
+        session_id=context.session_id,
+        agent_id=context.agent_id,
+        times=times,
+    )
+    fields: dict[str, Any] = {
+        "title": title(call.tool_name, shown),
+        "description": redactor.text("; ".join(call.ask_reasons) or decision.reason),
+        "subject": _subject(call.tool, shown, cwd),
+        "risk": {"level": decision.risk, "rules": redactor.secrets_in(_rules(decision))},
+        "editable": True,
+        "response_schema": _schema(call.tool),
+        "segments": redactor.secrets_in(_segments(decision)),
+        "targets": redactor.secrets_in(list(targets)),
+        "cwd": cwd,
+        "requested_by": _requester(context, agent),
+    }
     return Question(
-        tool_call_id=call.request.id,
-        operation_id=call.operation_id,
+        ids=call.head(),
         tool_name=call.tool_name,
-        title=title(call.tool_name, shown),
-        description=redactor.text("; ".join(call.ask_reasons) or call.decision.reason),
-        subject=subject,
-        risk={"level": call.decision.risk, "rules": redactor.secrets_in(rules[:20])},
         digest=call_digest(
             tool=call.tool_name,
             canonical=call.prepared.canonical,
             cwd=cwd,
-            agent_id=call.context.agent_id,
+            agent_id=context.agent_id,
+            version=version,
         ),
-        run_id=call.context.run_id,
-        agent_id=call.context.agent_id,
+        fields=fields,
+        offers={offer.option_id: offer for offer in offers},
+        pattern=pattern,
+        call={
+            "arguments": call.prepared.raw,
+            "version": version,
+            "reasons": sorted(reasons_of(call)),
+            "ask_reasons": list(call.ask_reasons),
+            "pattern": pattern,
+        },
     )
+
+
+def restored_arguments(edited: Any, shown: Any, original: Any) -> Any:
+    """Edited arguments with everything that was left as shown as it really was.
+
+    A person sees secrets masked, long texts cut and hidden characters written out; what they
+    did not touch must not be replaced by what they saw.
+    """
+    if edited == shown:
+        return original
+    if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(original, dict):
+        return {
+            key: restored_arguments(item, shown[key], original[key])
+            if key in shown and key in original
+            else item
+            for key, item in edited.items()
+        }
+    lists = isinstance(edited, list) and isinstance(shown, list) and isinstance(original, list)
+    if lists and len(edited) == len(shown) == len(original):
+        return [restored_arguments(*items) for items in zip(edited, shown, original, strict=True)]
+    return edited
+
+
+def _requester(context: CallContext, agent: str | None) -> dict[str, Any]:
+    known = {"user_id": context.user_id, "agent_id": context.agent_id, "agent": agent}
+    return {
+        "caller": context.caller,
+        **{name: value for name, value in known.items() if value is not None},
+    }
+
+
+def _subject(tool: Tool, shown: Any, cwd: str | None) -> dict[str, Any]:
+    if tool.shell is None:
+        return {"type": "tool_call", "args": shown}
+    where = shown.get("working_dir")
+    return {
+        "type": "command",
+        "command": str(shown.get("command", "")),
+        "cwd": where if isinstance(where, str) and where else cwd or ".",
+    }
+
+
+def _rules(decision: Decision) -> list[dict[str, Any]]:
+    found = [
+        {"rule_id": finding.code, "reason": unpadded(finding.why)} for finding in decision.findings
+    ]
+    known = {finding.code for finding in decision.findings}
+    told = [
+        {"rule_id": rule, "reason": unpadded(decision.justification or decision.reason)}
+        for rule in decision.rule_ids
+        if rule not in known
+    ]
+    return [*found, *told][:MAX_RULES]
+
+
+def _segments(decision: Decision) -> list[dict[str, Any]]:
+    shown = []
+    for number, segment in enumerate(decision.segments[:MAX_SEGMENTS]):
+        reasons = [
+            {"code": finding.code, "why": unpadded(finding.why)}
+            for finding in decision.findings
+            if finding.segment == number
+        ]
+        text = truncate(unpadded(segment.text), MAX_SEGMENT_CHARS)
+        shown.append({"text": text, "cwd": segment.cwd, "reasons": reasons})
+    return shown
+
+
+def _schema(tool: Tool) -> dict[str, Any] | None:
+    schema = dict(tool.parameters)
+    return schema if len(orjson.dumps(schema)) <= MAX_SCHEMA_BYTES else None

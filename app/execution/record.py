@@ -11,9 +11,12 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json, truncate
 from app.db.ledger import Ledger
 from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
+from app.events.encode import call_completed, call_started, quoted
 from app.execution.outcome import CallOutcome
+from app.toolkit.tool import Tool
 
 if TYPE_CHECKING:
+    from app.execution.auditing import CallAudit
     from app.execution.pipeline import Call
 
 MAX_ARGS_CHARS = 32_000
@@ -26,36 +29,41 @@ _TITLE_KEYS = ("command", "path", "pattern", "query", "expression", "url", "name
 class Recorder:
     """Emits `tool_call_started` and `tool_call_completed`, and keeps the unified record."""
 
-    def __init__(self, ledger: Ledger, redactor: Redactor, metrics: Metrics) -> None:
+    def __init__(
+        self, ledger: Ledger, redactor: Redactor, metrics: Metrics, audit: CallAudit
+    ) -> None:
         self._ledger = ledger
         self._redactor = redactor
         self._metrics = metrics
+        self._audit = audit
+        self._cards: dict[str, _Card] = {}
 
     def started(self, call: Call, *, awaits_confirmation: bool = False) -> None:
         """The gate took the call up. Once per call."""
         shown, redacted, args = self._shown(call)
-        tool = call.tool
-        fields: dict[str, Any] = {
-            **call.head,
-            "tool_name": call.tool_name,
-            "title": title(call.tool_name, shown),
-            "kind": tool.kind if tool else "other",
-            "args": args,
-            "redacted": redacted,
-            "route": "disabled" if call.is_disabled else call.context.route,
-            "awaits_confirmation": awaits_confirmation,
-            "index": call.index,
-        }
-        if call.context.message_id:
-            fields["message_id"] = call.context.message_id
+        card = self._card(call)
         log = call.context.log
+        fields = call_started(
+            call.ids,
+            card.name,
+            card.title(shown),
+            card.kind,
+            args,
+            dump_json(redacted).decode() if redacted else "[]",
+            "disabled" if call.is_disabled else call.context.route,
+            asks=awaits_confirmation,
+            index=call.index,
+            message_id=call.context.message_id,
+        )
         log.append("tool_call_started", fields)
         call.started_at = log.last_ts
         call.is_started = True
+        if awaits_confirmation or call.refusal is not None:
+            self._audit.decided(call)
 
     def claimed(self, call: Call) -> None:
         """The call is about to have side effects: its row must be on disk before it does."""
-        self._ledger.append(START_CALL, self._row_head(call, "started"))
+        self._ledger.append(START_CALL, self.row_head(call, "started"))
         call.is_claimed = True
 
     def completed(
@@ -63,36 +71,38 @@ class Recorder:
     ) -> None:
         """The end of the call. Once per call, always after `started`."""
         call.outcome = outcome
-        result = outcome.result
-        fields: dict[str, Any] = {
-            **call.head,
-            "tool_name": outcome.tool_name,
-            "status": outcome.status,
-            "content": [{"type": "text", "text": truncate(outcome.text, MAX_CONTENT_CHARS)}],
-        }
-        raw = self._raw_result(outcome)
-        if raw is not None:
-            fields["raw_result"] = raw
-        fields["truncated"] = outcome.truncated or len(outcome.text) > MAX_CONTENT_CHARS
-        if outcome.artifact_id:
-            fields["artifact_id"] = outcome.artifact_id
-        fields["bytes"] = size or len(outcome.text.encode())
-        fields["chunks"] = chunks
-        if not result.success:
-            fields["error"] = {
-                "code": result.code or outcome.status,
-                "message": truncate(result.error or outcome.status, 4000),
-                "retryable": False,
-            }
-        fields["duration_ms"] = round(outcome.execution_time * 1000, 3)
-        fields["cached"] = outcome.cached
-        if outcome.duplicate_of:
-            fields["duplicate_of"] = outcome.duplicate_of
+        result, text = outcome.result, outcome.text
+        artifact_id = outcome.artifact_id
+        fields = call_completed(
+            call.ids,
+            self._card(call).name,
+            outcome.status,
+            quoted(text if len(text) <= MAX_CONTENT_CHARS else truncate(text, MAX_CONTENT_CHARS)),
+            raw_result=None if result.raw_result is None else self._raw_result(outcome),
+            truncated=outcome.truncated or len(text) > MAX_CONTENT_CHARS,
+            artifact_id=artifact_id,
+            size=size or len(text.encode()),
+            chunks=chunks,
+            error=None if result.success else _error(outcome),
+            duration_ms=round(outcome.execution_time * 1000, 3),
+            cached=outcome.cached,
+            duplicate_of=outcome.duplicate_of,
+        )
         call.context.log.append("tool_call_completed", fields)
         self._keep(call, outcome)
+        self._audit.finished(call, outcome)
         # A label per name that somebody made up would grow without end.
         known = outcome.tool_name if call.entry else "unknown"
         self._metrics.call(known, outcome.status, outcome.execution_time)
+
+    def _card(self, call: Call) -> _Card:
+        """What every event of a tool says alike; made up names are not kept."""
+        card = self._cards.get(call.tool_name)
+        if card is None or card.tool is not call.tool:
+            card = _Card(call.tool_name, call.tool)
+            if call.tool is not None:
+                self._cards[call.tool_name] = card
+        return card
 
     def _keep(self, call: Call, outcome: CallOutcome) -> None:
         result = dump_json(outcome.result.to_dict())
@@ -103,25 +113,31 @@ class Recorder:
                 "error": outcome.result.error,
             }
             result = orjson.dumps(kept)
-        decision = call.decision
-        self._ledger.append(
-            FINISH_CALL if call.is_claimed else ADD_CALL,
-            (
-                *self._row_head(call, outcome.status),
-                result.decode(),
-                outcome.text,
-                outcome.success,
-                outcome.skipped,
-                outcome.cached,
-                outcome.duplicate_of,
-                outcome.artifact_id,
-                outcome.execution_time,
-                None if decision is None else call.decision_json(),
-            ),
+        context = call.context
+        row = (
+            call.operation_id,
+            call.request.id,
+            context.log.session_id,
+            context.run_id,
+            context.agent_id,
+            call.tool_name,
+            call.arguments_json,
+            outcome.status,
+            call.started_at,
+            result.decode(),
+            outcome.text,
+            outcome.result.success,
+            outcome.status == "skipped",
+            outcome.cached,
+            outcome.duplicate_of,
+            outcome.artifact_id,
+            outcome.execution_time,
+            None if call.decision is None else call.decision_json(),
         )
+        self._ledger.append(FINISH_CALL if call.is_claimed else ADD_CALL, row)
 
-    def _shown(self, call: Call) -> tuple[Any, list[str], Any]:
-        """Arguments fit to be seen, the paths that were masked, and their form in the event."""
+    def _shown(self, call: Call) -> tuple[Any, list[str], str]:
+        """Arguments fit to be seen, the paths that were masked, and their JSON in the event."""
         raw = call.shown_arguments
         encoded = call.prepared.canonical if call.prepared else dump_json(raw)
         redacted: list[str] = []
@@ -132,10 +148,16 @@ class Recorder:
             encoded = dump_json(raw)
         call.arguments_json = encoded.decode()
         if len(encoded) > MAX_ARGS_CHARS:
-            return raw, redacted, bounded(raw)
-        return raw, redacted, orjson.Fragment(encoded)
+            return raw, redacted, dump_json(bounded(raw)).decode()
+        return raw, redacted, call.arguments_json
 
-    def _row_head(self, call: Call, status: str) -> tuple[Any, ...]:
+    def edited(self, call: Call) -> str:
+        """Take the arguments that the call has now into its record; as they are shown."""
+        self._shown(call)
+        return call.arguments_json
+
+    def row_head(self, call: Call, status: str) -> tuple[Any, ...]:
+        """The row of `START_CALL`."""
         context = call.context
         return (
             call.operation_id,
@@ -149,14 +171,47 @@ class Recorder:
             call.started_at,
         )
 
-    def _raw_result(self, outcome: CallOutcome) -> Any:
-        raw = outcome.result.raw_result
-        if raw is None:
-            return None
-        encoded = dump_json(raw.to_dict())
+    def _raw_result(self, outcome: CallOutcome) -> str:
+        assert outcome.result.raw_result is not None
+        encoded = dump_json(outcome.result.raw_result.to_dict())
         if len(encoded) > MAX_RAW_BYTES:
-            return {"type": "text", "data": truncate(outcome.text, MAX_CONTENT_CHARS)}
-        return orjson.Fragment(encoded)
+            text = truncate(outcome.text, MAX_CONTENT_CHARS)
+            encoded = dump_json({"type": "text", "data": text})
+        return encoded.decode()
+
+
+class _Card:
+    """What all calls of one tool show alike: its name as JSON, its kind, what titles them."""
+
+    __slots__ = ("_keys", "_name", "kind", "name", "tool")
+
+    def __init__(self, tool_name: str, tool: Tool | None) -> None:
+        self.tool = tool
+        self.kind = tool.kind if tool else "other"
+        self._name = tool_name
+        self.name = quoted(tool_name)
+        known = tool.parameters.get("properties") if tool else None
+        self._keys = tuple(key for key in _TITLE_KEYS if known is None or key in known)
+
+    def title(self, arguments: Any) -> str:
+        """As JSON."""
+        if not self._keys:
+            return self.name
+        return quoted(title(self._name, arguments))
+
+
+def _error(outcome: CallOutcome) -> str:
+    result = outcome.result
+    data = result.data if outcome.status == "denied" else None
+    wait = data.get("retry_after_ms") if isinstance(data, dict) else None
+    error: dict[str, Any] = {
+        "code": result.code or outcome.status,
+        "message": truncate(result.error or outcome.status, 4000),
+        "retryable": wait is not None,
+    }
+    if wait is not None:
+        error["retry_after_ms"] = wait
+    return dump_json(error).decode()
 
 
 def title(tool_name: str, arguments: Any) -> str:

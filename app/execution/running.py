@@ -90,8 +90,9 @@ class Runner:
         if tool.is_streaming:
             ran.spool = Spool(self._spool_dir)
             ran.live = self._live(call, ran.spool)
-        task = cast("asyncio.Task[object]", asyncio.current_task())
-        seconds = tool.timeout_s or self._timeout_s
+        task = call.task
+        assert task is not None
+        seconds = call.setting.timeout_s or self._timeout_s
         started = self._clock.monotonic()
         deadline = Deadline(task, seconds)
         try:
@@ -122,7 +123,7 @@ class Runner:
         """The one place where a tool's exceptions end."""
         assert call.prepared is not None
         result = _UNFINISHED
-        with Contained() as held:
+        with Contained(call.task) as held:
             produced = tool.function(call.prepared.validated, context)
             if live is not None:
                 result = await _drain(cast("AsyncIterator[Any]", produced), live)
@@ -137,7 +138,7 @@ class Runner:
     def _live(self, call: Call, spool: Spool) -> LiveOutput:
         """Where the call's output goes, open to whoever joins while it runs."""
         context = call.context
-        live = LiveOutput(context.log, call.head, spool, self._redactor, context.on_output)
+        live = LiveOutput(context.log, call.head(), spool, self._redactor, context.on_output)
         context.log.live[call.operation_id] = live
         return live
 
@@ -168,7 +169,7 @@ class Runner:
     def reporter(self, call: Call) -> ProgressReporter:
         """Where the call's progress goes."""
         return ProgressReporter(
-            call.context.log, call.head, call.operation_id, self._progress_dir, self._clock
+            call.context.log, call.head(), call.operation_id, self._progress_dir, self._clock
         )
 
 

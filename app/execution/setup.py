@@ -14,22 +14,25 @@ from app.core.redaction import Redactor
 from app.core.settings import Settings
 from app.db.ledger import SqliteLedger
 from app.events.log import EventLog
-from app.execution.admission import Admission
 from app.execution.artifacts import ArtifactStore
-from app.execution.builtin_hooks import builtin_hooks
+from app.execution.assembly import Ground, build, govern
 from app.execution.cache import ResultCache
 from app.execution.confirmations import Confirmations
+from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
-from app.execution.finishing import Finisher
 from app.execution.hooks import Hooks
-from app.execution.loops import LoopGuard
-from app.execution.projects import OpenWorkspace, Projects
-from app.execution.record import Recorder
-from app.execution.running import Runner
+from app.execution.limits import Limiter
+from app.execution.projects import OpenWorkspace, OwnFolders, Projects
+from app.execution.syncing import CatalogSync, in_step
+from app.governance.agent_store import AgentStore
+from app.governance.audit import Audit
+from app.governance.audit_keeper import looked_after
+from app.governance.changes import Changes
+from app.governance.grants import GrantStore
+from app.governance.rules import RuleStore
 from app.governance.store import GovernanceStore
-from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import Resolver
-from app.toolkit.ports import ARTIFACTS
+from app.resolver.rulebook import RuleBooks
 from app.toolkit.services import Services
 
 
@@ -43,14 +46,23 @@ class Gate:
     events: EventLog
     registry: ToolRegistry
     governance: GovernanceStore
+    agents: AgentStore
+    changes: Changes
+    catalog_sync: CatalogSync
     resolver: Resolver
+    deferred: DeferredTools
     hooks: Hooks
+    limits: Limiter
     cache: ResultCache
     confirmations: Confirmations
+    grants: GrantStore
+    rules: RuleStore
+    rulebook: RuleBooks
     artifacts: ArtifactStore
     projects: Projects
     executor: Executor
     redactor: Redactor
+    audit: Audit
     metrics: Metrics
     services: Services
 
@@ -72,9 +84,15 @@ async def open_gate(
     await ledger.start()
     try:
         gate = assemble(settings, registry, open_workspace, ledger, clock)
-        await gate.governance.sync(registry.snapshot())
         await gate.projects.load()
-        yield gate
+        await gate.grants.load()
+        await gate.rules.load()
+        kept_days = settings.audit_retention_days
+        async with (
+            looked_after(gate.audit, ledger, clock, settings.data_dir, retention_days=kept_days),
+            in_step(registry, gate.catalog_sync, gate.changes),
+        ):
+            yield gate
     finally:
         await ledger.close()
 
@@ -86,76 +104,51 @@ def assemble(
     ledger: SqliteLedger,
     clock: Clock,
 ) -> Gate:
-    """Bind the parts. Nothing here touches the world."""
+    """Bind the parts. Only hooks touch the world here: plugins are imported."""
     events = EventLog(ledger, clock, ring=settings.event_ring)
-    governance = GovernanceStore(ledger, clock)
-    resolver = Resolver(registry.snapshot, lambda: governance.snapshot)
-    hooks = _hooks(settings, registry)
-    redactor, metrics, services = Redactor(secret_values(settings)), Metrics(), Services()
-    artifacts = ArtifactStore(settings.data_dir / "artifacts", ledger, clock)
-    services.register(ARTIFACTS, artifacts)
-    cache = ResultCache(clock, ttl_s=settings.cache_ttl, enabled=settings.enable_cache)
-    confirmations = Confirmations(ledger, clock, ttl_s=settings.confirmation_ttl_s)
-    recorder = Recorder(ledger, redactor, metrics)
-    loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
-    executor = Executor(
-        admission=Admission(registry.snapshot, resolver, _protection(settings)),
-        hooks=hooks,
-        cache=cache,
-        loops=loops,
-        confirmations=confirmations,
-        runner=_runner(settings, services, clock, redactor),
-        recorder=recorder,
-        finisher=Finisher(
-            recorder=recorder,
-            hooks=hooks,
-            loops=loops,
-            artifacts=artifacts,
-            redactor=redactor,
-            output_chars=settings.tool_output_chars,
-        ),
-        ledger=ledger,
-        redactor=redactor,
-        max_workers=settings.tool_max_workers,
+    redactor, metrics, services = redactor_of(settings), Metrics(), Services()
+    audit = Audit(ledger, clock, redactor, level=settings.audit_detail)
+    changes = Changes(ledger)
+    ground = Ground(
+        *(settings, registry, open_workspace, ledger, clock),
+        *(redactor, metrics, services, audit, changes),
     )
-    projects = Projects(ledger, clock, open_workspace)
+    governed = govern(ground)
+    machine = build(ground, governed)
+    own = OwnFolders(settings.data_dir, settings.workspace_dir)
+    projects = Projects(ledger, clock, open_workspace, audit=audit, changes=changes, own=own)
     return Gate(
         settings=settings,
         clock=clock,
         ledger=ledger,
         events=events,
         registry=registry,
-        governance=governance,
-        resolver=resolver,
-        hooks=hooks,
-        cache=cache,
-        confirmations=confirmations,
-        artifacts=artifacts,
+        governance=governed.governance,
+        agents=AgentStore(governed.governance, clock),
+        changes=changes,
+        catalog_sync=CatalogSync(governed.governance),
+        resolver=governed.resolver,
+        deferred=governed.deferred,
+        hooks=machine.hooks,
+        limits=machine.limits,
+        cache=machine.cache,
+        confirmations=machine.confirmations,
+        grants=governed.grants,
+        rules=governed.rules,
+        rulebook=governed.rulebook,
+        artifacts=machine.artifacts,
         projects=projects,
-        executor=executor,
+        executor=machine.executor,
         redactor=redactor,
+        audit=audit,
         metrics=metrics,
         services=services,
     )
 
 
-def _protection(settings: Settings) -> SelfProtection:
-    return SelfProtection(
-        port=settings.port,
-        data_dir=str(settings.data_dir.absolute()),
-        workspace=str(settings.workspace_dir.absolute()),
-    )
-
-
-def _runner(settings: Settings, services: Services, clock: Clock, redactor: Redactor) -> Runner:
-    return Runner(
-        services=services,
-        clock=clock,
-        redactor=redactor,
-        spool_dir=settings.data_dir / "artifacts",
-        progress_dir=settings.data_dir / "operations",
-        timeout_s=settings.tool_timeout_s,
-    )
+def redactor_of(settings: Settings) -> Redactor:
+    """What masks the service's own secrets, and what the operator's patterns find."""
+    return Redactor(secret_values(settings), settings.redact_patterns)
 
 
 def secret_values(settings: Settings) -> list[str]:
@@ -168,17 +161,3 @@ def make_folder(path: Path) -> Path:
     """`path`, made when it is missing."""
     path.mkdir(parents=True, exist_ok=True)
     return path
-
-
-def _hooks(settings: Settings, registry: ToolRegistry) -> Hooks:
-    """Built-in hooks, and those that tools brought along at registration."""
-    hooks = Hooks()
-    for hook in builtin_hooks(confirm=settings.confirm_dangerous):
-        hooks.register(hook)
-
-    def adopt() -> None:
-        hooks.replace_tool_hooks(registry.snapshot().hooks)
-
-    adopt()
-    registry.on_change(lambda *_: adopt())
-    return hooks

@@ -75,7 +75,7 @@ class Toolbox:
     def list_all(self) -> list[dict[str, Any]]:
         """Definitions of the tools that are switched on, in OpenAI form."""
         tools = self._gate.registry.snapshot().tools
-        names = self._gate.resolver.resolve().tool_names
+        names = self._gate.resolver.resolve(self._base.agent_id).tool_names
         return render([tools[name] for name in names], "openai")
 
     async def execute(

@@ -228,7 +228,9 @@ def test_a_reader_that_goes_away_ends_the_call(installation, workspace):
     assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGPIPE
 
 
-@pytest.mark.parametrize(("answer", "runs"), [("y\n", True), ("\n", False), ("n\n", False)])
+@pytest.mark.parametrize(
+    ("answer", "runs"), [("y\n", True), ("\n", False), ("n too risky\n", False)]
+)
 async def test_on_a_terminal_only_a_clear_yes_approves(installation, workspace, answer, runs):
     (workspace / "gone").mkdir()
     words = ["call", "bash", RISKY, "--workspace", str(workspace)]
@@ -253,6 +255,11 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
         "tool_name": "bash",
         "subject": {"type": "command", "command": "rm x\n\u202egnp", "cwd": "/w\x1b[2K"},
         "risk": {"level": "high", "rules": [{"rule_id": "delete", "reason": "it deletes"}]},
+        "targets": [
+            {"path": "/w/a\u200b", "type": "directory", "files": 12},
+            {"path": "/w/b", "type": "missing"},
+        ],
+        "requested_by": {"caller": "agent", "agent_id": "writer"},
     }
     assert confirmation_lines(request) == [
         "bash asks to run:",
@@ -261,4 +268,7 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
         "  in /w\\x1b[2K",
         "  risk: high",
         "  - it deletes (delete)",
+        "  hits /w/a\\u200b (a folder of 12 files)",
+        "  hits /w/b (not there)",
+        "  asked by the agent writer",
     ]

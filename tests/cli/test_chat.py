@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.cli.chat import chosen_option, tool_arguments
+from app.cli.asking import Typed, typed_answer
+from app.cli.chat import tool_arguments
 from app.cli.stream_view import STATUS_STYLE, StreamView
 from app.core.errors import InvalidInput
 from app.events.durable import CallStatus
-from app.execution.confirmations import OPTIONS
+from app.execution.offers import ONCE_OR_NOT
 from app.tools.files.write_file import write_file
 from app.tools.shell.bash import bash
 from tests.cli.program import Terminal, on_terminal
@@ -18,6 +19,7 @@ from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, thinking, tool_use
 from tests.support.service import Running, serving, settings_for
 
+QUESTION: dict[str, Any] = {"options": [offer.to_dict() for offer in ONCE_OR_NOT], "editable": True}
 BASH = {"parameters": bash.parameters, "argument_aliases": dict(bash.argument_aliases)}
 
 
@@ -37,7 +39,7 @@ async def ask_to_delete(terminal: Terminal) -> None:
     await terminal.expect("› ")
     terminal.type("/bash rm -rf --one-file-system gone\n")
     await terminal.expect("  | rm -rf --one-file-system gone")
-    await terminal.expect("number, or a = approve, d = decline: ")
+    await terminal.expect("e {…} = with other arguments: ")
 
 
 async def test_a_tool_streams_into_its_card_and_leaving_is_zero(running):
@@ -67,7 +69,7 @@ async def test_a_question_is_answered_by_letter_or_number(running, answer, end):
 async def test_enter_alone_and_nonsense_choose_nothing(running):
     async with chat(running, "--new") as terminal:
         await ask_to_delete(terminal)
-        for nothing in ("\n", "y\n", "3\n"):
+        for nothing in ("\n", "y\n", "9\n"):
             terminal.type(nothing)
             await terminal.expect("Nothing is chosen.")
         terminal.type("2\n")
@@ -101,7 +103,7 @@ async def test_an_open_question_is_put_again_to_whoever_comes(running):
     async with chat(running, "--new") as terminal:
         await ask_to_delete(terminal)
     async with chat(running) as terminal:
-        await terminal.expect("number, or a = approve, d = decline: ")
+        await terminal.expect("e {…} = with other arguments: ")
         terminal.type("d\n")
         await terminal.expect("declined by local")
 
@@ -176,12 +178,25 @@ async def test_no_server_is_one_clear_line(tmp_path):
     ],
 )
 def test_only_a_clear_choice_counts(line, option):
-    assert chosen_option(OPTIONS, line) == option
+    typed = typed_answer(QUESTION, line)
+    assert (typed and typed.option_id) == option
 
 
-def test_one_letter_does_not_choose_among_several_ways_to_allow():
-    options = [*OPTIONS, {"option_id": "always", "label": "Always", "kind": "allow"}]
-    assert chosen_option(options, "a") is None
+def test_a_letter_chooses_the_approval_that_does_not_last():
+    lasting = {"option_id": "approve_always", "label": "Always", "kind": "allow"}
+    question = {**QUESTION, "options": [lasting, *QUESTION["options"]]}
+    assert typed_answer(question, "a") == Typed("approve_once")
+
+
+def test_a_reason_and_other_arguments_stand_behind_the_letter():
+    assert typed_answer(QUESTION, "d use git rm") == Typed("decline", "use git rm")
+    edited = Typed("approve_once", None, {"command": "ls"})
+    assert typed_answer(QUESTION, 'e {"command": "ls"}') == edited
+    assert typed_answer(QUESTION, "a sure") is None
+    assert typed_answer(QUESTION, "e") is None
+    for wrong in ("e {", "e [1]"):
+        with pytest.raises(InvalidInput):
+            typed_answer(QUESTION, wrong)
 
 
 def test_the_one_text_argument_takes_the_rest_of_the_line():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.catalog.catalog import PluginProblem
+from app.cli.first_token import Access
 from app.cli.serve import banner
 from app.core.settings import load_settings
 from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
@@ -53,7 +54,7 @@ def test_a_server_says_what_it_is_and_ends_well_on_a_signal(installation, number
     assert health["status"] == "ok"
     assert facts["data"] == str(installation)
     assert facts["workspace"] == str(installation / "workspace")
-    assert facts["access"].startswith("open to this machine")
+    assert facts["access"].startswith("a token is needed")
     assert facts["model"].startswith("no key")
     assert facts["sandbox"].startswith("kernel sandbox: not in this version; commands run with")
 
@@ -96,7 +97,7 @@ def test_a_data_directory_that_cannot_be_made_stops_the_start(tmp_path):
 def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
     settings = load_settings(data_dir=tmp_path, anthropic_api_key="sk-ant-secret")
     problem = PluginProblem("bad", "bad.py", "it\x1b[2J broke")
-    lines = banner(settings, "http://127.0.0.1:1", guarded=True, problems=(problem,))
+    lines = banner(settings, "http://127.0.0.1:1", access=Access(), problems=(problem,))
     assert "  plugin     bad is not loaded: it\\x1b[2J broke" in lines
     assert "key set" in "\n".join(lines)
     assert "sk-ant-secret" not in "\n".join(lines)
@@ -108,7 +109,7 @@ def test_the_demo_ends_well_without_a_terminal(tmp_path):
     for shown in (
         "building part 5 of 5",
         "declined by a person",
-        "approved by local",
+        "approved by bootstrap",
         "denied by policy",
         "connection lost",
         "checking part 6 of 6",

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.terminal import forget_typed, harmless, read_line, visible
+from app.cli.terminal import forget_typed, harmless, read_line
 from app.cli.writer import Writer
+from app.core.visible import visible
 
 
 @pytest.mark.parametrize(

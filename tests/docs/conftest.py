@@ -13,6 +13,8 @@ from app.core.settings import Settings, load_settings
 from app.main import open_service
 from tests.support.source import ROOT
 
+TOKEN = "a-token-of-the-examples"
+
 
 @pytest.fixture
 def settings(tmp_path) -> Settings:
@@ -21,7 +23,7 @@ def settings(tmp_path) -> Settings:
         host="127.0.0.1",
         port=0,
         plugin_dir=ROOT / "examples" / "tools",
-        token=None,
+        token=TOKEN,
         anthropic_api_key=None,
     )
 

@@ -10,6 +10,7 @@ import sys
 import httpx2
 import pytest
 
+from tests.docs.conftest import TOKEN
 from tests.support.binaries import require_binary
 from tests.support.source import ROOT
 
@@ -21,7 +22,7 @@ async def run(*command: str, **environment: str) -> str:
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TOLLGATE_TOKEN": TOKEN, **environment},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -33,7 +34,8 @@ async def run(*command: str, **environment: str) -> str:
 
 @pytest.fixture
 async def client(url):
-    async with httpx2.AsyncClient(base_url=url) as client:
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    async with httpx2.AsyncClient(base_url=url, headers=headers) as client:
         yield client
 
 

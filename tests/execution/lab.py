@@ -17,6 +17,7 @@ from app.core.clock import Clock
 from app.core.settings import Settings, load_settings
 from app.db.ledger import Transaction
 from app.events.log import Frame
+from app.execution.answers import Approver, Reply
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
@@ -108,9 +109,13 @@ class Lab:
     async def answer(self, option_id: str, request: Event | None = None, **changes: Any) -> str:
         """Answer the confirmation that is, or comes to be, open."""
         asked = request or await self.watcher.until("tool_confirmation_request")
+        session_id, by = changes.pop("session_id", None), changes.pop("by", "ann")
+        approver = by if isinstance(by, Approver) else Approver(by)
         return await self.gate.confirmations.answer(
             asked["confirmation_id"],
-            **{"option_id": option_id, "digest": asked["digest"], "by": "ann", **changes},
+            Reply(**{"option_id": option_id, "digest": asked["digest"], **changes}),
+            approver,
+            session_id=session_id,
         )
 
     async def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:

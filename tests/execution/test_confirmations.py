@@ -13,13 +13,14 @@ from app.core.errors import (
     ConfirmationAlreadyResolved,
     ConfirmationExpired,
     DigestMismatch,
+    Forbidden,
     InvalidInput,
     NotFound,
     TollgateError,
 )
 from app.core.settings import Settings
+from app.execution.answers import Approver, Reply
 from app.execution.calls import CallRequest
-from app.execution.confirmations import MAX_PENDING_PER_SESSION
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, made
 
@@ -63,7 +64,12 @@ async def test_a_call_that_asks_runs_after_an_approval_and_not_before(asking: La
     asked = await asking.watcher.until("tool_confirmation_request")
     assert ran(asking) == []
     assert asked["subject"] == {"type": "tool_call", "args": {"text": "hi"}}
-    assert [option["option_id"] for option in asked["options"]] == ["decline", "approve_once"]
+    assert [option["option_id"] for option in asked["options"]] == [
+        "decline",
+        "approve_once",
+        "approve_session",
+        "approve_always",
+    ]
     assert asked["expires_at"].endswith("Z")
     assert asking.gate.confirmations.pending(asking.session.id)[0]["digest"] == asked["digest"]
     assert await asking.rows("SELECT status FROM confirmations") == [("pending",)]
@@ -153,7 +159,9 @@ async def test_of_eight_answers_at_once_exactly_one_counts(asking: Lab):
 
 WRONG: list[tuple[dict[str, Any], type[TollgateError]]] = [
     ({"digest": "0" * 64}, DigestMismatch),
-    ({"option_id": "approve_always"}, InvalidInput),
+    ({"option_id": "approve_always"}, Forbidden),
+    ({"option_id": "approve_agent"}, InvalidInput),
+    ({"by": Approver("ann", is_admin=True, kind="agent")}, Forbidden),
     ({"option_id": ""}, InvalidInput),
     ({"session_id": "ses_other"}, NotFound),
 ]
@@ -175,7 +183,7 @@ async def test_an_answer_that_does_not_fit_changes_nothing(
 
 async def test_an_answer_to_nothing_is_not_found(asking: Lab):
     with pytest.raises(NotFound):
-        await asking.gate.confirmations.answer("cfm_x", option_id="decline", digest="", by="ann")
+        await asking.gate.confirmations.answer("cfm_x", Reply("decline", ""), Approver("ann"))
 
 
 async def test_an_answer_to_a_cancelled_call_comes_too_late(asking: Lab):
@@ -248,10 +256,11 @@ async def test_a_sibling_runs_while_a_question_is_open(asking: Lab):
 
 
 async def test_too_many_open_questions_are_refused(asking: Lab):
-    many = MAX_PENDING_PER_SESSION + 1
+    most = asking.gate.settings.max_pending_confirmations
+    many = most + 1
     requests = [CallRequest(f"c{n}", "send", {"number": n}) for n in range(many)]
     running = asyncio.create_task(asking.run(*requests))
-    await asking.watcher.until("tool_confirmation_request", count=MAX_PENDING_PER_SESSION)
+    await asking.watcher.until("tool_confirmation_request", count=most)
     refused = await asking.watcher.until("tool_call_completed")
     assert refused["error"]["code"] == "rate_limited"
     running.cancel()

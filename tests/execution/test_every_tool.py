@@ -23,6 +23,7 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
     "file_delete": ({"path": "a.txt"}, {"path": "folder"}),
     "find_files": ({"pattern": "*.txt"}, {"pattern": "*", "path": "../.."}),
     "grep": ({"pattern": "hello"}, {"pattern": "("}),
+    "search_tools": ({"query": "read a file"}, {"query": ""}),
     "bash": ({"command": "cat a.txt"}, {"command": "exit 3"}),
     "calculator": ({"expression": "1+1"}, {"expression": "1/0"}),
 }

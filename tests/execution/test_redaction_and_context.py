@@ -12,6 +12,7 @@ from pydantic import Field, SecretStr
 from app.core.redaction import MASK
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
+from app.governance.agents import AgentProfile
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import AnyArgs, Lab, bare_lab, made
@@ -155,6 +156,7 @@ async def test_context_reaches_the_tool_and_stands_in_no_schema(lab: Lab, house:
         return "x"
 
     lab.add(made(look))
+    await lab.gate.agents.create(AgentProfile(id="writer"), actor="ann")
     await lab.run(
         CallRequest("c1", "look", {}),
         user_id="ann",

@@ -204,6 +204,6 @@ async def test_leaving_a_stream_cancels_the_call(lab: Lab):
 
     lab.add(made(endless))
     async with aclosing(box(lab).execute_streaming("endless", {})) as stream:  # type: ignore[type-var]
-        assert await anext(stream) == "x"
+        assert (await anext(stream)).startswith("x")
     completed = await lab.watcher.until("tool_call_completed")
     assert completed["status"] == "cancelled"

@@ -2,8 +2,7 @@
 
 _BY_SUBJECT = {
     "gate": """
-        GOV-05 GOV-06 GOV-12 GOV-13 GOV-15
-        B-15 B-33 B-34 D-2 D-3 D-7 D-8
+        B-34 D-2 D-3 D-7 D-8
     """,
     "workspace": """
         REG-30 FIL-09 FIL-12 FIL-13 SHL-03 SYS-02 DEV-01 DEV-02

@@ -28,8 +28,9 @@ PATIENCE_S = 20
 
 
 def settings_for(folder: Path, **overrides: Any) -> Settings:
-    """Settings of a service that keeps everything in `folder`."""
-    return load_settings(**{"data_dir": folder, "port": 0, "_env_file": None} | overrides)
+    """Settings of a service that keeps everything in `folder`, and is open to everybody here."""
+    usual = {"data_dir": folder, "port": 0, "open_house": True, "_env_file": None}
+    return load_settings(**usual | overrides)
 
 
 @dataclass(slots=True)

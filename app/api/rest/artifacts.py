@@ -64,7 +64,7 @@ async def get_artifact(
     if row is None:
         raise NotFound(f"No artifact {artifact_id!r}", artifact_id=artifact_id)
     session = await service.archive.session_row(row.session_id)
-    if session is None or not principal.may_see(session.user_id):
+    if session is None or not principal.may_enter(session):
         raise NotFound(f"No artifact {artifact_id!r}", artifact_id=artifact_id)
     if offset > row.size:
         raise InvalidInput(f"The artifact has {row.size} bytes", field="query.offset")

@@ -17,10 +17,10 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from app.agents.runs import Run
-from app.api.auth import Principal
+from app.agents.run import Run
 from app.api.deps import Caller, ServiceDep
 from app.api.errors import problems
+from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, JsonRoute, PathId
 from app.api.rest.shapes import BatchResult, CallRecord, CallResult, example
 from app.api.service import Service
@@ -195,6 +195,8 @@ async def _run(
 ) -> tuple[Run, list[CallOutcome]]:
     """Make the calls and wait until they are over and recorded."""
     if session_id is None:
+        principal.require_agent(None)
+        principal.require_project(DEFAULT_PROJECT)
         session = service.sessions.create(
             user_id=principal.user_id,
             kind="direct",
@@ -211,6 +213,7 @@ async def _run(
         attended=bool(session.log.subscribers),
         cacheable=cacheable,
         max_workers=max_workers,
+        payer=principal.payer,
     )
     # The run belongs to the session, not to this request.
     await asyncio.shield(run.done)

@@ -2,42 +2,112 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter
+import orjson
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
+from app.agents.confirmation_archive import ConfirmationArchive, ConfirmationFilter
+from app.api.approving import approver_of
 from app.api.deps import Approver, ReadableSession, ServiceDep
 from app.api.errors import problems
+from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, JsonRoute, PathId
-from app.api.rest.shapes import example
+from app.api.rest.shapes import MOMENT, example
+from app.api.service import Service
 from app.core.errors import (
     AlreadyFinished,
     ConfirmationAlreadyResolved,
     ConfirmationExpired,
+    Conflict,
     DigestMismatch,
+    Forbidden,
     NotFound,
 )
+from app.db.tables import ConfirmationRow
+from app.execution.answers import Reply
 
 router = APIRouter(tags=["confirmations"], route_class=JsonRoute)
+
+State = Literal["pending", "approved", "declined", "expired", "cancelled"]
+_REQUEST: dict[str, Any] = {
+    "tool_name": "bash",
+    "title": "bash: git push --force",
+    "subject": {"type": "command", "command": "git push --force", "cwd": "/workspace"},
+    "digest": "9f86d081884c7d65",
+    "options": [
+        {"option_id": "decline", "label": "Decline", "kind": "deny"},
+        {"option_id": "approve_once", "label": "Approve once", "kind": "allow"},
+    ],
+}
+_VIEW: dict[str, Any] = {
+    "confirmation_id": "cfm_1",
+    "state": "pending",
+    "session_id": "ses_1",
+    "run_id": "run_1",
+    "tool_call_id": "call_1",
+    "operation_id": "op_7f3a9c000001",
+    "tool_name": "bash",
+    "created_at": MOMENT,
+    "request": _REQUEST,
+}
 
 
 class ConfirmationList(BaseModel):
     """Open questions of a session, each as its `tool_confirmation_request` event."""
 
-    model_config = example(
-        confirmations=[
-            {
-                "confirmation_id": "cfm_1",
-                "tool_name": "bash",
-                "title": "bash: git push --force",
-                "digest": "9f86d081884c7d65",
-                "options": [{"option_id": "decline", "label": "Decline", "kind": "deny"}],
-            }
-        ]
-    )
+    model_config = example(confirmations=[{"confirmation_id": "cfm_1", **_REQUEST}])
 
     confirmations: list[dict[str, Any]]
+
+
+class ConfirmationView(BaseModel):
+    """One question, and what became of it."""
+
+    model_config = example(**_VIEW)
+
+    confirmation_id: str
+    state: State
+    session_id: str
+    run_id: str | None = None
+    agent_id: str | None = None
+    tool_call_id: str
+    operation_id: str
+    tool_name: str
+    created_at: str
+    expires_at: str | None = None
+    request: dict[str, Any] = Field(description="The fields of its `tool_confirmation_request`.")
+    option_id: str | None = None
+    by: str | None = None
+    message: str | None = None
+    answered_at: str | None = None
+
+    @classmethod
+    def of(cls, row: ConfirmationRow) -> Self:
+        request = orjson.loads(row.request)
+        return cls(**_fields(row, request))
+
+
+class ConfirmationDetail(ConfirmationView):
+    """One question, what became of it, and of its call."""
+
+    model_config = example(**_VIEW, edited=False)
+
+    edited: bool = Field(description="A person put other arguments in place.")
+    used_at: str | None = Field(default=None, description="When the approval was used.")
+    call_status: str | None = Field(
+        default=None, description="What the call came to; `started` while it runs."
+    )
+
+
+class ConfirmationPage(BaseModel):
+    """Questions, the newest first."""
+
+    model_config = example(confirmations=[_VIEW])
+
+    confirmations: list[ConfirmationView]
+    next_before: str | None = Field(default=None, description="`before` of the next page.")
 
 
 class ConfirmationAnswer(Body):
@@ -48,6 +118,9 @@ class ConfirmationAnswer(Body):
     option_id: Identifier
     digest: str = Field(min_length=1, max_length=128)
     message: str | None = Field(default=None, max_length=4000, description="Read by the model.")
+    edited_args: dict[str, Any] | None = Field(
+        default=None, description="Replaces all arguments; goes with `approve_once`."
+    )
 
 
 class ConfirmationAnswered(BaseModel):
@@ -69,12 +142,60 @@ async def list_confirmations(session: ReadableSession, service: ServiceDep) -> C
     return ConfirmationList(confirmations=service.gate.confirmations.pending(session.id))
 
 
+@router.get("/confirmations", summary="List confirmations", responses=problems())
+async def find_confirmations(
+    service: ServiceDep,
+    principal: Approver,
+    state: Annotated[State | None, Query(description="Every state when missing.")] = None,
+    session_id: Annotated[str | None, Query(max_length=128)] = None,
+    agent_id: Annotated[str | None, Query(max_length=128)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    before: Annotated[
+        str | None, Query(max_length=128, description="`next_before` of the page before.")
+    ] = None,
+) -> ConfirmationPage:
+    """Scope `approve`. The newest first; an administrator sees everybody's."""
+    wanted = ConfirmationFilter(
+        state=state,
+        session_id=session_id,
+        agent_id=agent_id,
+        owner=None if principal.is_admin else principal.user_id,
+        agents=principal.agents,
+        projects=principal.projects,
+    )
+    archive = ConfirmationArchive(service.database)
+    rows = await archive.confirmations(wanted, limit=limit, before=before)
+    return ConfirmationPage(
+        confirmations=[ConfirmationView.of(row) for row in rows],
+        next_before=rows[-1].id if len(rows) == limit else None,
+    )
+
+
+@router.get(
+    "/confirmations/{confirmation_id}", summary="One confirmation", responses=problems(NotFound)
+)
+async def get_confirmation(
+    confirmation_id: PathId, service: ServiceDep, principal: Approver
+) -> ConfirmationDetail:
+    """Scope `approve`. With what became of it and of its call."""
+    row = await _visible(service, principal, confirmation_id)
+    call = await ConfirmationArchive(service.database).call(row.operation_id)
+    return ConfirmationDetail(
+        **_fields(row, orjson.loads(row.request)),
+        edited=row.edited_args is not None,
+        used_at=row.consumed_at if call is not None else None,
+        call_status=None if call is None else call.status,
+    )
+
+
 @router.post(
     "/confirmations/{confirmation_id}",
     summary="Answer a confirmation",
     responses=problems(
         NotFound,
+        Forbidden,
         AlreadyFinished,
+        Conflict,
         ConfirmationAlreadyResolved,
         ConfirmationExpired,
         DigestMismatch,
@@ -84,18 +205,44 @@ async def list_confirmations(session: ReadableSession, service: ServiceDep) -> C
 async def answer_confirmation(
     confirmation_id: PathId, body: ConfirmationAnswer, service: ServiceDep, principal: Approver
 ) -> ConfirmationAnswered:
-    """Scope `approve`. The first valid answer wins; no answer means that nothing runs."""
-    row = await service.archive.confirmation(confirmation_id)
-    session = None if row is None else await service.archive.session_row(row.session_id)
-    if row is None or session is None or not principal.may_see(session.user_id):
-        raise NotFound(f"No confirmation {confirmation_id!r}", confirmation_id=confirmation_id)
+    """Scope `approve`; some options need `admin`. The first valid answer wins.
+
+    No answer means that nothing runs.
+    """
+    row = await _visible(service, principal, confirmation_id)
     outcome = await service.gate.confirmations.answer(
         confirmation_id,
-        option_id=body.option_id,
-        digest=body.digest,
-        by=principal.user_id,
-        message=body.message,
+        Reply(body.option_id, body.digest, body.message, body.edited_args),
+        approver_of(principal),
         session_id=row.session_id,
     )
     await service.gate.ledger.durable()
     return ConfirmationAnswered(confirmation_id=confirmation_id, outcome=outcome)
+
+
+async def _visible(service: Service, principal: Principal, confirmation_id: str) -> ConfirmationRow:
+    row = await service.archive.confirmation(confirmation_id)
+    session = None if row is None else await service.archive.session_row(row.session_id)
+    if row is None or session is None or not principal.may_enter(session):
+        raise NotFound(f"No confirmation {confirmation_id!r}", confirmation_id=confirmation_id)
+    return row
+
+
+def _fields(row: ConfirmationRow, request: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "confirmation_id": row.id,
+        "state": row.status,
+        "session_id": row.session_id,
+        "run_id": row.run_id,
+        "agent_id": row.agent_id,
+        "tool_call_id": row.tool_call_id,
+        "operation_id": row.operation_id,
+        "tool_name": row.tool_name,
+        "created_at": row.created_at,
+        "expires_at": request.get("expires_at"),
+        "request": request,
+        "option_id": row.option_id,
+        "by": row.answered_by,
+        "message": row.message,
+        "answered_at": row.answered_at,
+    }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query
@@ -10,11 +12,20 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.api.auth import RECHECK_S
 from app.api.deps import Chatter, ReadableSession, ServiceDep
 from app.api.errors import problems
+from app.api.principal import Principal
 from app.api.rest.body import JsonRoute, PathId
 from app.api.rest.stream import Feed
-from app.core.errors import InvalidInput, NotFound, RateLimited, UnrecoverablePosition
+from app.api.service import Service
+from app.core.errors import (
+    InvalidInput,
+    NotFound,
+    RateLimited,
+    StorageUnavailable,
+    UnrecoverablePosition,
+)
 
 router = APIRouter(tags=["events"], route_class=JsonRoute)
 
@@ -112,10 +123,12 @@ async def open_feed(
         max_bytes=settings.outbox_bytes,
     )
     feeds[feed] = principal.user_id
+    guard = asyncio.create_task(_end_with_rights(feed, service, principal))
     try:
         await feed.prepare(service.archive)
         yield feed
     finally:
+        guard.cancel()
         feeds.pop(feed, None)
         feed.close()
 
@@ -131,13 +144,23 @@ async def stream_events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Scope `chat`. What came after `after`, then everything live, each event once.
 
-    The stream ends when the client reads too slowly; reconnecting with `Last-Event-ID`
-    goes on where it ended.
+    The stream ends when the client reads too slowly or its rights end; reconnecting with
+    `Last-Event-ID` goes on where it ended.
     """
     async for frame in feed.frames(service.archive):
         yield ServerSentEvent(
             raw_data=frame.body.decode(), id=str(frame.seq) if frame.seq else None
         )
+
+
+async def _end_with_rights(feed: Feed, service: Service, principal: Principal) -> None:
+    """End the stream when its reader's rights end; without news of them they stand."""
+    standing = "holds"
+    while standing == "holds":
+        await asyncio.sleep(min(RECHECK_S, service.settings.heartbeat_s))
+        with suppress(StorageUnavailable):
+            standing = await service.authenticator.standing(principal)
+    feed.close()
 
 
 def _check_epoch(asked: str | None, epoch: str) -> None:

@@ -66,16 +66,17 @@ class Ready(BaseModel):
 class ProjectView(BaseModel):
     """A workspace; `root` is for administrators."""
 
-    model_config = example(id="default")
+    model_config = example(id="default", name="default")
 
     id: str
+    name: str
     root: str | None = None
 
 
 class ProjectList(BaseModel):
     """Workspaces that sessions may name."""
 
-    model_config = example(projects=[{"id": "default"}])
+    model_config = example(projects=[{"id": "default", "name": "default"}])
 
     projects: list[ProjectView]
 
@@ -133,12 +134,13 @@ async def get_metrics(service: ServiceDep, principal: Auditor) -> Response:
 
 @router.get("/projects", summary="List projects", responses=problems())
 async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
-    """The workspaces of this installation."""
+    """The workspaces of this installation that the token may use."""
     admin = "admin" in principal.scopes
     return ProjectList(
         projects=[
-            ProjectView(id=project_id, root=root if admin else None)
-            for project_id, root in service.gate.projects.list_all()
+            ProjectView(id=item.id, name=item.name, root=item.root if admin else None)
+            for item in service.gate.projects.list_all()
+            if principal.may_use_project(item.id)
         ]
     )
 

@@ -6,16 +6,28 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.deps import SAFE_METHODS
 from app.api.errors import problem_response
 from app.api.service import Service
 from app.core.errors import Forbidden, TooLarge
 
 MAX_BODY_BYTES = 8 << 20
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# A route that knows better (a download, a page) sets its own.
+_ANSWER_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+}
 
 
 class SameSite:
-    """Refuses requests for foreign host names, and changes that foreign web pages ask for."""
+    """Refuses requests for foreign host names, and changes that foreign web pages ask for.
+
+    Every answer tells browsers not to guess, keep, embed or name it elsewhere.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -26,20 +38,22 @@ class SameSite:
             return
         service: Service = scope["app"].state.service
         headers = Headers(scope=scope)
-        try:
-            service.authenticator.check_host(headers.get("host"))
-            if scope["method"] not in _SAFE_METHODS:
-                service.authenticator.check_origin(headers.get("origin"), headers.get("host"))
-        except Forbidden as error:
-            await problem_response(error)(scope, receive, send)
-            return
 
-        async def send_unsniffed(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["x-content-type-options"] = "nosniff"
+                answer = MutableHeaders(scope=message)
+                for name, value in _ANSWER_HEADERS.items():
+                    answer.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, send_unsniffed)
+        try:
+            service.authenticator.check_host(headers.get("host"))
+            if scope["method"] not in SAFE_METHODS:
+                service.authenticator.check_origin(headers.get("origin"), headers.get("host"))
+        except Forbidden as error:
+            await problem_response(error)(scope, receive, send_guarded)
+            return
+        await self._app(scope, receive, send_guarded)
 
 
 class BodyLimit:

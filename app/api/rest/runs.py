@@ -36,6 +36,9 @@ class NewMessage(Body):
         default="reject",
         description="While a run is active: refuse, start after it, or tell the running agent.",
     )
+    agent_id: Identifier | None = Field(
+        default=None, description="Who answers, for this run; the session's agent when missing."
+    )
     client_message_id: Identifier | None = Field(
         default=None, description="Comes back in the `message_completed` event."
     )
@@ -56,12 +59,16 @@ async def send_message(
     ):
         raise InvalidInput("content must be text or a list of blocks", field="body.content")
     content = user_content(body.content)
+    if body.agent_id is not None:
+        principal.require_agent(body.agent_id)
     session = await service.session_for(principal, session_id)
     run_id, message_id = await service.runs.send_message(
         session,
         content,
         client_message_id=body.client_message_id,
         when_busy=body.when_busy,
+        agent_id=body.agent_id,
+        payer=principal.payer,
     )
     await service.gate.ledger.outlast()
     return MessageAccepted(run_id=run_id, message_id=message_id)

@@ -66,9 +66,13 @@ class Branch(Body):
     "/sessions", status_code=201, summary="Start a session", responses=problems(NotFound, body=True)
 )
 async def create_session(body: NewSession, service: ServiceDep, principal: Chatter) -> SessionView:
-    """Scope `chat`. 404 when there is no such project."""
+    """Scope `chat`. 404: no such project or agent; 403: the token may not use it."""
+    principal.require_agent(body.agent_id)
+    principal.require_project(body.project_id)
     if body.project_id is not None:
         service.gate.projects.get(body.project_id)
+    if body.agent_id is not None:
+        service.gate.agents.require(body.agent_id)
     session = service.sessions.create(
         user_id=principal.user_id,
         title=body.title or UNTITLED,
@@ -96,6 +100,8 @@ async def list_sessions(
         kind=None if kind == "all" else kind,
         limit=limit,
         before=before,
+        agents=principal.agents,
+        projects=principal.projects,
     )
     next_before = rows[-1].id if len(rows) == limit else None
     return SessionPage(sessions=[SessionView.of(row) for row in rows], next_before=next_before)

@@ -17,6 +17,7 @@ GONE = Close(1000, "")
 INTERNAL = Close(4000, "internal")
 SHUTDOWN = Close(4001, "shutdown")
 SLOW_CONSUMER = Close(4003, "slow_consumer: resume from your last seq")
+TOKEN_EXPIRED = Close(4005, "token_expired: get a new one first")
 RATE_LIMITED = Close(4006, "rate_limited")
 BAD_FRAME = Close(4500, "bad_frame")
 UNAUTHENTICATED = Close(4501, "unauthenticated")
@@ -33,7 +34,7 @@ ALL = (
     Close(4002, "heartbeat_timeout"),
     SLOW_CONSUMER,
     Close(4004, "rebalance"),
-    Close(4005, "token_expired"),
+    TOKEN_EXPIRED,
     RATE_LIMITED,
     BAD_FRAME,
     UNAUTHENTICATED,

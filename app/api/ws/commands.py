@@ -108,13 +108,17 @@ class ToolCall(SessionCommand):
 
 
 class ToolConfirmationResponse(SessionCommand):
-    """Answer a `tool_confirmation_request`, with the digest that came with it."""
+    """Answer a `tool_confirmation_request`, with the digest that came with it.
+
+    `edited_args` replace all arguments of the call, and go with `approve_once`.
+    """
 
     type: Literal["tool_confirmation_response"]
     confirmation_id: Identifier
     option_id: Identifier
     digest: str = Field(min_length=1, max_length=128)
     message: str | None = Field(default=None, max_length=4000, description="Read by the model.")
+    edited_args: dict[str, Any] | None = None
 
 
 class QuestionResponse(SessionCommand):

@@ -13,7 +13,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
 from app import __version__
-from app.api.auth import Principal
+from app.api.auth import RECHECK_S
+from app.api.deps import source_of
+from app.api.principal import Principal
 from app.api.service import Service
 from app.api.ws import closing
 from app.api.ws.commands import ClientCommand, Hello
@@ -83,7 +85,7 @@ class Connection:
         self._ready(hello)
         parts = [
             asyncio.create_task(part)
-            for part in (self._read(), self._work(), self._write(), self._beat())
+            for part in (self._read(), self._work(), self._write(), self._beat(), self._guard())
         ]
         try:
             done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
@@ -135,10 +137,15 @@ class Connection:
             return
         auth = hello.auth
         if auth and auth.ticket:
-            self._principal = self._service.tickets.redeem(auth.ticket)
+            principal = self._service.tickets.redeem(auth.ticket)
+            if await self._service.authenticator.standing(principal) != "holds":
+                raise Unauthenticated("What the ticket was issued for has ended")
+            self._principal = principal
             return
         token = auth.token if auth else None
-        self._principal = await self._service.authenticator.authenticate(token)
+        self._principal = await self._service.authenticator.authenticate(
+            token, source=source_of(self._socket)
+        )
 
     def _ready(self, hello: Hello) -> None:
         settings = self._service.settings
@@ -205,8 +212,9 @@ class Connection:
             command = await self._commands.get()
             if isinstance(command, Hello):
                 return closing.PROTOCOL_VIOLATION
-            if not await self._still_holds():
-                return closing.REVOKED
+            end = await self._end_of_rights(active=True)
+            if end is not None:
+                return end
             await self._answer(dispatcher, command)
 
     async def _answer(self, dispatcher: Dispatcher, command: ClientCommand) -> None:
@@ -254,20 +262,29 @@ class Connection:
                 await self._socket.send({"type": "websocket.send", "text": body.decode()})
 
     async def _beat(self) -> closing.Close:
-        """Heartbeats; and whether the token still holds."""
+        """Send a heartbeat now and then."""
         while True:
             await asyncio.sleep(self._service.settings.heartbeat_s)
-            if not await self._still_holds():
-                return closing.REVOKED
             heads = {key: item.log.committed for key, item in self.subscriptions.items()}
             self.send(Heartbeat(ts=stamp(self._service.gate.clock.time()), heads=heads))
 
-    async def _still_holds(self) -> bool:
-        """Whether the client's rights still stand; without news from the database they do."""
+    async def _guard(self) -> closing.Close:
+        """Wait for the end of the client's rights."""
+        pause = min(RECHECK_S, self._service.settings.heartbeat_s)
+        while True:
+            await asyncio.sleep(pause)
+            end = await self._end_of_rights()
+            if end is not None:
+                return end
+
+    async def _end_of_rights(self, *, active: bool = False) -> closing.Close | None:
+        """How to close when the client's rights have ended; without news of them they stand."""
         try:
-            return await self._service.authenticator.still_holds(self.principal)
+            standing = await self._service.authenticator.standing(self.principal, active=active)
         except StorageUnavailable:
-            return True
+            return None
+        ends = {"expired": closing.TOKEN_EXPIRED, "revoked": closing.REVOKED}
+        return ends.get(standing)
 
     async def _send_now(self, refused: Refused) -> None:
         message = ErrorMessage(ref=refused.ref, error=error_body(refused.error))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from app.agents.content import user_content
-from app.api.auth import Principal
+from app.api.approving import approver_of
+from app.api.principal import Principal
 from app.api.service import Service
 from app.api.ws.commands import (
     Cancel,
@@ -22,6 +23,7 @@ from app.api.ws.outbox import Outbox
 from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
 from app.events.control import Subscribed
+from app.execution.answers import Reply
 from app.execution.calls import parse_calls
 
 
@@ -106,13 +108,18 @@ class Dispatcher:
 
     async def _user_message(self, command: UserMessage) -> dict[str, Any]:
         service = self._service
-        self._connection.principal.require("chat")
-        session = await service.session_for(self._connection.principal, command.session_id)
+        principal = self._connection.principal
+        principal.require("chat")
+        if command.agent_id is not None:
+            principal.require_agent(command.agent_id)
+        session = await service.session_for(principal, command.session_id)
         run_id, message_id = await service.runs.send_message(
             session,
             user_content(command.content),
             client_message_id=command.id,
             when_busy=command.when_busy,
+            agent_id=command.agent_id,
+            payer=principal.payer,
         )
         await service.gate.ledger.outlast()
         return {"run_id": run_id, "message_id": message_id}
@@ -123,21 +130,23 @@ class Dispatcher:
         session = await service.session_for(self._connection.principal, command.session_id)
         requests = parse_calls(command.raw_calls())
         run = await service.runs.call_tools(
-            session, requests, caller="websocket", cacheable=command.cacheable
+            session,
+            requests,
+            caller="websocket",
+            cacheable=command.cacheable,
+            payer=self._connection.principal.payer,
         )
         await service.gate.ledger.outlast()
         return {"run_id": run.id, "tool_call_ids": [request.id for request in requests]}
 
     async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:
         service, principal = self._service, self._connection.principal
-        principal.require("approve")
+        approver = approver_of(principal)
         session = await service.session_for(principal, command.session_id)
         outcome = await service.gate.confirmations.answer(
             command.confirmation_id,
-            option_id=command.option_id,
-            digest=command.digest,
-            by=principal.user_id,
-            message=command.message,
+            Reply(command.option_id, command.digest, command.message, command.edited_args),
+            approver,
             session_id=session.id,
         )
         return {"outcome": outcome}

@@ -10,13 +10,15 @@ from contextlib import suppress
 from fastapi import APIRouter
 from starlette.websockets import WebSocket
 
-from app.api.auth import Principal, bearer
+from app.api.auth import bearer, login_cookie
+from app.api.deps import source_of
+from app.api.principal import Principal
 from app.api.service import Service
 from app.api.ws import closing
 from app.api.ws.connection import Connection
 from app.api.ws.contain import contain
 from app.api.ws.limits import Remembered
-from app.core.errors import Forbidden, Unauthenticated
+from app.core.errors import Forbidden, StorageUnavailable, Unauthenticated
 from app.events.envelope import PROTOCOL
 
 log = logging.getLogger(__name__)
@@ -69,6 +71,9 @@ async def chat(socket: WebSocket) -> None:
     except Unauthenticated:
         await _close(socket, closing.UNAUTHENTICATED)
         return
+    except StorageUnavailable:
+        await _close(socket, closing.INTERNAL)
+        return
     connection = Connection(socket, service, connections.remembered, principal=principal)
     await _serve(socket, service, connections, connection)
 
@@ -90,11 +95,18 @@ async def _serve(
 async def _early_principal(
     socket: WebSocket, service: Service, offered: list[str]
 ) -> Principal | None:
-    """Whoever sent a token with the request itself; nobody yet, when it sent none."""
-    token = bearer(socket.headers.get("authorization"))
-    if token is None:
-        token = _subprotocol_token(offered)
-    return None if token is None else await service.authenticator.authenticate(token)
+    """Whoever showed a token, or the cookie of a login, with the request itself; else nobody yet.
+
+    A cookie counts only for a page of ours, so only with an `Origin`, which was checked before.
+    """
+    authenticator = service.authenticator
+    token = bearer(socket.headers.get("authorization")) or _subprotocol_token(offered)
+    if token is not None:
+        return await authenticator.authenticate(token, source=source_of(socket))
+    secret = login_cookie(socket.cookies)
+    if secret is None or socket.headers.get("origin") is None:
+        return None
+    return await authenticator.signed_in(secret)
 
 
 def _subprotocol_token(offered: list[str]) -> str | None:

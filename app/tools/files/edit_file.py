@@ -122,7 +122,7 @@ class _Change:
         "new_string": "new_text",
         "new_str": "new_text",
     },
-    aliases=(Alias("edit"), Alias("EditTool")),
+    aliases=(Alias("edit", families=("netaclaw",)), Alias("EditTool", families=("claude",))),
 )
 async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
     """Change part of a text file: replace old_text by new_text, or lines by number.

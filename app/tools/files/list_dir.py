@@ -58,7 +58,14 @@ def _file_list_shape(result: ToolResult) -> ToolResult:
     needs_project=True,
     tags=("file", "list"),
     argument_aliases={"dir": "path", "directory": "path", "dir_path": "path", "glob": "pattern"},
-    aliases=(Alias("file_list", adapt=_as_file_list, reshape=_file_list_shape),),
+    aliases=(
+        Alias(
+            "file_list",
+            adapt=_as_file_list,
+            reshape=_file_list_shape,
+            families=("nanoclaw",),
+        ),
+    ),
 )
 async def list_dir(args: ListDirArgs, ctx: ToolContext) -> ToolResult:
     """List a directory: folders (with a trailing /), then files with their size in bytes.

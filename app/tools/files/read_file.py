@@ -122,7 +122,14 @@ def _file_read_shape(result: ToolResult) -> ToolResult:
         "files": "paths",
         "offset": "start_line",
     },
-    aliases=(Alias("file_read", adapt=_as_file_read, reshape=_file_read_shape),),
+    aliases=(
+        Alias(
+            "file_read",
+            adapt=_as_file_read,
+            reshape=_file_read_shape,
+            families=("nanoclaw",),
+        ),
+    ),
 )
 async def read_file(args: ReadFileArgs, ctx: ToolContext) -> ToolResult:
     """Read text files of the workspace; prefer it over cat, head or sed in bash.

@@ -47,7 +47,7 @@ def _file_write_shape(result: ToolResult) -> ToolResult:
         "text": "content",
         "contents": "content",
     },
-    aliases=(Alias("file_write", reshape=_file_write_shape),),
+    aliases=(Alias("file_write", reshape=_file_write_shape, families=("nanoclaw",)),),
 )
 async def write_file(args: WriteFileArgs, ctx: ToolContext) -> ToolResult:
     """Create a text file, replace it, or append to it.

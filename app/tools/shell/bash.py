@@ -76,8 +76,8 @@ def _text_only(result: ToolResult) -> ToolResult:
     tags=("shell", "execute"),
     argument_aliases={"cmd": "command", "workdir": "working_dir", "cwd": "working_dir"},
     aliases=(
-        Alias("exec", reshape=_text_only),
-        Alias("BashTool", adapt=_as_bash_tool),
+        Alias("exec", reshape=_text_only, families=("countbot",)),
+        Alias("BashTool", adapt=_as_bash_tool, families=("claude",)),
         Alias("terminal"),
         Alias("shell"),
     ),

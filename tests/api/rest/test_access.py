@@ -133,7 +133,7 @@ async def test_paths_of_the_server_are_for_administrators(serving: Running):
         plain = (await ann.get("/projects")).json()["projects"]
         full = (await eve.get("/projects")).json()["projects"]
 
-    assert plain == [{"id": "default", "root": None}]
+    assert plain == [{"id": "default", "name": "default", "root": None}]
     assert full[0]["root"]
 
 

@@ -6,10 +6,10 @@ import pytest
 from app.agents.archive import Archive
 from app.api.rest.stream import Feed
 from app.core.errors import UnrecoverablePosition
-from app.core.settings import Settings, load_settings
+from app.core.settings import Settings
 from app.events.log import Frame, SessionLog
 from tests.api.rest.client import call, new_session, problem, watching
-from tests.support.service import Running
+from tests.support.service import Running, settings_for
 
 
 async def filled(client: httpx2.AsyncClient) -> tuple[str, int]:
@@ -112,7 +112,7 @@ class TestLongLog:
 
     @pytest.fixture
     def settings(self, tmp_path: Path) -> Settings:
-        return load_settings(data_dir=tmp_path, port=0, anthropic_api_key=None, event_ring=10)
+        return settings_for(tmp_path, anthropic_api_key=None, event_ring=10)
 
     async def test_a_replay_begins_in_the_database(self, client: httpx2.AsyncClient):
         session_id, _ = await filled(client)
@@ -173,7 +173,7 @@ async def test_what_is_committed_during_the_replay_comes_once_after_it(
     feed = feed_of(log)
     frames = feed.frames(serving.service.archive)
     first = await anext(frames)
-    log.append("process_event", {"op_seq": 1, "stage": "x", "status": "log"})
+    log.append("process_event", '"op_seq":1,"stage":"x","status":"log"}')
     await serving.service.gate.ledger.durable()
     feed.close()
     rest = [frame.seq async for frame in frames]

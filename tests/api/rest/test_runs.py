@@ -4,10 +4,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.core.settings import Settings, load_settings
+from app.core.settings import Settings
 from tests.api.rest.client import new_session, problem, watching
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
+from tests.support.service import settings_for
 
 
 @pytest.fixture
@@ -18,9 +19,8 @@ async def provider() -> AsyncIterator[ScriptedAnthropic]:
 
 @pytest.fixture
 def settings(tmp_path: Path, provider: ScriptedAnthropic) -> Settings:
-    return load_settings(
-        data_dir=tmp_path,
-        port=0,
+    return settings_for(
+        tmp_path,
         model="scripted",
         anthropic_api_key="test",
         anthropic_base_url=provider.base_url,

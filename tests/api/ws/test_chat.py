@@ -224,7 +224,7 @@ async def test_a_question_is_still_open_after_a_reconnect(running: Running):
     ("change", "code"),
     [
         ({"digest": "0" * 64}, "digest_mismatch"),
-        ({"option_id": "approve_always"}, "validation_failed"),
+        ({"option_id": "approve_agent"}, "validation_failed"),
         ({"confirmation_id": "cfm_unknown"}, "not_found"),
     ],
 )

@@ -14,7 +14,7 @@ def fill(running: Running, session_id: str, number: int, size: int) -> None:
     log = running.service.gate.events.get(session_id)
     assert log is not None
     for _ in range(number):
-        log.append("process_event", {"padding": "x" * size})
+        log.append("process_event", f'"padding":"{"x" * size}"}}')
 
 
 async def test_a_replay_larger_than_the_outbox_arrives_whole(tmp_path: Path):

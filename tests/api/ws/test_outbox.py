@@ -62,7 +62,7 @@ async def _overflow(running: Running, session_id: str) -> None:
             await running.service.tokens.refresh()
         while log.subscribers:
             for _ in range(20):
-                log.append("process_event", {"padding": "x" * 10_000})
+                log.append("process_event", f'"padding":"{"x" * 10_000}"}}')
             await ledger.durable()
 
 

@@ -1,0 +1,140 @@
+"""Reading confirmations and grants. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import orjson
+from sqlalchemy import func, tuple_
+from sqlmodel import col, select
+
+from app.db.engine import Database
+from app.db.tables import ConfirmationRow, GrantRow, SessionRow, ToolCallRow
+from app.governance.token_rules import DEFAULT_AGENT
+
+Asked = Counter[str]
+
+
+@dataclass(slots=True)
+class Figures:
+    """Questions by what became of them: in all, by tool and by reason."""
+
+    asked: int = 0
+    calls: int = 0
+    tools: dict[str, Asked] = field(default_factory=dict)
+    reasons: dict[str, Asked] = field(default_factory=dict)
+
+    def count(self, tool_name: str, status: str, request: str) -> None:
+        self.asked += 1
+        self.tools.setdefault(tool_name, Counter())[status] += 1
+        rules = orjson.loads(request)["risk"]["rules"]
+        for reason in {rule["rule_id"] for rule in rules}:
+            self.reasons.setdefault(reason, Counter())[status] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationFilter:
+    """What is wanted; None filters nothing.
+
+    Attributes:
+        owner: whose sessions.
+        agents, projects: the only ones that are visible.
+    """
+
+    state: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    owner: str | None = None
+    agents: Collection[str] | None = None
+    projects: Collection[str] | None = None
+
+
+class ConfirmationArchive:
+    """Queries over stored confirmations and grants. Every list is bounded."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def confirmations(
+        self, wanted: ConfirmationFilter, *, limit: int, before: str | None
+    ) -> list[ConfirmationRow]:
+        """Newest first. `before` is the id of the last one seen."""
+        order = (col(ConfirmationRow.created_at).desc(), col(ConfirmationRow.id).desc())
+        query = (
+            select(ConfirmationRow)
+            .join(SessionRow, col(SessionRow.id) == col(ConfirmationRow.session_id))
+            .order_by(*order)
+        )
+        if wanted.state is not None:
+            query = query.where(ConfirmationRow.status == wanted.state)
+        if wanted.session_id is not None:
+            query = query.where(ConfirmationRow.session_id == wanted.session_id)
+        if wanted.agent_id is not None:
+            query = query.where(ConfirmationRow.agent_id == wanted.agent_id)
+        if wanted.owner is not None:
+            query = query.where(SessionRow.user_id == wanted.owner)
+        if wanted.agents is not None:
+            agent = func.coalesce(SessionRow.agent_id, DEFAULT_AGENT)
+            query = query.where(agent.in_(wanted.agents))
+        if wanted.projects is not None:
+            query = query.where(col(SessionRow.project_id).in_(wanted.projects))
+        async with self._database.session() as session:
+            last = await session.get(ConfirmationRow, before) if before else None
+            if last is not None:
+                position = tuple_(col(ConfirmationRow.created_at), col(ConfirmationRow.id))
+                query = query.where(position < (last.created_at, last.id))
+            return list((await session.exec(query.limit(limit))).all())
+
+    async def confirmation(self, confirmation_id: str) -> ConfirmationRow | None:
+        async with self._database.session() as session:
+            return await session.get(ConfirmationRow, confirmation_id)
+
+    async def call(self, operation_id: str) -> ToolCallRow | None:
+        """What the call came to that was asked about."""
+        async with self._database.session() as session:
+            return await session.get(ToolCallRow, operation_id)
+
+    async def grants(
+        self, *, tool_name: str | None, scope: str | None, limit: int, before: str | None
+    ) -> list[GrantRow]:
+        """Newest first, ended ones too."""
+        query = select(GrantRow).order_by(col(GrantRow.created_at).desc(), col(GrantRow.id).desc())
+        if tool_name is not None:
+            query = query.where(GrantRow.tool_name == tool_name)
+        if scope is not None:
+            query = query.where(GrantRow.scope == scope)
+        async with self._database.session() as session:
+            last = await session.get(GrantRow, before) if before else None
+            if last is not None:
+                position = tuple_(col(GrantRow.created_at), col(GrantRow.id))
+                query = query.where(position < (last.created_at, last.id))
+            return list((await session.exec(query.limit(limit))).all())
+
+    async def figures(self, latest: int) -> Figures:
+        """What became of the latest questions."""
+        query = (
+            select(
+                ConfirmationRow.tool_name,
+                ConfirmationRow.status,
+                ConfirmationRow.request,
+                ConfirmationRow.created_at,
+            )
+            .order_by(col(ConfirmationRow.created_at).desc())
+            .limit(latest)
+        )
+        figures = Figures()
+        async with self._database.session() as session:
+            rows = list((await session.exec(query)).all())
+            for tool_name, status, request, _ in rows:
+                figures.count(tool_name, status, request)
+            if rows:
+                since = col(ToolCallRow.started_at) >= rows[-1][3]
+                calls = select(func.count()).select_from(ToolCallRow).where(since)
+                figures.calls = (await session.exec(calls)).one()
+        return figures
+
+    async def grant(self, grant_id: str) -> GrantRow | None:
+        async with self._database.session() as session:
+            return await session.get(GrantRow, grant_id)

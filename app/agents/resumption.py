@@ -1,0 +1,70 @@
+"""What is left to do of a run in which a person was asked when its process ended."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+
+from app.agents.history import to_messages
+from app.agents.loop import AgentLoop
+from app.agents.run import Run, direct_context
+from app.events.durable import RunStatus
+from app.execution.batches import Batch, ParkedBatch
+from app.execution.calls import CallRequest
+from app.execution.setup import Gate
+from app.governance.limits import NO_LIMITS, Payer
+
+Work = Callable[[], Awaitable[RunStatus]]
+AnswerCalls = Callable[[Run, Sequence[CallRequest], Callable[..., Any]], Awaitable[RunStatus]]
+
+
+class Resumption:
+    """Turns a parked batch into the rest of its run."""
+
+    def __init__(self, gate: Gate, loop: AgentLoop | None, archive: Any) -> None:
+        self._gate = gate
+        self._loop = loop
+        self._archive = archive
+
+    def work_of(self, run: Run, parked: ParkedBatch, answer_calls: AnswerCalls) -> Work:
+        """The rest of a run; its calls wait for their answers again from here on."""
+        executor = self._gate.executor
+        run.payer = Payer(parked.token_id, parked.limits or NO_LIMITS)
+        if parked.caller == "agent":
+            assert self._loop is not None
+            assert parked.message_id is not None
+            run.turns = self._loop.turns_of(run.agent_id, parked.progress)
+            run.turns.payer = run.payer
+            context = self._loop.context(run.session, run.id, run.turns, parked.message_id)
+            run.batch = executor.rebuild(parked, context)
+            return partial(self._converse, run, self._loop, parked.message_id, run.batch)
+        context = direct_context(
+            run,
+            self._gate.projects,
+            user_id=parked.user_id,
+            caller=parked.caller,
+            attended=parked.attended,
+            cacheable=parked.cacheable,
+        )
+        run.batch = executor.rebuild(parked, context)
+        requests = [request for request, _ in parked.requests]
+        return partial(answer_calls, run, requests, partial(executor.resume, run.batch))
+
+    async def _converse(
+        self, run: Run, loop: AgentLoop, message_id: str, batch: Batch
+    ) -> RunStatus:
+        """Answer the calls of the turn that was parked, and take the next one."""
+        assert run.turns is not None
+        session = run.session
+        path = await self._archive.path(session.id, session.leaf)
+        if all(entry.id != message_id for entry in path):
+            # The person has gone to another branch meanwhile; the run stays where it was.
+            path = await self._archive.path(session.id, message_id)
+        run.turns.messages = to_messages(path)
+        turn = next((entry for entry in path if entry.id == message_id), None)
+        content = orjson.loads(turn.content) if turn else []
+        uses = [block for block in content if block.get("type") == "tool_use"]
+        return await loop.resume(run.session, run.id, run.turns, uses, batch)

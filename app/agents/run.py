@@ -1,0 +1,125 @@
+"""Values of a run: what it is, what waits for it, how its failure is told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.agents.loop import Turns
+from app.agents.sessions import Block, Session
+from app.core.errors import InvalidArguments, TollgateError
+from app.core.ids import new_id
+from app.core.redaction import Redactor
+from app.core.text import dump_json
+from app.events.durable import RunStatus, Trigger
+from app.execution.arguments import parse_object
+from app.execution.batches import Batch
+from app.execution.calls import CallRequest
+from app.execution.context import CallContext, Caller
+from app.execution.outcome import CallOutcome
+from app.execution.projects import Projects
+from app.governance.limits import NOBODY, Payer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Run:
+    """One run. `done` is resolved after `run_finished` has been appended."""
+
+    id: str
+    session: Session
+    trigger: Trigger
+    done: asyncio.Future[RunStatus]
+    task: asyncio.Task[None] | None = None
+    turns: Turns | None = None
+    outcomes: list[CallOutcome] = field(default_factory=list)
+    finished: dict[str, CallOutcome] = field(default_factory=dict)
+    interrupted: bool = False
+    is_cancelled: bool = False
+    is_begun: bool = False
+    started_at: str = ""
+    agent_id: str | None = None
+    batch: Batch | None = None
+    payer: Payer = NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A message that waits for the run before it; stored, because it was acknowledged."""
+
+    run: Run
+    message_id: str
+    content: list[Block]
+    client_message_id: str | None
+
+    def stored(self) -> str:
+        waiting = {
+            "message_id": self.message_id,
+            "content": self.content,
+            "client_message_id": self.client_message_id,
+        }
+        return dump_json(waiting).decode()
+
+
+def error_of(run_id: str, error: BaseException | None) -> TollgateError | None:
+    """What a client may see of what ended a run."""
+    if error is None or isinstance(error, TollgateError):
+        return error
+    error_id = new_id("err")
+    log.error("run %s failed unexpectedly (%s)", run_id, error_id, exc_info=error)
+    return TollgateError(f"Internal error {error_id}", error_id=error_id)
+
+
+def error_body(error: TollgateError) -> dict[str, Any]:
+    """A failure as the event carries it."""
+    body: dict[str, Any] = {
+        "code": error.code,
+        "message": error.message,
+        "retryable": bool(error.details.get("retryable", error.retryable)),
+    }
+    if error.details:
+        body["details"] = error.details
+    return body
+
+
+def told_call(request: CallRequest, redactor: Redactor) -> Block:
+    """A person's call as a model is told of it later: never run again, so never in full."""
+    block: Block = {"type": "tool_use", "id": request.id, "name": request.name, "direct": True}
+    try:
+        arguments = parse_object(request.arguments)
+    except InvalidArguments:
+        return {**block, "input": {}, "raw_input": redactor.raw_json(str(request.arguments))}
+    return {**block, "input": redactor.arguments(arguments)[0]}
+
+
+def stopped(run: Run) -> RunStatus:
+    """How a run ends that was stopped."""
+    return "interrupted" if run.interrupted else "cancelled"
+
+
+def direct_context(
+    run: Run,
+    projects: Projects,
+    *,
+    caller: Caller,
+    attended: bool,
+    cacheable: bool,
+    user_id: str | None = None,
+) -> CallContext:
+    """The call context of a run without a model; it is the session's owner's if nobody's."""
+    session = run.session
+    return CallContext(
+        log=session.log,
+        run_id=run.id,
+        agent_id=run.agent_id,
+        user_id=user_id or session.user_id,
+        project=projects.get(session.project_id) if session.project_id else None,
+        caller=caller,
+        attended=attended,
+        cacheable=cacheable,
+        token_id=run.payer.token_id,
+        limits=run.payer.limits or None,
+    )

@@ -1,0 +1,12 @@
+"""Who answers a confirmation, as the gate asks it."""
+
+from __future__ import annotations
+
+from app.api.principal import Principal
+from app.execution.answers import Approver
+
+
+def approver_of(principal: Principal) -> Approver:
+    """Whoever holds a token or a login is a person; what a model drives never holds one."""
+    principal.require("approve")
+    return Approver(principal.user_id, is_admin=principal.is_admin)

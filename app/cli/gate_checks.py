@@ -1,0 +1,151 @@
+"""What `tollgate doctor` and the banner say about hooks and limits."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.catalog.builtin import register_all_tools
+from app.catalog.registry import ToolRegistry
+from app.cli.check import Check
+from app.core.errors import ConfigurationError
+from app.core.matcher import compile_matcher
+from app.core.settings import HookSettings, Settings
+from app.core.visible import visible
+
+if TYPE_CHECKING:
+    from app.execution.hooks import HookProblem
+
+GATE = "it is asked before calls are run"
+SHUT = "EVERY CALL IS DENIED until this plugin is mended or removed"
+REPORTED = "its hooks are missing, and calls go on (broken_hook_plugins=report)"
+
+
+def gate_checks(settings: Settings) -> Iterator[Check]:
+    """Hooks that cannot do their work, and limits that cannot be counted."""
+    try:
+        registry = register_all_tools(plugin_dir=settings.plugins_dir)
+    except ConfigurationError as error:
+        yield Check("plugins", "broken", error.message, "tools and hooks of this installation")
+        return
+    for item in settings.hooks:
+        yield _command_hook(settings, item, registry)
+    if settings.hooks and _is_inside(settings.hooks_dir, settings.workspace_dir):
+        yield Check(
+            "hook folder",
+            "warning",
+            f"{settings.hooks_dir} lies in the workspace",
+            "agents could change the programs that watch them",
+            "choose a workspace that does not hold the data directory",
+        )
+    yield from _plugins(settings, registry)
+    yield from _limits(settings)
+
+
+def missing_hooks(problems: Iterable[HookProblem]) -> list[str]:
+    """The banner's lines about hook plugins that could not be loaded."""
+    return [
+        f"  {'HOOKS':10} {visible(problem.name)} cannot be loaded, so "
+        f"{SHUT if problem.is_shut else REPORTED}"
+        for problem in problems
+    ]
+
+
+def _command_hook(settings: Settings, item: HookSettings, registry: ToolRegistry) -> Check:
+    name = f"hook {item.name}"
+    program = _program(item)
+    where = _found(program, settings.hooks_dir)
+    if where is None:
+        return Check(
+            name,
+            "broken",
+            f"program not found: {visible(program)}",
+            f"{GATE}; a gate that is missing denies what it matches",
+            f"install it, or put it into {settings.hooks_dir}",
+        )
+    if _is_inside(where, settings.workspace_dir):
+        return Check(
+            name,
+            "warning",
+            f"{where} lies in the workspace",
+            "agents could change the program that watches them",
+            f"move it to {settings.hooks_dir}",
+        )
+    if not _matches(item, registry):
+        return Check(
+            name,
+            "warning",
+            f"matches no tool: {visible(item.matcher)}",
+            GATE,
+            "`tollgate tools` lists the names there are",
+        )
+    return Check(name, "ok", f"{item.event}, {where}", GATE)
+
+
+def _program(item: HookSettings) -> str:
+    if not isinstance(item.command, str):
+        return item.command[0]
+    try:
+        words = shlex.split(item.command)
+    except ValueError:
+        words = item.command.split()
+    # `NAME=value program`, and other things that only a shell can tell.
+    return next((word for word in words if "=" not in word), "sh")
+
+
+def _found(program: str, folder: Path) -> Path | None:
+    if "/" in program:
+        path = folder / program
+        return path if os.access(path, os.X_OK) and path.is_file() else None
+    from app.operations.local.environment import SAFE_PATH
+
+    found = shutil.which(program, path=SAFE_PATH)
+    return Path(found) if found else None
+
+
+def _matches(item: HookSettings, registry: ToolRegistry) -> bool:
+    pattern = compile_matcher(item.matcher)
+    catalog = registry.snapshot()
+    return any(pattern.fullmatch(name) for name in (*catalog.tools, *catalog.aliases))
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def _plugins(settings: Settings, registry: ToolRegistry) -> Iterator[Check]:
+    from app.execution.hook_plugins import load_hook_plugins
+    from app.execution.hooks import Hooks
+
+    hooks = Hooks()
+    shut = settings.broken_hook_plugins == "deny"
+    load_hook_plugins(hooks, registry.snapshot(), shut=shut)
+    for problem in hooks.problems:
+        yield Check(
+            f"hook plugin {visible(problem.name)}",
+            "broken" if shut else "warning",
+            visible(problem.error),
+            SHUT if shut else REPORTED,
+            f"mend or remove {visible(problem.where)}",
+        )
+    for hook in hooks.list_all():
+        if not hook.origin.startswith("missing"):
+            yield Check(
+                f"hook {visible(hook.name)}", "ok", f"{hook.hook_type.value}, {hook.origin}"
+            )
+
+
+def _limits(settings: Settings) -> Iterator[Check]:
+    if settings.limits.cost_per_session is None or settings.model in settings.model_prices:
+        return
+    yield Check(
+        "cost limit",
+        "broken",
+        f"model_prices has no price for {settings.model!r}",
+        "what cannot be counted is not asked: chat with this model is refused",
+        "add its price, or unset limits.cost_per_session",
+    )

@@ -1,0 +1,55 @@
+"""Text that a person decides on: nothing in it may hide."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+_PLAIN = re.compile(r"[ -~\n]*\Z")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# So much emptiness pushes what follows out of sight.
+_PADDING = re.compile(r" {40,}|\n{8,}")
+_MAX_DEPTH = 64
+
+
+def visible(text: str) -> str:
+    """`text` with controls, direction marks, zero-width characters and the like written out.
+
+    Line breaks stay.
+    """
+    if _PLAIN.match(text):
+        return text
+    return "".join(map(_shown, text))
+
+
+def unpadded(text: str) -> str:
+    """`visible`, and long runs of emptiness are counted instead of shown."""
+    return _PADDING.sub(_counted, visible(text))
+
+
+def visible_json(value: Any, depth: int = 0) -> Any:
+    """Any JSON value with `unpadded` strings."""
+    if isinstance(value, str):
+        return unpadded(value)
+    if depth > _MAX_DEPTH:
+        return "…"
+    if isinstance(value, dict):
+        return {unpadded(str(key)): visible_json(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [visible_json(item, depth + 1) for item in value]
+    return value
+
+
+def _counted(match: re.Match[str]) -> str:
+    kind = "spaces" if match[0][0] == " " else "line breaks"
+    return f"⟨{len(match[0])} {kind}⟩"
+
+
+def _shown(character: str) -> str:
+    if character == "\n" or unicodedata.category(character) not in _HIDDEN:
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,101 @@
+"""Answers to a confirmation: who may give one, what it says, and why it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.core.errors import (
+    ConfirmationAlreadyResolved,
+    ConfirmationExpired,
+    DigestMismatch,
+    Forbidden,
+    InvalidInput,
+)
+from app.events.durable import ConfirmationOutcome
+from app.execution.offers import APPROVE_ONCE, Offer
+
+PrincipalKind = Literal["person", "agent", "subagent", "schedule", "webhook"]
+
+
+@dataclass(frozen=True, slots=True)
+class Approver:
+    """Who answers. Only a person may, and some answers only an administrator."""
+
+    user_id: str
+    is_admin: bool = False
+    kind: PrincipalKind = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What somebody sends: one of the offered options, for exactly one call.
+
+    Attributes:
+        edited_args: run with these arguments instead; replaces all of them.
+        message: read by the model.
+    """
+
+    option_id: str
+    digest: str
+    message: str | None = None
+    edited_args: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a confirmation ended, for the waiting call.
+
+    Attributes:
+        edited_args: the arguments a person put in place of the model's.
+        grant_id: the lasting approval that came with it, or that released the call.
+    """
+
+    outcome: ConfirmationOutcome
+    option_id: str | None = None
+    by: str | None = None
+    message: str | None = None
+    edited_args: dict[str, Any] | None = None
+    grant_id: str | None = None
+
+
+def offered(offers: Mapping[str, Offer], reply: Reply, approver: Approver) -> Offer:
+    """The option that the reply names.
+
+    Raises:
+        Forbidden: whoever sent it may not give this answer.
+        InvalidInput: it was not offered, or does not go with other arguments.
+    """
+    if approver.kind != "person":
+        raise Forbidden(f"Only a person may answer, not an {approver.kind}", kind=approver.kind)
+    offer = offers.get(reply.option_id)
+    if offer is None:
+        raise InvalidInput(f"option_id must be one of {', '.join(offers)}", field="option_id")
+    if offer.requires_scope is not None and not approver.is_admin:
+        raise Forbidden(
+            f"{offer.option_id!r} needs the scope {offer.requires_scope!r}",
+            scope=offer.requires_scope,
+        )
+    if reply.edited_args is not None and offer.option_id != APPROVE_ONCE:
+        raise InvalidInput(
+            f"Other arguments go with {APPROVE_ONCE!r} only: they are approved this one time",
+            field="edited_args",
+        )
+    return offer
+
+
+def refusal(
+    confirmation_id: str, *, status: str, stored_digest: str, by: str | None, digest: str
+) -> ConfirmationAlreadyResolved | ConfirmationExpired | DigestMismatch:
+    """Why an answer was not taken, from the row that stands there."""
+    if status == "expired" or (status == "pending" and stored_digest == digest):
+        return ConfirmationExpired("The confirmation has expired; the call was not run")
+    if status != "pending":
+        return ConfirmationAlreadyResolved(
+            f"Already {status}" + (f" by {by}" if by else ""),
+            confirmation_id=confirmation_id,
+            outcome=status,
+            by=by,
+        )
+    return DigestMismatch("The digest is not this call's; load the confirmation again")

@@ -1,0 +1,205 @@
+"""How the gate is put together: what is stored, what decides, what runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.catalog.registry import ToolRegistry
+from app.core.clock import Clock
+from app.core.metrics import Metrics
+from app.core.redaction import Redactor
+from app.core.settings import Settings
+from app.db.ledger import SqliteLedger
+from app.execution.admission import Admission
+from app.execution.artifacts import ArtifactStore
+from app.execution.auditing import CallAudit
+from app.execution.cache import ResultCache
+from app.execution.confirmations import Confirmations
+from app.execution.confirming import Confirmer
+from app.execution.deferred import DeferredTools
+from app.execution.executor import Executor
+from app.execution.finishing import Finisher
+from app.execution.hook_setup import assemble_hooks
+from app.execution.hooks import Hooks
+from app.execution.limits import Limiter, assemble_limits
+from app.execution.loops import LoopGuard
+from app.execution.offers import GrantTimes
+from app.execution.projects import OpenWorkspace
+from app.execution.record import Recorder
+from app.execution.resuming import Resumer
+from app.execution.running import Runner
+from app.governance.audit import Audit
+from app.governance.changes import Changes
+from app.governance.grants import GrantStore
+from app.governance.rule_file import read_rule_file
+from app.governance.rules import RuleStore, file_rules
+from app.governance.store import GovernanceStore
+from app.policy.self_protection import SelfProtection
+from app.resolver.grantbook import GrantBooks
+from app.resolver.layers import Surroundings
+from app.resolver.resolver import Resolver
+from app.resolver.rulebook import RuleBooks
+from app.toolkit.ports import ARTIFACTS, TOOL_FINDER
+from app.toolkit.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What everything stands on."""
+
+    settings: Settings
+    registry: ToolRegistry
+    open_workspace: OpenWorkspace
+    ledger: SqliteLedger
+    clock: Clock
+    redactor: Redactor
+    metrics: Metrics
+    services: Services
+    audit: Audit
+    changes: Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """What administrators stored, and what is made of it."""
+
+    governance: GovernanceStore
+    resolver: Resolver
+    deferred: DeferredTools
+    grants: GrantStore
+    rules: RuleStore
+    rulebook: RuleBooks
+    admission: Admission
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What takes a call from its arguments to its end."""
+
+    hooks: Hooks
+    limits: Limiter
+    cache: ResultCache
+    confirmations: Confirmations
+    artifacts: ArtifactStore
+    executor: Executor
+
+
+def govern(ground: Ground) -> Governed:
+    """Bind what is stored to what decides."""
+    settings, registry = ground.settings, ground.registry
+    ledger, clock = ground.ledger, ground.clock
+    audit, changes = ground.audit, ground.changes
+    governance = GovernanceStore(ledger, clock, audit=audit, changes=changes)
+    surroundings = _surroundings(settings, ground.services)
+    resolver = Resolver(registry.snapshot, lambda: governance.snapshot, surroundings)
+    deferred = DeferredTools(registry.snapshot, resolver)
+    ground.services.register(TOOL_FINDER, deferred)
+    grants = GrantStore(ledger, clock, audit)
+    path = settings.rules_file
+    from_file = file_rules(read_rule_file(path)) if path else ()
+    rules = RuleStore(ledger, clock, audit, changes, from_file=from_file)
+    rulebook = RuleBooks(lambda: rules.snapshot, registry.snapshot)
+    admission = Admission(
+        registry.snapshot,
+        resolver,
+        _protection(settings),
+        rules=rulebook.current,
+        on_rules=rules.hit,
+        grants=GrantBooks(lambda: grants.snapshot).current,
+        clock=clock,
+    )
+    return Governed(governance, resolver, deferred, grants, rules, rulebook, admission)
+
+
+def build(ground: Ground, governed: Governed) -> Machine:
+    """Bind what runs calls. Hook plugins are imported here."""
+    settings, ledger, clock = ground.settings, ground.ledger, ground.clock
+    redactor, audit, metrics = ground.redactor, ground.audit, ground.metrics
+    admission, grants = governed.admission, governed.grants
+    hooks = assemble_hooks(
+        settings, ground.registry, ground.open_workspace, clock, audit=audit, metrics=metrics
+    )
+    limits = assemble_limits(
+        settings, governed.governance, governed.resolver, clock, audit=audit, metrics=metrics
+    )
+    artifacts = ArtifactStore(settings.data_dir / "artifacts", ledger, clock)
+    ground.services.register(ARTIFACTS, artifacts)
+    cache = ResultCache(clock, ttl_s=settings.cache_ttl, enabled=settings.enable_cache)
+    confirmations = _confirmations(ground, grants)
+    recorder = Recorder(ledger, redactor, metrics, CallAudit(audit))
+    loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
+    finisher = Finisher(
+        recorder=recorder,
+        hooks=hooks,
+        loops=loops,
+        artifacts=artifacts,
+        redactor=redactor,
+        output_chars=settings.tool_output_chars,
+    )
+    confirmer = Confirmer(
+        confirmations,
+        admission,
+        recorder,
+        ledger,
+        redactor,
+        grants,
+        GrantTimes(settings.grant_session_s, settings.grant_agent_s, settings.grant_always_s),
+        unattended=settings.unattended,
+    )
+    executor = Executor(
+        admission=admission,
+        hooks=hooks,
+        cache=cache,
+        loops=loops,
+        limits=limits,
+        confirmer=confirmer,
+        resumer=Resumer(admission, confirmer, recorder, finisher),
+        runner=_runner(ground),
+        recorder=recorder,
+        finisher=finisher,
+        ledger=ledger,
+        redactor=redactor,
+        max_workers=settings.tool_max_workers,
+    )
+    return Machine(hooks, limits, cache, confirmations, artifacts, executor)
+
+
+def _surroundings(settings: Settings, services: Services) -> Surroundings:
+    """A tool's requirement is met by a service of that name, or by a setting that has a value."""
+
+    def has(name: str) -> bool:
+        return services.get(name) is not None or getattr(settings, name, None) not in (None, "")
+
+    return Surroundings(has=has, max_visible=settings.max_visible_tools)
+
+
+def _confirmations(ground: Ground, grants: GrantStore) -> Confirmations:
+    settings = ground.settings
+    return Confirmations(
+        ground.ledger,
+        ground.clock,
+        grants,
+        ground.audit,
+        ttl_s=settings.confirmation_ttl_s,
+        max_pending=settings.max_pending_confirmations,
+    )
+
+
+def _protection(settings: Settings) -> SelfProtection:
+    return SelfProtection(
+        port=settings.port,
+        data_dir=str(settings.data_dir.absolute()),
+        workspace=str(settings.workspace_dir.absolute()),
+    )
+
+
+def _runner(ground: Ground) -> Runner:
+    settings = ground.settings
+    return Runner(
+        services=ground.services,
+        clock=ground.clock,
+        redactor=ground.redactor,
+        spool_dir=settings.data_dir / "artifacts",
+        progress_dir=settings.data_dir / "operations",
+        timeout_s=settings.tool_timeout_s,
+    )

@@ -1,0 +1,139 @@
+"""Calls that were asked for together, and what is kept of them while one waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from app.core.text import dump_json
+from app.execution.calls import CallRequest
+from app.execution.context import Caller
+from app.execution.pipeline import Call
+from app.governance.limits import Limits
+
+
+@dataclass(slots=True)
+class Batch:
+    """The calls of one turn of a model, or of one direct request.
+
+    Attributes:
+        is_kept: a restarted service would find what it needs to go on.
+    """
+
+    calls: list[Call]
+    max_workers: int | None = None
+    is_kept: bool = False
+
+    def stored(self) -> str:
+        """Everything of the batch that its own rows do not hold, as JSON text.
+
+        The arguments stand here as the caller sent them, because they are what would run.
+        """
+        context = self.calls[0].context
+        kept = {
+            "calls": [
+                [call.request.id, call.request.name, call.request.arguments, call.operation_id]
+                for call in self.calls
+            ],
+            "max_workers": self.max_workers,
+            "message_id": context.message_id,
+            "caller": context.caller,
+            "attended": context.attended,
+            "cacheable": context.cacheable,
+            "user_id": context.user_id,
+            "token_id": context.token_id,
+            "limits": context.limits.to_json() if context.limits else None,
+            "progress": context.progress() if context.progress is not None else None,
+        }
+        return dump_json(kept).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCall:
+    """The row of a call, as far as a resumed batch needs it."""
+
+    status: str
+    tool_name: str
+    result: str | None
+    text: str | None
+    cached: bool
+    duplicate_of: str | None
+    artifact_id: str | None
+    execution_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConfirmation:
+    """The row of a confirmation, as far as a resumed batch needs it."""
+
+    id: str
+    tool_name: str
+    digest: str
+    status: str
+    request: str
+    call: str
+    edited_args: str | None
+    option_id: str | None
+    answered_by: str | None
+    message: str | None
+    expires_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedBatch:
+    """A batch that a former process left behind, by operation id where it says `Mapping`.
+
+    Attributes:
+        requests: what was asked for, each with its operation id, in order.
+        rows: calls that were claimed or had ended.
+        confirmations: the last question about each call.
+        started: when the calls that were taken up began.
+        told: questions whose end is in the event log.
+        progress: what the run had come to, as whoever runs it wrote it down.
+    """
+
+    requests: tuple[tuple[CallRequest, str], ...]
+    max_workers: int | None
+    message_id: str | None
+    caller: Caller
+    attended: bool
+    cacheable: bool
+    user_id: str | None
+    token_id: str | None
+    limits: Limits | None
+    progress: Mapping[str, Any]
+    rows: Mapping[str, StoredCall]
+    confirmations: Mapping[str, StoredConfirmation]
+    started: Mapping[str, str]
+    told: frozenset[str]
+
+
+def parked_batch(
+    stored: str,
+    *,
+    rows: Mapping[str, StoredCall],
+    confirmations: Mapping[str, StoredConfirmation],
+    started: Mapping[str, str],
+    told: frozenset[str],
+) -> ParkedBatch:
+    """Read what `Batch.stored` wrote."""
+    kept = orjson.loads(stored)
+    return ParkedBatch(
+        tuple((CallRequest(*item[:3]), item[3]) for item in kept["calls"]),
+        kept["max_workers"],
+        kept["message_id"],
+        kept["caller"],
+        kept["attended"],
+        kept["cacheable"],
+        kept["user_id"],
+        kept["token_id"],
+        Limits.from_json(kept["limits"]) or None,
+        kept["progress"] or {},
+        rows,
+        confirmations,
+        started,
+        told,
+    )

@@ -1,0 +1,181 @@
+"""The rows of confirmations: every change of state is one compare-and-set, with its audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import Conflict
+from app.core.text import dump_json
+from app.db.ledger import Ledger, Row, Transaction
+from app.db.statements import (
+    ADD_CONFIRMATION,
+    CANCEL_CONFIRMATION,
+    START_CALL,
+    VOID_CONFIRMATION,
+)
+from app.execution.answers import Answer
+from app.execution.pending import Pending, Question
+from app.governance.audit import Audit
+
+Write = Callable[[Transaction], bool]
+
+_CLAIM = (
+    "UPDATE confirmations SET status = ?, option_id = ?, answered_by = ?, message = ?,"
+    " edited_args = ?, answered_at = ?, call = CASE WHEN ? = 'approved' THEN call ELSE '{}' END"
+    " WHERE id = ? AND status = 'pending' AND digest = ?"
+    " AND (expires_at IS NULL OR expires_at > ?)"
+)
+_EXPIRE = (
+    "UPDATE confirmations SET status = 'expired', call = '{}', answered_at = ?"
+    " WHERE id = ? AND status = 'pending'"
+)
+_CONSUME = (
+    "UPDATE confirmations SET consumed_at = ?, call = '{}'"
+    " WHERE id = ? AND status = 'approved' AND consumed_at IS NULL"
+)
+_READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirmations WHERE id = ?"
+
+
+class ConfirmationRows:
+    """Writes them; the loop's side of a confirmation is `Confirmations`."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+
+    def add(
+        self,
+        confirmation_id: str,
+        session_id: str,
+        question: Question,
+        request: Mapping[str, Any],
+        expires: float | None,
+    ) -> None:
+        """Queue the row and its line of audit, to be committed with the event that follows."""
+        ids = question.ids
+        asker = question.fields["requested_by"].get("user_id")
+        self._audit.record(
+            "confirmation.asked",
+            actor=str(asker or "system"),
+            subject=confirmation_id,
+            **_about(session_id, question),
+            verdict="ask",
+            detail={"digest": question.digest, "risk": question.fields["risk"]},
+        )
+        row = (
+            *(confirmation_id, session_id, ids.get("run_id")),
+            *(ids["tool_call_id"], ids["operation_id"], ids.get("agent_id")),
+            *(question.tool_name, question.digest, "pending"),
+            *(dump_json(request).decode(), dump_json(question.call).decode()),
+            *(isoformat(self._clock.now()), expires),
+        )
+        self._ledger.append(ADD_CONFIRMATION, row)
+
+    def answered(self, confirmation_id: str, pending: Pending, answer: Answer) -> Write:
+        """What takes an answer inside a transaction: False when it came too late."""
+        now = self._clock.now()
+        question = pending.question
+        edited = None if answer.edited_args is None else dump_json(answer.edited_args).decode()
+        row = (
+            *(answer.outcome, answer.option_id, answer.by, answer.message, edited),
+            *(isoformat(now), answer.outcome),
+            *(confirmation_id, question.digest, now.timestamp()),
+        )
+
+        def write(transaction: Transaction) -> bool:
+            if not transaction.execute(_CLAIM, row):
+                return False
+            self._audit.within(
+                transaction,
+                "confirmation.answered",
+                actor=answer.by or "system",
+                subject=confirmation_id,
+                **_about(pending.log.session_id, question),
+                outcome=answer.outcome,
+                detail=_told(answer),
+            )
+            return True
+
+        return write
+
+    def read(self, transaction: Transaction, confirmation_id: str) -> tuple[Any, ...] | None:
+        """Status, digest, who answered, when it expires, and its session."""
+        found = transaction.fetch(_READ, (confirmation_id,))
+        return found[0] if found else None
+
+    async def expire(self, confirmation_id: str, pending: Pending) -> bool:
+        """End a question that nobody answered; an answer that is in the database already wins."""
+        moment = isoformat(self._clock.now())
+
+        def end(transaction: Transaction) -> bool:
+            if not transaction.execute(_EXPIRE, (moment, confirmation_id)):
+                return False
+            self._audit.within(
+                transaction,
+                "confirmation.answered",
+                actor="system",
+                subject=confirmation_id,
+                **_about(pending.log.session_id, pending.question),
+                outcome="expired",
+            )
+            return True
+
+        return await self._ledger.transact(end)
+
+    def cancel(self, confirmation_id: str, pending: Pending | None) -> None:
+        """End a question whose call will never run, whatever anybody answered meanwhile."""
+        moment = isoformat(self._clock.now())
+        self._ledger.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
+        if pending is not None:
+            self._audit.record(
+                "confirmation.answered",
+                actor="system",
+                subject=confirmation_id,
+                **_about(pending.log.session_id, pending.question),
+                outcome="cancelled",
+            )
+
+    async def consume(self, confirmation_id: str, call_row: Row) -> bool:
+        """Use an approval and claim its call, in one transaction; False when either is gone."""
+        moment = isoformat(self._clock.now())
+
+        def claim(transaction: Transaction) -> bool:
+            if not transaction.execute(_CONSUME, (moment, confirmation_id)):
+                return False
+            if not transaction.execute(START_CALL.sql, call_row):
+                raise Conflict("The call was taken up already", confirmation_id=confirmation_id)
+            return True
+
+        try:
+            return await self._ledger.transact(claim)
+        except Conflict:
+            return False
+
+    def void(self, confirmation_id: str) -> None:
+        """Let an approval go unused: what it was for has changed."""
+        moment = isoformat(self._clock.now())
+        self._ledger.append(VOID_CONFIRMATION, (moment, confirmation_id))
+
+
+def _about(session_id: str, question: Question) -> dict[str, Any]:
+    ids = question.ids
+    return {
+        "session_id": session_id,
+        "run_id": ids.get("run_id"),
+        "agent_id": ids.get("agent_id"),
+        "tool_name": question.tool_name,
+        "operation_id": ids["operation_id"],
+    }
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    told = {
+        "option_id": answer.option_id,
+        "message": answer.message,
+        "edited_args": answer.edited_args,
+        "grant_id": answer.grant_id,
+    }
+    return {key: value for key, value in told.items() if value is not None}

@@ -1,0 +1,298 @@
+"""Step 6: what happens between "a person must confirm this" and "it may run"."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.errors import InvalidInput, StorageUnavailable, TollgateError
+from app.core.redaction import MASK, Redactor
+from app.core.text import dump_json, truncate
+from app.db.ledger import Ledger
+from app.db.statements import KEEP_BATCH
+from app.execution.admission import Admission, denial
+from app.execution.answers import Answer
+from app.execution.batches import Batch
+from app.execution.confirmations import Confirmations
+from app.execution.declines import REFUSED, STOP_AFTER, Declines
+from app.execution.offers import GrantTimes
+from app.execution.pending import Question
+from app.execution.pipeline import Asked, Call, Refusal
+from app.execution.questions import (
+    question_for,
+    reasons_of,
+    restored_arguments,
+    shown_arguments,
+)
+from app.execution.record import Recorder
+from app.execution.targets import targets_of
+from app.governance.agents import Unattended
+from app.governance.grants import GrantStore
+
+GateCall = Callable[[Call], Awaitable[bool]]
+# Who made the call is gone with the process: a terminal, or a loop within another one.
+_NOT_RESUMED = ("cli", "subagent")
+_MAX_TOLD_CHARS = 8_000
+
+
+@dataclass(slots=True)
+class CallAsker:
+    """`Asker` of one call."""
+
+    confirmer: Confirmer
+    call: Call
+
+    async def checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        return await self.confirmer.checked(self.call, arguments)
+
+    def released_by(self) -> str | None:
+        return self.confirmer.released_by(self.call)
+
+    def shown(self, arguments: dict[str, Any]) -> Any:
+        return self.confirmer.shown(arguments)
+
+
+class Confirmer:
+    """Asks until the call may run or must not."""
+
+    def __init__(
+        self,
+        confirmations: Confirmations,
+        admission: Admission,
+        recorder: Recorder,
+        ledger: Ledger,
+        redactor: Redactor,
+        grants: GrantStore,
+        times: GrantTimes,
+        *,
+        unattended: Unattended = "deny",
+    ) -> None:
+        self._confirmations = confirmations
+        self._grants = grants
+        self._unattended: Unattended = unattended
+        self._admission = admission
+        self._recorder = recorder
+        self._ledger = ledger
+        self._redactor = redactor
+        self._times = times
+        self._declines = Declines()
+        self._gate: GateCall | None = None
+
+    def bind(self, gate: GateCall) -> None:
+        """How arguments that a person edited pass the hooks and the policy again."""
+        self._gate = gate
+
+    def refused_at_once(self, call: Call) -> Refusal | None:
+        """Why a call that asks is not even put to a person."""
+        times = self._declines.times(call)
+        if times >= STOP_AFTER:
+            return Refusal("denied", "declined_repeatedly", REFUSED.format(times=times))
+        if call.context.attended:
+            return None
+        profile = self._admission.agent(call.context)
+        if ((profile.unattended if profile else None) or self._unattended) == "park":
+            return None
+        message = "Nobody is there to confirm it, so it was not run"
+        return Refusal("denied", "unattended", message)
+
+    def released(self, call: Call) -> None:
+        """Count the use of the grant that answered for a person."""
+        if call.asked is None and call.decision is not None and call.decision.grant_id is not None:
+            self._grants.hit(call.decision.grant_id)
+
+    async def confirm(self, call: Call) -> Refusal | None:
+        """Ask, and check afterwards that what was approved is still what would run."""
+        try:
+            while True:
+                if call.asked is None:
+                    await self._put(call)
+                assert call.asked is not None
+                answer = await self._confirmations.wait(call.asked.id)
+                call.asked.by = answer.by
+                if answer.outcome != "approved":
+                    return self._unanswered(call, answer)
+                refused = self._accepted(call, answer)
+                if refused is None and reasons_of(call) <= call.asked.reasons:
+                    return None
+                self._confirmations.void(call.asked.id)
+                if refused is not None:
+                    return refused
+                call.asked = None
+        except TollgateError as error:
+            return Refusal("error", error.code, error.message)
+
+    async def consume(self, call: Call) -> Refusal | None:
+        """Use the approval and claim the call: together, and at most once."""
+        assert call.asked is not None
+        # Also when the commit is not seen: whoever records the end must find the row.
+        call.is_claimed = True
+        try:
+            row = self._recorder.row_head(call, "started")
+            claimed = await self._confirmations.consume(call.asked.id, row)
+        except StorageUnavailable as error:
+            return Refusal("error", error.code, f"Not run: {error.message}")
+        if claimed:
+            return None
+        return Refusal(
+            "cancelled", "approval_used", "The approval is no longer there; the call was not run"
+        )
+
+    def give_up(self, call: Call) -> None:
+        """Take back the question of a call that will not run."""
+        if call.asked is not None:
+            self._confirmations.give_up(call.asked.id)
+
+    def over(self, batch: Batch) -> None:
+        """Let go of what was kept for a restart."""
+        self._ledger.append(KEEP_BATCH, (None, batch.calls[0].context.run_id))
+
+    def settled(self, call: Call) -> None:
+        """Leave no approval behind that was not used, when a call has ended otherwise."""
+        if call.outcome is not None and not call.is_claimed:
+            self.give_up(call)
+
+    def leaves(self, call: Call) -> bool:
+        """Whether a cancelled call stays as it is for the process that comes next."""
+        if call.is_claimed or not self._confirmations.is_parked(call.context.run_id):
+            return False
+        return call.asked is not None or not call.is_started
+
+    def is_parked(self, run_id: str | None) -> bool:
+        return self._confirmations.is_parked(run_id)
+
+    def restore(
+        self,
+        call: Call,
+        confirmation_id: str,
+        question: Question,
+        request: dict[str, Any],
+        expires: float | None,
+        *,
+        answer: Answer | None,
+        is_told: bool,
+    ) -> None:
+        """Let a call wait again for the question that a former process put."""
+        self._confirmations.restore(
+            confirmation_id,
+            call.context.log,
+            question,
+            request,
+            CallAsker(self, call),
+            expires,
+            answer=answer,
+            is_told=is_told,
+        )
+
+    # -- for the question -------------------------------------------------------------
+
+    async def checked(self, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Edited arguments, validated, judged and through the hooks, as they would run.
+
+        Raises:
+            InvalidInput: they do not fit, or are denied; nothing of the answer counts then.
+        """
+        assert self._gate is not None
+        if call.entry is None or call.prepared is None:
+            raise InvalidInput("The tool has changed; decline the call", field="edited_args")
+        original = call.prepared.raw
+        wanted = restored_arguments(arguments, self.shown(original), original)
+        if MASK in dump_json(wanted).decode():
+            raise InvalidInput(
+                f"edited_args hold {MASK}; write the value itself", field="edited_args"
+            )
+        trial = copy.copy(call)
+        refused = denial(self._admission.replace_arguments(trial, wanted))
+        if refused is None:
+            await self._gate(trial)
+            refused = trial.refusal
+        if refused is not None:
+            raise InvalidInput(
+                f"Not with these arguments: {refused.message}",
+                field="edited_args",
+                reason=refused.code,
+            )
+        assert trial.prepared is not None
+        return trial.prepared.raw
+
+    def released_by(self, call: Call) -> str | None:
+        """The grant that answers the call's question by now."""
+        if call.prepared is None or _hook_asks(call):
+            return None
+        trial = copy.copy(call)
+        if self._admission.readmit(trial) is not None or trial.decision is None:
+            return None
+        return None if reasons_of(trial) else trial.decision.grant_id
+
+    def shown(self, arguments: dict[str, Any]) -> Any:
+        """Arguments fit to be seen."""
+        return shown_arguments(arguments, self._redactor)
+
+    # -- within -----------------------------------------------------------------------
+
+    async def _put(self, call: Call) -> None:
+        """Ask, and keep what a restarted service would need."""
+        assert call.decision is not None
+        context = call.context
+        profile = self._admission.agent(context)
+        targets = await targets_of(call.decision.resolved_targets, context.project)
+        question = question_for(
+            call,
+            redactor=self._redactor,
+            times=self._times,
+            pattern=self._pattern(call),
+            targets=targets,
+            agent=profile.title or None if profile else None,
+        )
+        confirmation_id = self._confirmations.put(context.log, question, CallAsker(self, call))
+        call.asked = Asked(confirmation_id, reasons_of(call))
+        batch, run_id = call.batch, context.run_id
+        keeps = batch is not None and run_id is not None and context.caller not in _NOT_RESUMED
+        if keeps and batch is not None and not batch.is_kept:
+            batch.is_kept = True
+            self._ledger.append(KEEP_BATCH, (batch.stored(), run_id))
+
+    def _pattern(self, call: Call) -> dict[str, Any] | None:
+        """What a lasting approval would cover; None when none may be offered.
+
+        A hook's question is its own: no grant answers it. What is masked cannot be shown in
+        full, and so cannot be approved for later.
+        """
+        assert call.prepared is not None
+        if _hook_asks(call) or self._redactor.arguments(call.prepared.raw)[1]:
+            return None
+        return self._admission.pattern(call)
+
+    def _accepted(self, call: Call, answer: Answer) -> Refusal | None:
+        """Decide once more, right before the call runs, with what the person approved."""
+        assert call.asked is not None
+        edited = answer.edited_args
+        if edited is not None and call.entry is not None:
+            self._admission.replace_arguments(call, edited)
+            # Whoever wrote these arguments approved exactly them, whatever they ask.
+            call.asked.reasons |= reasons_of(call)
+            shown = self._recorder.edited(call)
+            call.note = (
+                "A person changed the arguments before approving the call. It ran with: "
+                + truncate(shown, _MAX_TOLD_CHARS)
+            )
+        return self._admission.readmit(call)
+
+    def _unanswered(self, call: Call, answer: Answer) -> Refusal:
+        if answer.outcome == "declined":
+            message = "A person declined this call; it was not run"
+            if answer.message:
+                message += f". They said: {answer.message}"
+            if enough := self._declines.note(call):
+                message += f"\n{enough}"
+            return Refusal("declined", "declined", message)
+        if answer.outcome == "expired":
+            return Refusal("expired", "expired", "Nobody answered in time; the call was not run")
+        return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")
+
+
+def _hook_asks(call: Call) -> bool:
+    """Whether a hook asks for a reason of its own, and not for what policy found."""
+    reason = call.decision.reason if call.decision else ""
+    return any(asked != reason for asked in call.ask_reasons)

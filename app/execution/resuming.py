@@ -1,0 +1,166 @@
+"""A batch that a former process left behind, made ready to go on.
+
+Calls that had ended keep their outcome. A call that had begun and did not wait for a
+person may have taken effect: it is recorded as interrupted and never run again. Those
+that wait, wait again; those that had not been taken up are new.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import orjson
+
+from app.core.errors import InvalidArguments
+from app.events.durable import CallStatus, ConfirmationOutcome
+from app.execution.admission import Admission
+from app.execution.answers import Answer
+from app.execution.batches import Batch, ParkedBatch, StoredCall, StoredConfirmation
+from app.execution.calls import CallRequest
+from app.execution.confirming import Confirmer
+from app.execution.context import CallContext
+from app.execution.finishing import Finisher
+from app.execution.offers import offer_of
+from app.execution.outcome import CallOutcome
+from app.execution.pending import Question
+from app.execution.pipeline import Asked, Call
+from app.execution.questions import tool_version
+from app.execution.record import Recorder
+from app.toolkit.result import ToolResult
+
+
+class Resumer:
+    """Builds the calls of a parked batch anew."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        confirmer: Confirmer,
+        recorder: Recorder,
+        finisher: Finisher,
+    ) -> None:
+        self._admission = admission
+        self._confirmer = confirmer
+        self._recorder = recorder
+        self._finisher = finisher
+
+    def rebuild(self, parked: ParkedBatch, context: CallContext) -> Batch:
+        """The batch, ready for the executor; open questions can be answered from now on."""
+        calls = [
+            self._call(parked, request, operation_id, index, context)
+            for index, (request, operation_id) in enumerate(parked.requests)
+        ]
+        return Batch(calls, parked.max_workers, is_kept=True)
+
+    def _call(
+        self,
+        parked: ParkedBatch,
+        request: CallRequest,
+        operation_id: str,
+        index: int,
+        context: CallContext,
+    ) -> Call:
+        call = self._admission.take_up(request, index, context, operation_id=operation_id)
+        row = parked.rows.get(operation_id)
+        if row is not None and row.status != "started":
+            call.outcome = outcome_of(row, request, operation_id)
+            return call
+        started_at = parked.started.get(operation_id)
+        if started_at is None:
+            return call
+        call.is_started, call.started_at = True, started_at
+        confirmation = parked.confirmations.get(operation_id)
+        if row is not None or confirmation is None:
+            call.is_claimed = True
+            self._recorder.edited(call)
+            self._finisher.interrupted(call)
+            return call
+        self._wait_again(call, confirmation, is_told=confirmation.id in parked.told)
+        return call
+
+    def _wait_again(self, call: Call, stored: StoredConfirmation, *, is_told: bool) -> None:
+        """Put the call where it was: in front of its question."""
+        kept = orjson.loads(stored.call)
+        call.refusal = None
+        self._take_arguments(call, kept)
+        self._recorder.edited(call)
+        call.ask_reasons = kept.get("ask_reasons", ())
+        call.asked = Asked(stored.id, frozenset(kept.get("reasons", ())))
+        request = orjson.loads(stored.request)
+        context = call.context
+        offers = [
+            offer_of(
+                told,
+                run_id=context.run_id,
+                session_id=context.session_id,
+                agent_id=context.agent_id,
+            )
+            for told in request["options"]
+        ]
+        question = Question(
+            ids=call.head(),
+            tool_name=stored.tool_name,
+            digest=stored.digest,
+            fields=request,
+            offers={offer.option_id: offer for offer in offers},
+            pattern=kept.get("pattern"),
+            call=kept,
+        )
+        self._confirmer.restore(
+            call,
+            stored.id,
+            question,
+            request,
+            stored.expires_at,
+            answer=_answer_of(stored),
+            is_told=is_told,
+        )
+
+    def _take_arguments(self, call: Call, kept: dict[str, Any]) -> None:
+        """Exactly the arguments that were asked about; none when the tool is another one now."""
+        if not kept or call.tool is None:
+            return
+        fits = tool_version(call.tool) == kept["version"]
+        if fits:
+            try:
+                self._admission.replace_arguments(call, kept["arguments"])
+            except InvalidArguments:
+                fits = False
+        if not fits:
+            call.entry = None
+
+
+def outcome_of(row: StoredCall, request: CallRequest, operation_id: str) -> CallOutcome:
+    """How a call ended, from its row."""
+    stored = orjson.loads(row.result) if row.result else {}
+    result = ToolResult(
+        success=bool(stored.get("success")),
+        data=stored.get("data"),
+        error=stored.get("error"),
+        text=row.text,
+        code=None if stored.get("success") else row.status,
+    )
+    return CallOutcome(
+        request=request,
+        operation_id=operation_id,
+        tool_name=row.tool_name,
+        status=cast("CallStatus", row.status),
+        result=result,
+        text=row.text or "",
+        execution_time=row.execution_time,
+        cached=bool(row.cached),
+        duplicate_of=row.duplicate_of,
+        artifact_id=row.artifact_id,
+    )
+
+
+def _answer_of(stored: StoredConfirmation) -> Answer | None:
+    if stored.status == "pending":
+        return None
+    return Answer(
+        cast("ConfirmationOutcome", stored.status),
+        stored.option_id,
+        stored.answered_by,
+        stored.message,
+        orjson.loads(stored.edited_args) if stored.edited_args else None,
+    )

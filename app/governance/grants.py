@@ -1,0 +1,214 @@
+"""Grants: lasting approvals, each with a scope, an end, an origin and a count of its uses.
+
+The rows that count are kept in memory as one immutable tuple, which is swapped when a
+grant is made or revoked: the hot path reads it without a query. What a pattern means is
+policy's affair; here it is JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import orjson
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import NotFound
+from app.core.ids import new_id
+from app.db.ledger import Ledger, Transaction
+from app.db.statements import GRANT_HIT
+from app.governance.audit import Audit
+from app.governance.changes import Changes, bump
+
+GrantScope = Literal["run", "session", "agent", "always"]
+GRANTS = "grants"
+
+_COLUMNS = (
+    "id, tool_name, scope, scope_id, pattern, confirmation_id, created_by, created_at,"
+    " expires_at, hits, last_used_at, revoked_at, revoked_by"
+)
+# A grant for a run ends with the run, also when the service was not there to see the end.
+_ACTIVE = (
+    f"SELECT {_COLUMNS} FROM grants WHERE revoked_at IS NULL"  # noqa: S608 - constants of this file
+    " AND (expires_at IS NULL OR expires_at > ?)"
+    " AND (scope <> 'run' OR scope_id IN (SELECT id FROM runs WHERE status = 'running'))"
+    " ORDER BY created_at, id"
+)
+_ONE = f"SELECT {_COLUMNS} FROM grants WHERE id = ?"  # noqa: S608 - as above
+_ADD = (
+    "INSERT INTO grants (id, tool_name, scope, scope_id, pattern, confirmation_id, created_by,"
+    " created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_REVOKE = "UPDATE grants SET revoked_at = ?, revoked_by = ? WHERE id = ? AND revoked_at IS NULL"
+_NO_PATTERN: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGrant:
+    """One row. `expires_at` is a Unix time; `scope_id` names the run, session or agent."""
+
+    id: str
+    tool_name: str
+    scope: GrantScope
+    scope_id: str | None
+    pattern: Mapping[str, Any]
+    confirmation_id: str | None
+    created_by: str
+    created_at: str
+    expires_at: float | None
+    hits: int = 0
+    last_used_at: str | None = None
+    revoked_at: str | None = None
+    revoked_by: str | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """What the audit keeps of it."""
+        return {
+            "tool_name": self.tool_name,
+            "scope": self.scope,
+            "scope_id": self.scope_id,
+            "pattern": dict(self.pattern),
+            "confirmation_id": self.confirmation_id,
+            "expires_at": self.expires_at,
+        }
+
+
+class GrantStore:
+    """Makes, revokes and counts grants.
+
+    Attributes:
+        snapshot: the grants that count; whoever reads it checks `expires_at` by the clock.
+    """
+
+    def __init__(
+        self, ledger: Ledger, clock: Clock, audit: Audit, changes: Changes | None = None
+    ) -> None:
+        if changes is not None:
+            changes.watch(GRANTS, self.load)
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self.snapshot: tuple[StoredGrant, ...] = ()
+
+    async def load(self) -> None:
+        """Read the grants that count."""
+        now = self._clock.time()
+
+        def read(transaction: Transaction) -> list[tuple[Any, ...]]:
+            return transaction.fetch(_ACTIVE, (now,))
+
+        self.snapshot = tuple(map(grant_of, await self._ledger.transact(read)))
+
+    def draft(
+        self,
+        *,
+        tool_name: str,
+        scope: GrantScope,
+        scope_id: str | None,
+        pattern: Mapping[str, Any],
+        confirmation_id: str | None,
+        created_by: str,
+        expires_at: float | None,
+    ) -> StoredGrant:
+        """A grant that does not count yet."""
+        return StoredGrant(
+            new_id("grt"),
+            tool_name,
+            scope,
+            scope_id,
+            pattern,
+            confirmation_id,
+            created_by,
+            isoformat(self._clock.now()),
+            expires_at,
+        )
+
+    def add_within(self, transaction: Transaction, grant: StoredGrant) -> None:
+        """Write a drafted grant and its line of audit; `adopt` it once this is committed."""
+        row = (
+            grant.id,
+            grant.tool_name,
+            grant.scope,
+            grant.scope_id,
+            orjson.dumps(dict(grant.pattern)).decode(),
+            grant.confirmation_id,
+            grant.created_by,
+            grant.created_at,
+            grant.expires_at,
+        )
+        transaction.execute(_ADD, row)
+        bump(transaction, GRANTS)
+        self._audit.within(
+            transaction,
+            "governance.grant",
+            actor=grant.created_by,
+            subject=grant.id,
+            after=grant.shown(),
+            tool_name=grant.tool_name,
+            outcome="created",
+        )
+
+    def adopt(self, grant: StoredGrant) -> None:
+        """Let a committed grant count from the next call on."""
+        now = self._clock.time()
+        kept = [g for g in self.snapshot if g.expires_at is None or g.expires_at > now]
+        self.snapshot = (*kept, grant)
+
+    async def revoke(self, grant_id: str, *, by: str) -> StoredGrant:
+        """End a grant: from the next call on it covers nothing. Revoking twice changes nothing.
+
+        Raises:
+            NotFound: there is no such grant.
+        """
+        moment = isoformat(self._clock.now())
+
+        def end(transaction: Transaction) -> StoredGrant:
+            found = transaction.fetch(_ONE, (grant_id,))
+            if not found:
+                raise NotFound(f"No grant {grant_id!r}", grant_id=grant_id)
+            before = grant_of(found[0])
+            if not transaction.execute(_REVOKE, (moment, by, grant_id)):
+                return before
+            bump(transaction, GRANTS)
+            after = replace(before, revoked_at=moment, revoked_by=by)
+            self._audit.within(
+                transaction,
+                "governance.grant",
+                actor=by,
+                subject=grant_id,
+                before=before.shown(),
+                after={**after.shown(), "revoked_at": moment},
+                tool_name=before.tool_name,
+                outcome="revoked",
+            )
+            return after
+
+        revoked = await self._ledger.transact(end)
+        self._drop(grant_id)
+        return revoked
+
+    def end_run(self, run_id: str) -> None:
+        """Forget what was granted for a run that is over."""
+        ended = {g.id for g in self.snapshot if g.scope == "run" and g.scope_id == run_id}
+        if ended:
+            self._drop(*ended)
+
+    def hit(self, grant_id: str) -> None:
+        """Count a use; written with the next commit."""
+        self._ledger.append(GRANT_HIT, (isoformat(self._clock.now()), grant_id))
+
+    def _drop(self, *ids: str) -> None:
+        self.snapshot = tuple(grant for grant in self.snapshot if grant.id not in ids)
+
+
+def grant_of(row: Iterable[Any]) -> StoredGrant:
+    """A row as a value; a pattern that cannot be read covers nothing."""
+    values = list(row)
+    try:
+        pattern = orjson.loads(values[4])
+    except orjson.JSONDecodeError:
+        pattern = _NO_PATTERN
+    values[4] = MappingProxyType(pattern) if isinstance(pattern, dict) else _NO_PATTERN
+    return StoredGrant(*values)

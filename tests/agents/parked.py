@@ -1,0 +1,148 @@
+"""A service in a process of its own that asks a person and then is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from app.agents.archive import Archive
+from app.api.service import Service
+from app.core.settings import Settings
+from app.execution.answers import Approver, Reply
+from tests.execution.lab import PATIENCE_S, Watcher
+from tests.support.source import ROOT
+
+# It asks because of `rm`, and leaves a trace of every time it runs.
+ASKS = "rm -f nothing; echo x >> ran"
+
+VICTIM = """
+import asyncio, json, sys
+from pathlib import Path
+from app.agents.content import user_content
+from app.execution.calls import CallRequest
+from app.main import open_service
+from tests.execution.lab import Watcher, settings_for
+
+async def main(data_dir, plan):
+    plan = json.loads(plan)
+    settings = settings_for(Path(data_dir), Path(data_dir), **plan["settings"])
+    async with open_service(settings) as service:
+        session = service.sessions.create(user_id="ann", project_id="default")
+        watcher = Watcher()
+        session.log.subscribers.add(watcher)
+        if plan["calls"]:
+            requests = [CallRequest(*call) for call in plan["calls"]]
+            run = await service.runs.call_tools(
+                session, requests, caller=plan["caller"], max_workers=plan["workers"]
+            )
+            run_id = run.id
+        else:
+            run_id, _ = await service.runs.send_message(session, user_content("go on"))
+        for kind, count in plan["until"].items():
+            await watcher.until(kind, count=count)
+        for message in plan["queued"]:
+            await service.runs.send_message(session, user_content(message), when_busy="queue")
+        trace = settings.workspace_dir / "begun"
+        while plan["trace"] and not trace.exists():
+            await asyncio.sleep(0.01)
+        await service.gate.ledger.durable()
+        print(session.id, run_id, flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main(sys.argv[1], sys.argv[2]))
+"""
+
+
+@dataclass
+class Killed:
+    """What a killed process left behind."""
+
+    settings: Settings
+    session_id: str
+    run_id: str
+
+    @property
+    def ran(self) -> str:
+        """One `x` for each time the command ran."""
+        trace = self.settings.workspace_dir / "ran"
+        return trace.read_text(encoding="utf-8").replace("\n", "") if trace.exists() else ""
+
+
+async def killed(
+    settings: Settings,
+    *calls: tuple[str, str, dict[str, Any]],
+    caller: str = "rest",
+    workers: int | None = None,
+    queued: tuple[str, ...] = (),
+    trace: bool = False,
+    until: dict[str, int] | None = None,
+    **changes: Any,
+) -> Killed:
+    """Run calls, or a model's turn when there are none, and kill the process while it waits."""
+    plan = {
+        "calls": calls,
+        "caller": caller,
+        "workers": workers,
+        "queued": queued,
+        "trace": trace,
+        "until": until or {"tool_confirmation_request": 1},
+        "settings": changes,
+    }
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        VICTIM,
+        str(settings.data_dir),
+        orjson.dumps(plan).decode(),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=settings.data_dir,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert child.stdout is not None
+    async with asyncio.timeout(60):
+        line = await child.stdout.readline()
+    child.send_signal(signal.SIGKILL)
+    await child.wait()
+    session_id, run_id = line.decode().split()
+    return Killed(settings, session_id, run_id)
+
+
+async def watched(service: Service, session_id: str) -> Watcher:
+    """Eyes on a session of a service that has just begun."""
+    session = await service.sessions.get(session_id)
+    assert session is not None
+    watcher = Watcher()
+    session.log.subscribers.add(watcher)
+    return watcher
+
+
+async def answer(service: Service, session_id: str, option_id: str = "approve_once") -> str:
+    """Answer the one question that is open."""
+    (asked,) = service.gate.confirmations.pending(session_id)
+    return await service.gate.confirmations.answer(
+        asked["confirmation_id"], Reply(option_id, asked["digest"]), Approver("ann")
+    )
+
+
+async def events_of(archive: Archive, session_id: str) -> list[dict[str, Any]]:
+    """Every event of a session, without a gap."""
+    row = await archive.session_row(session_id)
+    assert row is not None
+    found = await archive.events(session_id, row.epoch, after=0)
+    assert [seq for seq, _ in found] == list(range(1, len(found) + 1))
+    return [orjson.loads(body) for _, body in found]
+
+
+async def run_is_over(service: Service, session_id: str) -> None:
+    """Wait until the session's run has ended and that is on disk."""
+    async with asyncio.timeout(PATIENCE_S):
+        run = service.runs.active(session_id)
+        if run is not None:
+            await run.done
+        await service.gate.ledger.durable()

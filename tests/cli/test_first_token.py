@@ -1,0 +1,147 @@
+"""A fresh installation is closed, and its owner gets in without any setup."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from app.cli.access_checks import access_checks
+from app.cli.first_token import FILE_NAME, local_token
+from app.core.settings import load_settings
+from app.db.schema import ensure_schema
+from tests.cli.program import tollgate
+from tests.cli.test_serve import started
+
+
+def status(url: str, token: str | None = None) -> int:
+    """What listing sessions is answered with."""
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    try:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{url}/api/v1/sessions", headers=headers), timeout=10
+        ) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_a_fresh_house_makes_one_token_and_shows_it_once(tmp_path: Path):
+    with started(tmp_path) as (_, facts):
+        token = facts["token"].split()[0]
+        statuses = [status(facts["url"]), status(facts["url"], token)]
+    with started(tmp_path) as (_, again):
+        statuses.append(status(again["url"], token))
+    rows = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)
+
+    assert statuses == [401, 200, 200]
+    assert "token" not in again
+    assert [(row["name"], row["created_by"]) for row in rows] == [("bootstrap", "local")]
+    assert token not in facts["url"]
+
+
+def test_the_first_token_lies_where_only_its_owner_reads_it(tmp_path: Path):
+    with started(tmp_path) as (_, facts):
+        kept = tmp_path / FILE_NAME
+        assert kept.read_text(encoding="ascii").strip() == facts["token"].split()[0]
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert str(kept) in facts["access"]
+
+
+def test_the_chat_on_this_machine_finds_the_first_token(tmp_path: Path):
+    with started(tmp_path) as (_, facts):
+        chat = ("chat", "--new", "--url", facts["url"])
+        found = tollgate(tmp_path, *chat, stdin="/quit\n")
+        wrong = tollgate(tmp_path, *chat, "--token", "tg_wrong", stdin="/quit\n")
+
+    assert (found.returncode, found.stderr) == (0, "")
+    assert wrong.returncode == 1
+    assert "--token" in wrong.stderr
+
+
+def test_the_first_token_is_not_kept_where_tools_could_read_it(tmp_path: Path):
+    data = tmp_path / "data"
+    with started(tmp_path, TOLLGATE_DATA_DIR=str(data), TOLLGATE_WORKSPACE=str(tmp_path)) as (
+        _,
+        facts,
+    ):
+        assert status(facts["url"], facts["token"].split()[0]) == 200
+        assert facts["access"] == "a token is needed"
+
+    assert not (data / FILE_NAME).exists()
+
+
+def test_the_file_goes_with_its_token(tmp_path: Path):
+    with started(tmp_path):
+        pass
+    assert tollgate(tmp_path, "token", "create", "me").returncode == 0
+    assert (tmp_path / FILE_NAME).exists()
+    assert tollgate(tmp_path, "token", "revoke", "bootstrap").returncode == 0
+    assert not (tmp_path / FILE_NAME).exists()
+    with started(tmp_path) as (_, facts):
+        assert facts["access"] == "a token is needed"
+        assert "token" not in facts
+
+
+def test_an_open_house_is_opened_on_purpose_and_says_so(tmp_path: Path):
+    with started(tmp_path, TOLLGATE_OPEN_HOUSE="true") as (_, facts):
+        assert status(facts["url"]) == 200
+        assert facts["access"].startswith("open to this machine")
+
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("http://127.0.0.1:8420", True),
+        ("http://localhost:1", True),
+        ("http://[::1]:8420", True),
+        ("https://tollgate.example", False),
+        ("http://127.0.0.1.evil.example", False),
+    ],
+)
+def test_the_kept_token_is_sent_to_this_machine_only(tmp_path: Path, url: str, sent: bool):  # noqa: FBT001
+    (tmp_path / FILE_NAME).write_text("tg_kept\n", encoding="ascii")
+    settings = load_settings(data_dir=tmp_path, token=None, _env_file=None)
+
+    assert local_token(settings, url) == ("tg_kept" if sent else None)
+
+
+def test_a_token_is_made_for_agents_and_projects_and_rotated(tmp_path: Path):
+    words = ("ci", "--scope", "chat", "--agent", "a", "--project", "p", "--project", "q")
+    made = tollgate(tmp_path, "token", "create", *words)
+    (row,) = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)
+    rotated = tollgate(tmp_path, "token", "rotate", row["id"], "--grace", "60")
+    rows = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)
+    listed = tollgate(tmp_path, "token", "list").stdout
+
+    assert (made.returncode, rotated.returncode) == (0, 0)
+    assert (row["agents"], row["projects"], row["created_by"]) == (["a"], ["p", "q"], "cli")
+    assert [item["projects"] for item in rows] == [["p", "q"], ["p", "q"]]
+    assert rotated.stdout.strip() not in ("", made.stdout.strip())
+    assert "agents a; projects p,q" in listed
+    assert tollgate(tmp_path, "token", "rotate", "tok_unknown").returncode == 1
+
+
+def checks(data_dir: Path, **settings: object) -> dict[str, tuple[str, str]]:
+    wanted = load_settings(**{"data_dir": data_dir, "_env_file": None, "token": None} | settings)
+    return {check.name: (check.state, check.found) for check in access_checks(wanted)}
+
+
+def test_the_doctor_says_who_may_come_in(tmp_path: Path):
+    assert checks(tmp_path)["tokens"] == ("info", "none yet: `serve` makes the first one")
+    assert list(tmp_path.iterdir()) == []
+    ensure_schema(tmp_path / "tollgate.db")
+    assert checks(tmp_path, open_house=True)["open house"][0] == "warning"
+    assert checks(tmp_path, open_house=True, token="set")["open house"][0] == "info"
+    assert checks(tmp_path, host="0.0.0.0")["tokens"][0] == "broken"
+    assert checks(tmp_path, host="0.0.0.0")["TLS"][0] == "warning"
+    tollgate(tmp_path, "token", "create", "ci", "--scope", "chat")
+    assert checks(tmp_path)["tokens"] == ("ok", "ci (chat)")
+    assert checks(tmp_path, open_house=True)["open house"] == ("info", "set, without effect")
+    assert "TLS" not in checks(tmp_path)

@@ -1,0 +1,101 @@
+"""`tollgate tools enable|disable` and `tollgate resolve`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from app.core.settings import load_settings
+from app.governance.agents import AgentProfile
+from app.main import local_gate
+from tests.cli.program import tollgate
+from tests.support.service import serving, settings_for
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """An installation with an agent `writer`."""
+
+    async def furnish() -> None:
+        settings = load_settings(data_dir=tmp_path, _env_file=None)
+        async with local_gate(settings) as gate:
+            profile = AgentProfile(id="writer", selection=("toolset:files",))
+            await gate.agents.create(profile, actor="test")
+
+    asyncio.run(furnish())
+    return tmp_path
+
+
+def test_tools_are_switched_for_everybody_and_the_list_tells(house: Path):
+    done = tollgate(house, "tools", "disable", "shell", "calculator")
+    assert (done.returncode, done.stdout.splitlines()) == (
+        0,
+        [
+            "bash  off: An administrator has switched 'bash' off",
+            "calculator  off: An administrator has switched 'calculator' off",
+        ],
+    )
+    document = json.loads(tollgate(house, "tools", "--json").stdout)
+    off = [row["name"] for row in document["tools"] if not row["enabled"]]
+    assert sorted(off) == ["bash", "calculator"]
+    assert tollgate(house, "tools", "enable", "bash").stdout == "bash  on\n"
+
+
+def test_a_name_that_is_no_tool_switches_none(house: Path):
+    done = tollgate(house, "tools", "disable", "bash", "nope", "nor-this")
+    assert (done.returncode, done.stderr) == (1, "error: Tool not found: nope, nor-this\n")
+    assert "off" not in tollgate(house, "tools").stdout
+
+
+def test_a_core_tool_takes_force(house: Path):
+    done = tollgate(house, "tools", "disable", "search_tools")
+    assert (done.returncode, "core tool" in done.stderr) == (1, True)
+    assert tollgate(house, "tools", "disable", "search_tools", "--force").returncode == 0
+
+
+def test_a_tool_is_switched_for_one_agent_only(house: Path):
+    done = tollgate(house, "tools", "enable", "bash", "--agent", "writer")
+    assert (done.returncode, done.stdout) == (0, "bash  on\n")
+    tollgate(house, "tools", "disable", "read_file", "--agent", "writer")
+    document = json.loads(tollgate(house, "resolve", "--agent", "writer", "--json").stdout)
+    assert "bash" in document["tool_names"]
+    assert document["disabled_reasons"]["read_file"]["code"] == "disabled_agent"
+    assert document["disabled_reasons"]["grep"]["code"] == "not_selected"
+    assert json.loads(tollgate(house, "resolve", "--json").stdout)["disabled_reasons"] == {}
+
+
+def test_what_is_off_for_everybody_stays_off_for_an_agent_and_says_so(house: Path):
+    tollgate(house, "tools", "disable", "bash")
+    done = tollgate(house, "tools", "enable", "bash", "--agent", "writer")
+    assert done.stdout == "bash  off: An administrator has switched 'bash' off\n"
+
+
+def test_resolving_tells_people_what_and_why(house: Path):
+    done = tollgate(house, "resolve", "--agent", "writer")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    grep = next(line for line in lines if line.startswith("grep "))
+    assert "not_selected: 'grep' is not in the selection of agent 'writer'" in grep
+    assert "`tollgate tools enable grep --agent writer`" in grep
+    assert "tokens per request" in lines[-1]
+
+
+def test_an_unknown_agent_is_told_with_those_that_there_are(house: Path):
+    for words in (("resolve",), ("tools", "enable", "bash")):
+        done = tollgate(house, *words, "--agent", "ghost")
+        assert (done.returncode, done.stderr) == (
+            1,
+            "error: No agent 'ghost'. There are: writer\n",
+        )
+
+
+async def test_a_running_service_uses_what_the_command_line_switched(tmp_path: Path):
+    async with serving(settings_for(tmp_path, anthropic_api_key=None)) as running:
+        done = await asyncio.to_thread(tollgate, tmp_path, "tools", "disable", "bash")
+        assert done.returncode == 0
+        gate = running.service.gate
+        await gate.changes.poll()
+        assert gate.resolver.resolve().disabled_reasons["bash"].code == "disabled_global"

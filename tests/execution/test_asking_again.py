@@ -1,0 +1,107 @@
+"""What was approved is decided once more, right before it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from app.execution.calls import CallRequest
+from app.execution.outcome import CallOutcome
+from app.governance.agents import read_profile
+from tests.execution.lab import WRITES, AnyArgs, Lab, made
+
+
+def start(lab: Lab, command: str, **changes: Any) -> Any:
+    request = CallRequest("c1", "bash", {"command": command})
+    return asyncio.create_task(lab.run(request, **changes))
+
+
+async def outcome(task: Any) -> CallOutcome:
+    (found,) = await task
+    assert isinstance(found, CallOutcome)
+    return found
+
+
+async def add_rule(lab: Lab, decision: str) -> None:
+    body = {
+        "tool": "bash",
+        "match": {"argv": ["rm", "..."]},
+        "decision": decision,
+        "justification": "not here",
+    }
+    await lab.gate.rules.create(body, actor="root")
+
+
+async def test_a_rule_that_denies_meanwhile_wins_over_the_approval(house: Lab):
+    running = start(house, "rm -f nothing")
+    await house.watcher.until("tool_confirmation_request")
+    await add_rule(house, "deny")
+    await house.answer("approve_once")
+    found = await outcome(running)
+    assert found.status == "denied"
+    assert "not here" in found.text
+    assert await house.rows("SELECT consumed_at IS NOT NULL, call FROM confirmations") == [
+        (1, "{}")
+    ]
+
+
+async def test_a_rule_that_asks_meanwhile_asks_for_its_own_reason(house: Lab):
+    running = start(house, "rm -f nothing")
+    first = await house.watcher.until("tool_confirmation_request")
+    await add_rule(house, "ask")
+    await house.answer("approve_once", first)
+    second = await house.watcher.until("tool_confirmation_request", count=2)
+    assert "not here" in str(second["risk"]["rules"])
+    await house.answer("decline", second)
+    assert (await outcome(running)).status == "declined"
+
+
+async def test_a_change_elsewhere_voids_no_approval(house: Lab):
+    running = start(house, "rm -f nothing")
+    await house.watcher.until("tool_confirmation_request")
+    await house.gate.governance.set_enabled("calculator", enabled=False)
+    await house.gate.rules.create(
+        {
+            "tool": "bash",
+            "match": {"argv": ["git", "..."]},
+            "decision": "deny",
+            "justification": "x",
+        },
+        actor="root",
+    )
+    await house.answer("approve_once")
+    assert (await outcome(running)).success
+
+
+async def test_a_flag_that_was_set_meanwhile_asks_anew(house: Lab):
+    running = start(house, "rm -f nothing")
+    first = await house.watcher.until("tool_confirmation_request")
+    await house.gate.ledger.transact(
+        lambda t: t.execute("UPDATE tools SET requires_confirmation = 1 WHERE name = 'bash'")
+    )
+    await house.gate.governance.sync(house.gate.registry.snapshot())
+    await house.answer("approve_once", first)
+    second = await house.watcher.until("tool_confirmation_request", count=2)
+    assert second["confirmation_id"] != first["confirmation_id"]
+    await house.answer("approve_once", second)
+    assert (await outcome(running)).success
+    assert await house.rows(
+        "SELECT status, consumed_at IS NOT NULL FROM confirmations ORDER BY created_at"
+    ) == [("approved", 1), ("approved", 1)]
+
+
+async def test_an_agent_s_own_word_decides_what_happens_when_nobody_is_there(lab: Lab):
+    async def send(args: AnyArgs, ctx: Any) -> str:
+        return "sent"
+
+    lab.add(made(send, requires_confirmation=True, **WRITES))
+    for name, way in (("parks", "park"), ("denies", "deny")):
+        profile = read_profile(name, {"unattended": way})
+        await lab.gate.agents.create(profile, actor="root")
+    request = CallRequest("c1", "send", {})
+    denied = await lab.run(request, attended=False, agent_id="denies")
+    assert denied[0].result.code == "unattended"
+    waiting = asyncio.create_task(lab.run(request, attended=False, agent_id="parks"))
+    await lab.watcher.until("tool_confirmation_request")
+    await lab.answer("approve_once")
+    assert (await outcome(waiting)).success

@@ -1,0 +1,129 @@
+"""Approving with other arguments: checked like any others, told to the model, run once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from app.core.errors import InvalidInput
+from app.core.redaction import MASK
+from app.execution.calls import CallRequest
+from app.execution.hooks import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.toolkit.tool import ToolArgs
+from tests.execution.lab import WRITES, Lab, made
+
+
+class LoginArgs(ToolArgs):
+    """Arguments with something to hide."""
+
+    user: str
+    password: str = ""
+    note: str = ""
+
+
+def add_login(lab: Lab) -> list[LoginArgs]:
+    ran: list[LoginArgs] = []
+
+    async def login(args: LoginArgs, ctx: Any) -> str:
+        ran.append(args)
+        return f"in as {args.user}"
+
+    lab.add(made(login, requires_confirmation=True, **WRITES))
+    return ran
+
+
+def start(lab: Lab, **arguments: Any) -> Any:
+    return asyncio.create_task(lab.run(CallRequest("c1", "login", arguments)))
+
+
+async def test_the_call_runs_with_the_arguments_a_person_put_in_place(lab: Lab):
+    ran = add_login(lab)
+    running = start(lab, user="bob")
+    asked = await lab.watcher.until("tool_confirmation_request")
+    assert asked["editable"] is True
+    assert set(asked["response_schema"]["properties"]) == {"user", "password", "note"}
+    await lab.answer("approve_once", edited_args={"user": "ann"})
+    (outcome,) = await running
+    assert [args.user for args in ran] == ["ann"]
+    assert outcome.text.startswith("A person changed the arguments before approving the call.")
+    assert '"user":"ann"' in outcome.text
+    assert outcome.text.endswith("in as ann")
+    assert lab.watcher.of("tool_confirmation_resolved")[0]["edited_args"] == {"user": "ann"}
+    rows = await lab.rows("SELECT arguments FROM tool_calls")
+    assert rows == [('{"user":"ann"}',)]
+    assert await lab.rows("SELECT edited_args FROM confirmations") == [('{"user":"ann"}',)]
+
+
+async def test_what_is_left_as_it_was_shown_stays_what_it_really_is(lab: Lab):
+    ran = add_login(lab)
+    running = start(lab, user="bob", password="hunter2hunter2", note="a\u202eb")
+    asked = await lab.watcher.until("tool_confirmation_request")
+    shown = asked["subject"]["args"]
+    assert shown == {"user": "bob", "password": MASK, "note": "a\\u202eb"}
+    await lab.answer("approve_once", edited_args={**shown, "user": "ann"})
+    await running
+    assert ran == [LoginArgs(user="ann", password="hunter2hunter2", note="a\u202eb")]
+
+
+REFUSED: list[dict[str, Any]] = [
+    {"user": 7},
+    {"user": "ann", "more": 1},
+    {},
+    {"user": MASK},
+]
+
+
+@pytest.mark.parametrize("edited", REFUSED, ids=str)
+async def test_arguments_that_do_not_fit_are_refused_and_the_question_stays(
+    lab: Lab, edited: dict[str, Any]
+):
+    ran = add_login(lab)
+    running = start(lab, user="bob")
+    await lab.watcher.until("tool_confirmation_request")
+    with pytest.raises(InvalidInput):
+        await lab.answer("approve_once", edited_args=edited)
+    assert await lab.rows("SELECT status FROM confirmations") == [("pending",)]
+    await lab.answer("approve_once")
+    await running
+    assert [args.user for args in ran] == ["bob"]
+
+
+async def test_other_arguments_go_with_a_single_approval_only(lab: Lab):
+    add_login(lab)
+    running = start(lab, user="bob")
+    await lab.watcher.until("tool_confirmation_request")
+    for option in ("approve_session", "decline"):
+        with pytest.raises(InvalidInput, match="one time"):
+            await lab.answer(option, edited_args={"user": "ann"})
+    await lab.answer("decline")
+    await running
+
+
+async def test_arguments_that_policy_denies_are_refused_with_its_reason(house: Lab):
+    request = CallRequest("c1", "bash", {"command": "rm -f nothing"})
+    running = asyncio.create_task(house.run(request))
+    await house.watcher.until("tool_confirmation_request")
+    with pytest.raises(InvalidInput, match="Denied by policy"):
+        await house.answer("approve_once", edited_args={"command": "rm -rf /"})
+    await house.answer("approve_once", edited_args={"command": "rm -f other; echo edited"})
+    (outcome,) = await running
+    assert outcome.success
+    assert "edited" in outcome.text
+
+
+async def test_hooks_see_the_arguments_a_person_put_in_place(lab: Lab):
+    async def no_root(context: HookContext) -> HookResult:
+        denied = context.arguments["user"] == "root"
+        return HookResult(HookAction.DENY if denied else HookAction.CONTINUE, "not as root")
+
+    lab.gate.hooks.register(HookConfig("no_root", HookType.PRE_TOOL_USE, no_root))
+    ran = add_login(lab)
+    running = start(lab, user="bob")
+    await lab.watcher.until("tool_confirmation_request")
+    with pytest.raises(InvalidInput, match="not as root"):
+        await lab.answer("approve_once", edited_args={"user": "root"})
+    await lab.answer("approve_once", edited_args={"user": "ann"})
+    await running
+    assert [args.user for args in ran] == ["ann"]
