@@ -68,8 +68,8 @@ async def open_service(
     from app.api.auth import Authenticator
     from app.api.service import Service
     from app.db.engine import Database
-    from app.governance.logins import Logins
-    from app.governance.tokens import Tokens
+    from app.governance.identity.logins import Logins
+    from app.governance.identity.tokens import Tokens
 
     async with local_gate(settings, clock=clock) as gate:
         recovered = await recover(gate)

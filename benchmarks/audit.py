@@ -22,9 +22,9 @@ from app.db.engine import Database
 from app.db.ledger import CHECKPOINT_PAGES, SqliteLedger
 from app.db.schema import ensure_schema
 from app.execution.auditing import CallAudit
-from app.governance.audit import Audit
-from app.governance.audit_chain import ADD_AUDIT
-from app.governance.audit_verify import verify
+from app.governance.audit.chain import ADD_AUDIT
+from app.governance.audit.verify import verify
+from app.governance.audit.writing import Audit
 from app.policy.decision import ALLOW
 from benchmarks.harness import (
     Benchmark,

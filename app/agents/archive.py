@@ -19,7 +19,7 @@ from app.db.tables import (
     SessionRow,
     ToolCallRow,
 )
-from app.governance.token_rules import DEFAULT_AGENT
+from app.governance.identity.token_rules import DEFAULT_AGENT
 
 MAX_DEPTH = 10_000
 _HEAD, _EVENTS = text(HEAD), text(READ)

@@ -12,7 +12,7 @@ from sqlmodel import col, select
 
 from app.db.engine import Database
 from app.db.tables import ConfirmationRow, GrantRow, SessionRow, ToolCallRow
-from app.governance.token_rules import DEFAULT_AGENT
+from app.governance.identity.token_rules import DEFAULT_AGENT
 
 Asked = Counter[str]
 

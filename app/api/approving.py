@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.api.principal import Principal
-from app.execution.answers import Approver
+from app.execution.confirmation.answers import Approver
 
 
 def approver_of(principal: Principal) -> Approver:

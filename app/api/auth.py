@@ -15,10 +15,10 @@ from app.api.principal import ALL_SCOPES, Principal, holder_of
 from app.core.clock import Clock
 from app.core.errors import Forbidden, Unauthenticated
 from app.core.settings import Settings
-from app.governance.audit import Audit
-from app.governance.logins import Logins, csrf_matches
-from app.governance.token_rules import ADMIN_USER, LOCAL_USER
-from app.governance.tokens import PREFIX, Standing, Tokens, equal_secrets
+from app.governance.audit.writing import Audit
+from app.governance.identity.logins import Logins, csrf_matches
+from app.governance.identity.token_rules import ADMIN_USER, LOCAL_USER
+from app.governance.identity.tokens import PREFIX, Standing, Tokens, equal_secrets
 
 __all__ = ["ALL_SCOPES", "Authenticator", "Principal", "bearer", "login_cookie"]
 

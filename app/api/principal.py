@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from app.core.errors import Forbidden
+from app.governance.identity.token_rules import DEFAULT_AGENT, SCOPES
+from app.governance.identity.tokens import Token
 from app.governance.limits import NO_LIMITS, Limits, Payer
-from app.governance.token_rules import DEFAULT_AGENT, SCOPES
-from app.governance.tokens import Token
 
 # How somebody came in: with a token that was made, with the one of the settings, signed in with
 # either, or without any while the house is open.

@@ -14,8 +14,8 @@ from app.core.errors import NotFound
 from app.core.settings import Settings
 from app.db.engine import Database
 from app.execution.setup import Gate
-from app.governance.logins import Logins
-from app.governance.tokens import Tokens
+from app.governance.identity.logins import Logins
+from app.governance.identity.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)

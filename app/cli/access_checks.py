@@ -11,8 +11,8 @@ from app.core.clock import SystemClock, isoformat
 from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
 from app.db.schema import HEAD, current_revision
-from app.governance.token_rules import BOOTSTRAP_USER
-from app.governance.tokens import Token
+from app.governance.identity.token_rules import BOOTSTRAP_USER
+from app.governance.identity.tokens import Token
 
 MAKE_ONE = "`tollgate token create NAME`, or set TOLLGATE_TOKEN"
 

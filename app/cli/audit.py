@@ -16,9 +16,9 @@ from app.core.visible import visible
 from app.db.engine import Database
 from app.db.schema import HEAD, current_revision
 from app.db.tables import AuditRow
-from app.governance.audit_anchor import FILE_NAME, AnchorFile
-from app.governance.audit_reading import AuditReader, Filters, line
-from app.governance.audit_verify import verify
+from app.governance.audit.anchor import FILE_NAME, AnchorFile
+from app.governance.audit.reading import AuditReader, Filters, line
+from app.governance.audit.verify import verify
 
 BROKEN = 1
 FOLLOW_S = 0.5

@@ -25,11 +25,11 @@ from app.core.ids import call_id
 from app.core.settings import Settings
 from app.core.text import clean
 from app.events.log import Frame
-from app.execution.answers import Approver, Reply
 from app.execution.calls import CallRequest
+from app.execution.confirmation.answers import Approver, Reply
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate
-from app.governance.tokens import LOCAL_USER
+from app.governance.identity.tokens import LOCAL_USER
 from app.main import local_gate
 
 _EXIT_BY_STATUS = {

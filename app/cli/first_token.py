@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from app.cli.installation import open_tokens
 from app.core.settings import Settings
-from app.governance.tokens import Tokens
+from app.governance.identity.tokens import Tokens
 
 FILE_NAME = "bootstrap.token"
 MAX_CHARS = 1024

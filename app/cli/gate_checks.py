@@ -18,7 +18,7 @@ from app.core.settings import HookSettings, Settings
 from app.core.visible import visible
 
 if TYPE_CHECKING:
-    from app.execution.hooks import HookProblem
+    from app.execution.hooks.model import HookProblem
 
 GATE = "it is asked before calls are run"
 SHUT = "EVERY CALL IS DENIED until this plugin is mended or removed"
@@ -118,8 +118,8 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def _plugins(settings: Settings, registry: ToolRegistry) -> Iterator[Check]:
-    from app.execution.hook_plugins import load_hook_plugins
-    from app.execution.hooks import Hooks
+    from app.execution.hooks.chain import Hooks
+    from app.execution.hooks.plugins import load_hook_plugins
 
     hooks = Hooks()
     shut = settings.broken_hook_plugins == "deny"

@@ -12,8 +12,8 @@ from app.core.settings import Settings
 from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
 from app.execution.setup import redactor_of
-from app.governance.audit import Audit
-from app.governance.tokens import Tokens
+from app.governance.audit.writing import Audit
+from app.governance.identity.tokens import Tokens
 
 
 @asynccontextmanager

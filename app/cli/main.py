@@ -256,7 +256,7 @@ def audit(
         _fail("--verify checks every row; give it alone or with --json", USAGE)
     settings = _settings(data_dir=data_dir)
     from app.cli.audit import show_audit, verify_audit
-    from app.governance.audit_reading import Filters, moment_of
+    from app.governance.audit.reading import Filters, moment_of
 
     if verify:
         _run(verify_audit(settings, as_json=as_json))

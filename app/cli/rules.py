@@ -21,10 +21,10 @@ from app.core.visible import visible
 from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
 from app.execution.setup import redactor_of
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
+from app.governance.identity.tokens import LOCAL_USER
 from app.governance.rule_file import parse_rules, read_rule_file
 from app.governance.rules import RuleStore, file_rules
-from app.governance.tokens import LOCAL_USER
 from app.policy.rules.compile import compile_rule, read_definition
 from app.resolver.rulebook import LoadedRule, RuleBooks
 

@@ -13,7 +13,7 @@ from app.cli.installation import open_tokens
 from app.core.clock import SystemClock, isoformat
 from app.core.settings import Settings
 from app.core.visible import visible
-from app.governance.tokens import SCOPES, Token
+from app.governance.identity.tokens import SCOPES, Token
 
 ACTOR = "cli"
 _STATES = {"holds": "active", "expired": "expired", "revoked": "revoked"}

@@ -14,21 +14,21 @@ from app.execution.admission import Admission
 from app.execution.artifacts import ArtifactStore
 from app.execution.auditing import CallAudit
 from app.execution.cache import ResultCache
-from app.execution.confirmations import Confirmations
-from app.execution.confirming import Confirmer
+from app.execution.confirmation.confirmations import Confirmations
+from app.execution.confirmation.confirmer import Confirmer
+from app.execution.confirmation.offers import GrantTimes
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
 from app.execution.finishing import Finisher
-from app.execution.hook_setup import assemble_hooks
-from app.execution.hooks import Hooks
-from app.execution.limits import Limiter, assemble_limits
+from app.execution.hooks.chain import Hooks
+from app.execution.hooks.setup import assemble_hooks
+from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
-from app.execution.offers import GrantTimes
 from app.execution.projects import OpenWorkspace
 from app.execution.record import Recorder
 from app.execution.resuming import Resumer
 from app.execution.running import Runner
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.governance.grants import GrantStore
 from app.governance.rule_file import read_rule_file

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Call
-from app.governance.audit import Audit, bounded_json
+from app.governance.audit.writing import Audit, bounded_json
 from app.policy.decision import ALLOW
 from app.policy.risk.model import Verdict
 

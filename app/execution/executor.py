@@ -20,12 +20,13 @@ from app.execution.admission import Admission, denial
 from app.execution.batches import Batch, ParkedBatch
 from app.execution.cache import ResultCache
 from app.execution.calls import CallRequest
-from app.execution.confirming import Confirmer
+from app.execution.confirmation.confirmer import Confirmer
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
-from app.execution.hook_view import before_call
-from app.execution.hooks import HookDenied, Hooks, HookType
-from app.execution.limits import Limiter
+from app.execution.hooks.chain import Hooks
+from app.execution.hooks.model import HookDenied, HookType
+from app.execution.hooks.view import before_call
+from app.execution.limits.limiter import Limiter
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Call, Refusal

@@ -10,8 +10,9 @@ from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import clean, dump_json
 from app.execution.artifacts import ArtifactStore, Spool
-from app.execution.hook_view import after_call
-from app.execution.hooks import HookContext, Hooks, HookType
+from app.execution.hooks.chain import Hooks
+from app.execution.hooks.model import HookContext, HookType
+from app.execution.hooks.view import after_call
 from app.execution.live import LiveOutput
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome

@@ -15,7 +15,7 @@ from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.execution.context import Project
 from app.execution.project_roots import check_root
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 from app.operations.protocols import Operations
 

@@ -14,17 +14,17 @@ import orjson
 from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, ConfirmationOutcome
 from app.execution.admission import Admission
-from app.execution.answers import Answer
 from app.execution.batches import Batch, ParkedBatch, StoredCall, StoredConfirmation
 from app.execution.calls import CallRequest
-from app.execution.confirming import Confirmer
+from app.execution.confirmation.answers import Answer
+from app.execution.confirmation.confirmer import Confirmer
+from app.execution.confirmation.offers import offer_of
+from app.execution.confirmation.pending import Question
+from app.execution.confirmation.questions import tool_version
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
-from app.execution.offers import offer_of
 from app.execution.outcome import CallOutcome
-from app.execution.pending import Question
 from app.execution.pipeline import Asked, Call
-from app.execution.questions import tool_version
 from app.execution.record import Recorder
 from app.toolkit.result import ToolResult
 

@@ -17,16 +17,16 @@ from app.events.log import EventLog
 from app.execution.artifacts import ArtifactStore
 from app.execution.assembly import Ground, build, govern
 from app.execution.cache import ResultCache
-from app.execution.confirmations import Confirmations
+from app.execution.confirmation.confirmations import Confirmations
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
-from app.execution.hooks import Hooks
-from app.execution.limits import Limiter
+from app.execution.hooks.chain import Hooks
+from app.execution.limits.limiter import Limiter
 from app.execution.projects import OpenWorkspace, OwnFolders, Projects
 from app.execution.syncing import CatalogSync, in_step
 from app.governance.agent_store import AgentStore
-from app.governance.audit import Audit
-from app.governance.audit_keeper import looked_after
+from app.governance.audit.keeper import looked_after
+from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.governance.grants import GrantStore
 from app.governance.rules import RuleStore

@@ -10,9 +10,9 @@ from app.core.errors import AlreadyExists, NotFound
 from app.core.versions import check_version
 from app.db.ledger import Transaction
 from app.governance.agents import NO_OVERRIDE, AgentProfile, AgentTool, StoredAgent
+from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.governance.rows import read_agent_versions, read_agents
 from app.governance.store import GovernanceStore
-from app.governance.token_rules import DEFAULT_AGENT
 
 _ADD = "INSERT INTO agents (id, profile, version, created_at, updated_at) VALUES (?, ?, 1, ?, ?)"
 _CHANGE = "UPDATE agents SET profile = ?, version = version + 1, updated_at = ? WHERE id = ?"

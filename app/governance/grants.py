@@ -19,7 +19,7 @@ from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.db.ledger import Ledger, Transaction
 from app.db.statements import GRANT_HIT
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump
 
 GrantScope = Literal["run", "session", "agent", "always"]

@@ -1,6 +1,6 @@
 """How much one token, tool or agent may use: a value, and its form in JSON.
 
-Nothing here counts; `app/execution/limits.py` does.
+Nothing here counts; `app/execution/limits/limiter.py` does.
 """
 
 from __future__ import annotations

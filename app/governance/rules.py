@@ -18,7 +18,7 @@ from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.db.statements import RULE_HIT
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 
 RULES = "rules"

@@ -33,7 +33,7 @@ from app.governance.snapshot import (
 )
 
 if TYPE_CHECKING:
-    from app.governance.audit import Audit
+    from app.governance.audit.writing import Audit
 
 T = TypeVar("T")
 

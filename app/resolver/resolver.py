@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from app.catalog.catalog import Catalog
 from app.governance.agents import AgentProfile
+from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.governance.snapshot import GovernanceSnapshot
-from app.governance.token_rules import DEFAULT_AGENT
 from app.resolver.diagnostic import diagnose
 from app.resolver.exposure import Exposure, expose
 from app.resolver.layers import Surroundings, Viewer, gone, objection

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from pydantic import Field
 
 from app.catalog.seed_api import PluginApi
-from app.execution.hooks import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.toolkit.context import ToolContext
 from app.toolkit.tool import ToolArgs, tool
 

@@ -14,7 +14,7 @@ import orjson
 from app.agents.archive import Archive
 from app.api.service import Service
 from app.core.settings import Settings
-from app.execution.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, Reply
 from tests.execution.lab import PATIENCE_S, Watcher
 from tests.support.source import ROOT
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.core.settings import Settings
-from app.execution.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver, Reply
 from app.main import open_service
 from app.toolkit.tool import ToolArgs
 from tests.agents.models.asking import KEY

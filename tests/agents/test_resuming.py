@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from app.core.errors import ConfirmationAlreadyResolved
 from app.core.settings import Settings
-from app.execution.answers import Approver, Reply
 from app.execution.calls import CallRequest
+from app.execution.confirmation.answers import Approver, Reply
 from app.main import open_service
 from tests.agents.models.asking import KEY
 from tests.agents.office import open_office

@@ -14,7 +14,7 @@ import pytest
 
 from app.api.ws.commands import COMMAND_TYPES
 from app.execution.calls import CallRequest
-from app.governance.token_rules import SCOPES
+from app.governance.identity.token_rules import SCOPES
 from tests.api.people import WORK, browser, holding
 from tests.execution.lab import Watcher
 from tests.support.service import Running, serving, settings_for

@@ -9,7 +9,7 @@ from typing import Any
 from app.cli.check import Check
 from app.cli.gate_checks import gate_checks, missing_hooks
 from app.core.settings import HookSettings, LimitSettings, ModelPrice, Settings, load_settings
-from app.execution.hooks import HookProblem
+from app.execution.hooks.model import HookProblem
 
 
 def checks(settings: Settings) -> dict[str, Check]:

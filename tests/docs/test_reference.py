@@ -10,8 +10,8 @@ from app.catalog.builtin import register_all_tools
 from app.core.errors import TollgateError
 from app.core.settings import Settings
 from app.events.union import server_message
-from app.execution.hooks import HookAction, HookType
-from app.governance.tokens import SCOPES
+from app.execution.hooks.model import HookAction, HookType
+from app.governance.identity.tokens import SCOPES
 from scripts.generate_docs import pages as generated
 from scripts.generate_docs import schema_type, stale, write
 from tests.docs.pages import first_cells, read, section

@@ -17,8 +17,8 @@ from app.core.clock import Clock
 from app.core.settings import Settings, load_settings
 from app.db.ledger import Transaction
 from app.events.log import Frame
-from app.execution.answers import Approver, Reply
 from app.execution.calls import CallRequest
+from app.execution.confirmation.answers import Approver, Reply
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate, open_gate

@@ -15,10 +15,10 @@ from app.core.redaction import MASK
 from app.core.settings import Settings
 from app.db.engine import Database
 from app.execution.calls import CallRequest
-from app.execution.hooks import HookAction, HookConfig, HookContext, HookResult, HookType
-from app.governance.audit import Level
-from app.governance.audit_anchor import FILE_NAME, AnchorFile
-from app.governance.audit_verify import verify
+from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.governance.audit.anchor import FILE_NAME, AnchorFile
+from app.governance.audit.verify import verify
+from app.governance.audit.writing import Level
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, counted, made, open_lab
 

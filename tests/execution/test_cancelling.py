@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.execution.calls import CallRequest
-from app.execution.hooks import HookConfig, HookType
+from app.execution.hooks.model import HookConfig, HookType
 from tests.execution.lab import PATIENCE_S, WRITES, AnyArgs, Lab, made
 
 PAIR = ["tool_call_started", "tool_call_completed"]

@@ -14,8 +14,8 @@ import pytest
 
 from app.core.settings import HookSettings, Settings
 from app.execution.calls import CallRequest
-from app.execution.command_hooks import answer_of, readable
-from app.execution.hooks import HookAction, HookBroken, HookType
+from app.execution.hooks.command import answer_of, readable
+from app.execution.hooks.model import HookAction, HookBroken, HookType
 from tests.execution.lab import WRITES, Lab, bare_lab, counted, made, open_lab
 from tests.support.source import ROOT
 

@@ -19,8 +19,8 @@ from app.core.errors import (
     TollgateError,
 )
 from app.core.settings import Settings
-from app.execution.answers import Approver, Reply
 from app.execution.calls import CallRequest
+from app.execution.confirmation.answers import Approver, Reply
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import WRITES, AnyArgs, Lab, bare_lab, made
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from app.execution.calls import CallRequest
-from app.execution.declines import STOP_AFTER
+from app.execution.confirmation.declines import STOP_AFTER
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import Lab
 

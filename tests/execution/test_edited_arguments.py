@@ -10,7 +10,7 @@ import pytest
 from app.core.errors import InvalidInput
 from app.core.redaction import MASK
 from app.execution.calls import CallRequest
-from app.execution.hooks import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import WRITES, Lab, made
 

@@ -10,12 +10,12 @@ import pytest
 
 from app.core.errors import ConfigurationError
 from app.core.settings import Settings
-from app.execution.hook_plugins import hooks_in
-from app.execution.hooks import HookConfig, HookType
+from app.execution.hooks.model import HookConfig, HookType
+from app.execution.hooks.plugins import hooks_in
 from tests.execution.lab import open_lab
 
 PLUGIN = """
-from app.execution.hooks import HookAction, HookConfig, HookResult, HookType
+from app.execution.hooks.model import HookAction, HookConfig, HookResult, HookType
 
 async def guard(context):
     if "secret" in str(context.arguments):

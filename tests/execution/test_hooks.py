@@ -9,7 +9,7 @@ import pytest
 
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
-from app.execution.hooks import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.toolkit.result import ToolResult
 from tests.execution.lab import AnyArgs, Lab, bare_lab, counted, made, open_lab
 

@@ -10,8 +10,8 @@ import pytest
 from app.core.clock import ManualClock
 from app.core.errors import Forbidden, InvalidInput, NotFound
 from app.core.settings import Settings
-from app.execution.answers import Approver
 from app.execution.calls import CallRequest
+from app.execution.confirmation.answers import Approver
 from app.execution.outcome import CallOutcome
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import WRITES, AnyArgs, Event, Lab, bare_lab, made

@@ -12,7 +12,7 @@ import pytest
 from app.core.clock import ManualClock
 from app.core.settings import LimitSettings, Settings
 from app.execution.calls import CallRequest
-from app.execution.hooks import HookConfig, HookType
+from app.execution.hooks.model import HookConfig, HookType
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits
 from app.toolkit.tool import Tool

@@ -14,7 +14,7 @@ from app.catalog.errors import DuplicateTool
 from app.catalog.formats import render
 from app.execution.calls import CallRequest
 from app.execution.context import Project
-from app.execution.hooks import HookConfig, HookContext, HookType
+from app.execution.hooks.model import HookConfig, HookContext, HookType
 from app.operations.memory.workspace import memory_workspace
 from app.toolkit.result import RawResult, ToolResult
 from tests.execution.lab import AnyArgs, Lab, counted, made

@@ -17,11 +17,11 @@ from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.engine import Database
 from app.db.ledger import SqliteLedger, Transaction
-from app.governance.audit import Audit
-from app.governance.audit_anchor import AnchorFile
-from app.governance.audit_chain import COLUMNS, row_hash
-from app.governance.audit_keeper import AuditKeeper
-from app.governance.audit_verify import Verification, verify
+from app.governance.audit.anchor import AnchorFile
+from app.governance.audit.chain import COLUMNS, row_hash
+from app.governance.audit.keeper import AuditKeeper
+from app.governance.audit.verify import Verification, verify
+from app.governance.audit.writing import Audit
 
 ROWS = 20
 

@@ -19,12 +19,12 @@ from app.core.clock import ManualClock
 from app.core.redaction import Redactor
 from app.db.engine import Database
 from app.db.ledger import SqliteLedger
-from app.governance import audit_anchor
-from app.governance.audit import Audit
-from app.governance.audit_anchor import Anchor, AnchorFile
-from app.governance.audit_keeper import ANCHOR_ROWS, ANCHOR_S, AuditKeeper
-from app.governance.audit_refusals import PER_SOURCE, PER_WINDOW, WINDOW_S
-from app.governance.audit_verify import Verification, verify
+from app.governance.audit import anchor as audit_anchor
+from app.governance.audit.anchor import Anchor, AnchorFile
+from app.governance.audit.keeper import ANCHOR_ROWS, ANCHOR_S, AuditKeeper
+from app.governance.audit.refusals import PER_SOURCE, PER_WINDOW, WINDOW_S
+from app.governance.audit.verify import Verification, verify
+from app.governance.audit.writing import Audit
 from tests.support.source import ROOT
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -34,7 +34,7 @@ from pathlib import Path
 from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.ledger import SqliteLedger
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
 
 async def main(path, rows):
     ledger = SqliteLedger(Path(path))

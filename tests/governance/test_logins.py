@@ -11,8 +11,8 @@ import pytest
 
 from app.core.clock import ManualClock
 from app.core.settings import Settings
-from app.governance.logins import Logins, csrf_matches, csrf_token
-from app.governance.tokens import Token, Tokens
+from app.governance.identity.logins import Logins, csrf_matches, csrf_token
+from app.governance.identity.tokens import Token, Tokens
 from tests.execution.lab import Lab, bare_lab
 
 HOUR = 3600

@@ -10,8 +10,8 @@ import pytest
 from app.core.clock import ManualClock
 from app.core.errors import InvalidInput, NotFound, Unauthenticated
 from app.core.settings import Settings
+from app.governance.identity.tokens import SCOPES, Tokens, equal_secrets
 from app.governance.limits import Limits
-from app.governance.tokens import SCOPES, Tokens, equal_secrets
 from tests.execution.lab import Lab, bare_lab
 
 

@@ -26,7 +26,7 @@ from app.core.errors import (
     NotFound,
 )
 from app.db.tables import ConfirmationRow
-from app.execution.answers import Reply
+from app.execution.confirmation.answers import Reply
 
 router = APIRouter(tags=["confirmations"], route_class=JsonRoute)
 

@@ -17,7 +17,7 @@ from app.api.rest.body import Body, JsonRoute
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import RateLimited
-from app.governance.logins import csrf_token
+from app.governance.identity.logins import csrf_token
 
 router = APIRouter(tags=["identity"], route_class=JsonRoute)
 

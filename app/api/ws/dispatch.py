@@ -23,8 +23,8 @@ from app.api.ws.outbox import Outbox
 from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
 from app.events.control import Subscribed
-from app.execution.answers import Reply
 from app.execution.calls import parse_calls
+from app.execution.confirmation.answers import Reply
 
 
 class Client(Protocol):

@@ -15,9 +15,9 @@ from app.api.errors import problems
 from app.api.rest.body import JsonRoute
 from app.api.rest.shapes import MOMENT, example
 from app.db.tables import AuditRow
-from app.governance.audit_anchor import FILE_NAME, AnchorFile
-from app.governance.audit_reading import AuditReader, Filters, facts, moment_of
-from app.governance.audit_verify import Verification, verify
+from app.governance.audit.anchor import FILE_NAME, AnchorFile
+from app.governance.audit.reading import AuditReader, Filters, facts, moment_of
+from app.governance.audit.verify import Verification, verify
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
 

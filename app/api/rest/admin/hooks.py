@@ -12,7 +12,8 @@ from app.api.errors import problems
 from app.api.rest.body import JsonRoute
 from app.api.rest.shapes import MOMENT, example
 from app.core.text import clean
-from app.execution.hooks import HookConfig, Hooks
+from app.execution.hooks.chain import Hooks
+from app.execution.hooks.model import HookConfig
 from app.execution.setup import Gate
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)

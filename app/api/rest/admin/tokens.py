@@ -14,9 +14,9 @@ from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import NotFound
+from app.governance.identity.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTED, SCOPES
+from app.governance.identity.tokens import Standing, Token
 from app.governance.limits import NAMES, Limits
-from app.governance.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTED, SCOPES
-from app.governance.tokens import Standing, Token
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
 

@@ -14,9 +14,9 @@ from app.core.clock import Clock
 from app.core.metrics import Metrics
 from app.core.settings import LimitSettings, Settings
 from app.execution.context import CallContext
-from app.execution.limit_store import Demand, Lease, LimitStore, MemoryLimits, Shortage
+from app.execution.limits.store import Demand, Lease, LimitStore, MemoryLimits, Shortage
 from app.execution.pipeline import Call, Refusal
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
 from app.governance.limits import NAMES, NO_LIMITS, Limits
 from app.governance.snapshot import GovernanceSnapshot
 from app.governance.store import GovernanceStore

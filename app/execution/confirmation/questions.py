@@ -11,9 +11,9 @@ import orjson
 from app.core.redaction import Redactor
 from app.core.text import truncate
 from app.core.visible import unpadded, visible_json
+from app.execution.confirmation.offers import GrantTimes, offers_for
+from app.execution.confirmation.pending import Question
 from app.execution.context import CallContext
-from app.execution.offers import GrantTimes, offers_for
-from app.execution.pending import Question
 from app.execution.pipeline import Call
 from app.execution.record import bounded, title
 from app.policy.decision import Decision

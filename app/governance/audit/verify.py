@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import text
 
 from app.db.engine import Database
-from app.governance.audit_anchor import Anchor
-from app.governance.audit_chain import COLUMNS, Break, Walk
+from app.governance.audit.anchor import Anchor
+from app.governance.audit.chain import COLUMNS, Break, Walk
 
 PAGE = 500
 # One query, so that both ends of the chain and of the table are of one moment.

@@ -19,7 +19,8 @@ from app.catalog.catalog import Catalog
 from app.core.contain import attempt
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.text import clean, truncate
-from app.execution.hook_model import (
+from app.execution.hooks.chain import Hooks
+from app.execution.hooks.model import (
     HookConfig,
     HookContext,
     HookMissing,
@@ -27,7 +28,6 @@ from app.execution.hook_model import (
     HookResult,
     HookType,
 )
-from app.execution.hooks import Hooks
 
 log = logging.getLogger(__name__)
 

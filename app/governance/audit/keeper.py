@@ -13,9 +13,9 @@ from typing import Any
 from app.core.clock import Clock, isoformat, stamp
 from app.core.errors import StorageUnavailable
 from app.db.ledger import Ledger, Transaction
-from app.governance.audit import Audit
-from app.governance.audit_anchor import FILE_NAME, Anchor, AnchorFile
-from app.governance.audit_chain import COLUMNS, TRIMMED, Break, Walk
+from app.governance.audit.anchor import FILE_NAME, Anchor, AnchorFile
+from app.governance.audit.chain import COLUMNS, TRIMMED, Break, Walk
+from app.governance.audit.writing import Audit
 
 log = logging.getLogger(__name__)
 

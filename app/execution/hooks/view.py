@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from app.execution.hook_model import HookContext
+from app.execution.hooks.model import HookContext
 from app.execution.pipeline import Call
 from app.toolkit.result import ToolResult
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from app.events.log import SessionLog
-from app.execution.answers import Answer
-from app.execution.offers import Offer
+from app.execution.confirmation.answers import Answer
+from app.execution.confirmation.offers import Offer
 
 
 class Asker(Protocol):

@@ -8,13 +8,13 @@ from app.catalog.registry import ToolRegistry
 from app.core.clock import Clock
 from app.core.metrics import Metrics
 from app.core.settings import Settings
-from app.execution.builtin_hooks import builtin_hooks
-from app.execution.command_hooks import command_hooks
-from app.execution.hook_model import HookConfig, HookContext
-from app.execution.hook_plugins import load_hook_plugins
-from app.execution.hooks import Hooks, OnFailure
+from app.execution.hooks.builtin import builtin_hooks
+from app.execution.hooks.chain import Hooks, OnFailure
+from app.execution.hooks.command import command_hooks
+from app.execution.hooks.model import HookConfig, HookContext
+from app.execution.hooks.plugins import load_hook_plugins
 from app.execution.projects import OpenWorkspace
-from app.governance.audit import Audit
+from app.governance.audit.writing import Audit
 
 
 def assemble_hooks(

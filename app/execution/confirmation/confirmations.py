@@ -25,11 +25,11 @@ from app.core.ids import new_id
 from app.db.ledger import Ledger, Row, Transaction
 from app.events.durable import ToolConfirmationRequest, ToolConfirmationResolved
 from app.events.log import SessionLog
-from app.execution.answers import Answer, Approver, Reply, offered, refusal
-from app.execution.confirmation_rows import ConfirmationRows
-from app.execution.offers import Offer
-from app.execution.pending import Asker, OpenQuestions, Pending, Question
-from app.governance.audit import Audit
+from app.execution.confirmation.answers import Answer, Approver, Reply, offered, refusal
+from app.execution.confirmation.offers import Offer
+from app.execution.confirmation.pending import Asker, OpenQuestions, Pending, Question
+from app.execution.confirmation.rows import ConfirmationRows
+from app.governance.audit.writing import Audit
 from app.governance.grants import GrantStore, StoredGrant
 
 

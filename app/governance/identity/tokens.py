@@ -17,8 +17,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, StorageUnavailable, Unauthenticated
 from app.core.ids import new_id
 from app.db.ledger import Ledger, Transaction
-from app.governance.limits import NO_LIMITS, Limits
-from app.governance.token_rules import (
+from app.governance.identity.token_rules import (
     ADMIN_USER,
     BOOTSTRAP_USER,
     LOCAL_USER,
@@ -28,9 +27,10 @@ from app.governance.token_rules import (
     check_name,
     check_rights,
 )
+from app.governance.limits import NO_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from app.governance.audit import Audit
+    from app.governance.audit.writing import Audit
 
 __all__ = ["ADMIN_USER", "BOOTSTRAP_USER", "LOCAL_USER", "SCOPES", "Token", "Tokens"]
 

@@ -13,21 +13,21 @@ from app.core.text import dump_json, truncate
 from app.db.ledger import Ledger
 from app.db.statements import KEEP_BATCH
 from app.execution.admission import Admission, denial
-from app.execution.answers import Answer
 from app.execution.batches import Batch
-from app.execution.confirmations import Confirmations
-from app.execution.declines import REFUSED, STOP_AFTER, Declines
-from app.execution.offers import GrantTimes
-from app.execution.pending import Question
-from app.execution.pipeline import Asked, Call, Refusal
-from app.execution.questions import (
+from app.execution.confirmation.answers import Answer
+from app.execution.confirmation.confirmations import Confirmations
+from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
+from app.execution.confirmation.offers import GrantTimes
+from app.execution.confirmation.pending import Question
+from app.execution.confirmation.questions import (
     question_for,
     reasons_of,
     restored_arguments,
     shown_arguments,
 )
+from app.execution.confirmation.targets import targets_of
+from app.execution.pipeline import Asked, Call, Refusal
 from app.execution.record import Recorder
-from app.execution.targets import targets_of
 from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
 

@@ -22,7 +22,7 @@ from app.core.matcher import compile_matcher
 from app.core.settings import HookSettings
 from app.core.text import dump_json, truncate
 from app.core.visible import unpadded
-from app.execution.hook_model import (
+from app.execution.hooks.model import (
     CONTINUE,
     HookAction,
     HookBroken,

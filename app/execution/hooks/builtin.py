@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from app.execution.hooks import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 
 log = logging.getLogger("tollgate.calls")
 

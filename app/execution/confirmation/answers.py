@@ -14,7 +14,7 @@ from app.core.errors import (
     InvalidInput,
 )
 from app.events.durable import ConfirmationOutcome
-from app.execution.offers import APPROVE_ONCE, Offer
+from app.execution.confirmation.offers import APPROVE_ONCE, Offer
 
 PrincipalKind = Literal["person", "agent", "subagent", "schedule", "webhook"]
 

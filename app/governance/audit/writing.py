@@ -12,8 +12,8 @@ from app.core.clock import Clock, stamp
 from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.db.ledger import Ledger, Transaction
-from app.governance.audit_chain import ADD_AUDIT, add_within
-from app.governance.audit_refusals import Refusals
+from app.governance.audit.chain import ADD_AUDIT, add_within
+from app.governance.audit.refusals import Refusals
 
 Level = Literal["none", "shape", "redacted", "full"]
 MAX_DETAIL_CHARS = 64_000

@@ -15,9 +15,9 @@ from app.db.statements import (
     START_CALL,
     VOID_CONFIRMATION,
 )
-from app.execution.answers import Answer
-from app.execution.pending import Pending, Question
-from app.governance.audit import Audit
+from app.execution.confirmation.answers import Answer
+from app.execution.confirmation.pending import Pending, Question
+from app.governance.audit.writing import Audit
 
 Write = Callable[[Transaction], bool]
 

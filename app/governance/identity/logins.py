@@ -17,10 +17,10 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
 from app.db.ledger import Ledger, Transaction
-from app.governance.tokens import REREAD_S, Standing, Tokens, digest, equal_secrets
+from app.governance.identity.tokens import REREAD_S, Standing, Tokens, digest, equal_secrets
 
 if TYPE_CHECKING:
-    from app.governance.audit import Audit
+    from app.governance.audit.writing import Audit
 
 _ADD = (
     "INSERT INTO logins (id, token_id, user_id, sha256, created_at, expires_at, last_used_at)"

@@ -18,44 +18,23 @@ from typing import Any
 from app.core.clock import Clock, SystemClock, isoformat
 from app.core.contain import Contained
 from app.core.text import clean, truncate
-from app.execution.hook_model import (
+from app.execution.hooks.model import (
     CONTINUE,
-    DEFAULT_TIMEOUT_S,
     HookAction,
     HookBroken,
     HookConfig,
     HookContext,
     HookDenied,
-    HookHandler,
     HookMissing,
     HookPlan,
     HookProblem,
     HookResult,
     HookType,
-    OnError,
     PreOutcome,
 )
-from app.execution.hook_stats import HookStats
+from app.execution.hooks.stats import HookStats
 from app.policy.decision import Decision
 from app.toolkit.result import ToolResult
-
-__all__ = [
-    "DEFAULT_TIMEOUT_S",
-    "HookAction",
-    "HookBroken",
-    "HookConfig",
-    "HookContext",
-    "HookDenied",
-    "HookHandler",
-    "HookMissing",
-    "HookPlan",
-    "HookProblem",
-    "HookResult",
-    "HookType",
-    "Hooks",
-    "OnError",
-    "PreOutcome",
-]
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Code around a call: hooks in the process, and commands."""

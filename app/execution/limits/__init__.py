@@ -1,0 +1,1 @@
+"""How much may be called, how often and at what cost."""

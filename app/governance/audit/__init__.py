@@ -1,0 +1,1 @@
+"""What happened, chained; reading it and checking it."""

@@ -1,0 +1,1 @@
+"""Tokens and the browsers that signed in with one."""
