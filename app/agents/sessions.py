@@ -16,7 +16,7 @@ import orjson
 from app.core.clock import Clock, isoformat
 from app.core.ids import new_id
 from app.core.redaction import Redactor
-from app.core.text import json_default, scrub
+from app.core.text import dump_json, scrub
 from app.db.ledger import Ledger
 from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION
 from app.events.durable import MessageCompleted
@@ -166,7 +166,7 @@ class Sessions:
         """
         entry_id = entry_id or new_id("msg")
         moment = isoformat(self._clock.now())
-        encoded = orjson.dumps(scrub(content), json_default).decode()
+        encoded = dump_json(content).decode()
         self._ledger.append(
             ADD_ENTRY, (entry_id, session.id, session.leaf, run_id, role, encoded, moment)
         )

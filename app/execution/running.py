@@ -161,8 +161,6 @@ class Runner:
 
     def redacted(self, progress: Progress) -> Progress:
         """A report without secrets."""
-        if not self._redactor.knows_secrets:
-            return progress
         stage, message = self._redactor.secrets_in([progress.stage, progress.message])
         return replace(progress, stage=stage, message=message)
 
