@@ -1,4 +1,7 @@
-"""Call `bash` over WebSocket and print what happens: `websocket_client.py [URL]`."""
+"""Call `bash` over WebSocket and print what happens: `websocket_client.py [URL]`.
+
+Without a URL it is TOLLGATE_URL, or the address that the service has by itself.
+"""
 # ruff: noqa: INP001, S310, T201
 
 import asyncio
@@ -24,7 +27,8 @@ async def watch(url: str, token: str, session: dict[str, str]) -> None:
                 return
 
 
-url = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8420"
+known = os.environ.get("TOLLGATE_URL", "http://127.0.0.1:8420")
+url = sys.argv[1] if len(sys.argv) > 1 else known
 token = os.environ.get("TOLLGATE_TOKEN") or Path("data/bootstrap.token").read_text("ascii").strip()
 headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
 new = Request(f"{url}/api/v1/sessions", b"{}", headers)

@@ -134,16 +134,21 @@ class Archive:
         async with self._database.session() as session:
             return await session.get(RunRow, run_id)
 
-    async def calls(self, session_id: str, *, limit: int = 1000) -> list[ToolCallRow]:
-        """Oldest first."""
+    async def calls(
+        self, session_id: str, *, limit: int = 1000, after: str | None = None
+    ) -> list[ToolCallRow]:
+        """Oldest first. `after` is the operation id of the last one seen."""
         query = (
             select(ToolCallRow)
             .where(ToolCallRow.session_id == session_id)
             .order_by(col(ToolCallRow.started_at), col(ToolCallRow.operation_id))
-            .limit(limit)
         )
         async with self._database.session() as session:
-            return list((await session.exec(query)).all())
+            last = await session.get(ToolCallRow, after) if after else None
+            if last is not None and last.session_id == session_id:
+                position = tuple_(col(ToolCallRow.started_at), col(ToolCallRow.operation_id))
+                query = query.where(position > (last.started_at, last.operation_id))
+            return list((await session.exec(query.limit(limit))).all())
 
     async def events(
         self, session_id: str, epoch: str, *, after: int, upto: int | None = None, limit: int = 1000

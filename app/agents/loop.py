@@ -277,7 +277,7 @@ class AgentLoop:
             log=session.log,
             run_id=run_id,
             agent_id=turns.agent_id,
-            user_id=session.user_id,
+            user_id=turns.payer.user_id or session.user_id,
             project=self._gate.projects.get(session.project_id) if session.project_id else None,
             caller="agent",
             message_id=message_id,

@@ -50,7 +50,7 @@ MESSAGE = "The service stopped during this call; whether it took effect is unkno
 _HEAD = "(SELECT max(seq) FROM events e WHERE e.session_id = s.id AND e.epoch = s.epoch)"
 _RUNNING = (
     f"SELECT r.id, r.session_id, r.owner, s.epoch, {_HEAD},"  # noqa: S608 - constants of this file
-    " r.trigger, r.agent_id, r.started_at, r.input"
+    " s.user_id, r.trigger, r.agent_id, r.started_at, r.input"
     " FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'"
 )
 _QUEUED = (
@@ -72,7 +72,27 @@ _ASKED = (
     " answered_by, message, expires_at FROM confirmations"
     " WHERE session_id = ? AND run_id = ? AND consumed_at IS NULL ORDER BY created_at"
 )
+_DECIDED = (
+    "SELECT operation_id, verdict FROM audit"
+    " WHERE ts >= ? AND kind = 'call.decided' AND session_id = ? AND run_id = ?"
+)
+_OPEN = "SELECT id FROM confirmations WHERE session_id = ? AND run_id = ? AND status = 'pending'"
 _TAKE_OVER = "UPDATE runs SET owner = ? WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """What a run left: its events, and what the audit must know to tell how its calls ended.
+
+    Attributes:
+        verdicts: by operation, of calls that asked or were refused.
+        unanswered: questions that nobody had answered.
+    """
+
+    user_id: str | None
+    events: list[dict[str, Any]]
+    verdicts: dict[str, str]
+    unanswered: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +105,7 @@ class ParkedRun:
     agent_id: str | None
     started_at: str
     batch: ParkedBatch
-    events: list[dict[str, Any]]
+    trail: Trail
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +132,7 @@ class _Lost:
     """A run of a process that is gone."""
 
     row: tuple[Any, ...]
-    events: list[dict[str, Any]]
+    trail: Trail
     batch: ParkedBatch | None
 
 
@@ -130,7 +150,7 @@ async def recover(gate: Gate) -> Recovered:
     closed = [run for run in lost if run.batch is None]
     for run in closed:
         run_id, session_id, _, epoch, head, *_ = run.row
-        _close_run(gate, gate.events.open(session_id, epoch, head or 0), run_id, run.events)
+        _close_run(gate, gate.events.open(session_id, epoch, head or 0), run_id, run.trail)
     parked = tuple(_parked(run, run.batch) for run in lost if run.batch is not None)
     stay = {run.session_id for run in parked}
     kept, waiting = await _keep_waiting(gate, stay, owner)
@@ -141,7 +161,7 @@ async def recover(gate: Gate) -> Recovered:
 
 
 def _read(transaction: Transaction, row: tuple[Any, ...]) -> _Lost:
-    run_id, session_id, _, epoch, *_, kept = row
+    run_id, session_id, _, epoch, _, user_id, *_, started_at, kept = row
     bodies = transaction.fetch(_EVENTS, (session_id, epoch))
     events = [event for _, body in bodies if (event := orjson.loads(body)).get("run_id") == run_id]
     batch = None
@@ -151,7 +171,9 @@ def _read(transaction: Transaction, row: tuple[Any, ...]) -> _Lost:
         batch, error = attempt(_batch, kept, events, calls, asked)
         if error is not None:
             log.error("what run %s left cannot be read", run_id, exc_info=error)
-    return _Lost(row, events, batch)
+    verdicts = dict(transaction.fetch(_DECIDED, (started_at, session_id, run_id)))
+    unanswered = frozenset(row[0] for row in transaction.fetch(_OPEN, (session_id, run_id)))
+    return _Lost(row, Trail(user_id, events, verdicts, unanswered), batch)
 
 
 def _batch(
@@ -181,13 +203,13 @@ def _batch(
 
 def close_parked(gate: Gate, log: SessionLog, run: ParkedRun) -> None:
     """End a parked run that cannot go on after all."""
-    _close_run(gate, log, run.id, run.events)
+    _close_run(gate, log, run.id, run.trail)
 
 
 def _parked(run: _Lost, batch: ParkedBatch) -> ParkedRun:
-    run_id, session_id, _, _, _, trigger, agent_id, started_at, _ = run.row
+    run_id, session_id, _, _, _, _, trigger, agent_id, started_at, _ = run.row
     return ParkedRun(
-        run_id, session_id, cast("Trigger", trigger), agent_id, started_at, batch, run.events
+        run_id, session_id, cast("Trigger", trigger), agent_id, started_at, batch, run.trail
     )
 
 
@@ -245,10 +267,12 @@ def _tell_unanswered(gate: Gate, row: tuple[Any, ...], leaves: dict[str, str | N
     log.emit(RunFinished, **ids, status="interrupted")
 
 
-def _close_run(gate: Gate, log: SessionLog, run_id: str, events: list[dict[str, Any]]) -> None:
+def _close_run(gate: Gate, log: SessionLog, run_id: str, trail: Trail) -> None:
+    events = trail.events
     answered = {e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"}
     ended = {e["operation_id"] for e in events if e["type"] == "tool_call_completed"}
     moment = isoformat(gate.clock.now())
+    names = {e["operation_id"]: e["tool_name"] for e in events if e["type"] == "tool_call_started"}
     for event in events:
         confirmation_id = event.get("confirmation_id")
         is_open = event["type"] == "tool_confirmation_request" and confirmation_id not in answered
@@ -260,14 +284,34 @@ def _close_run(gate: Gate, log: SessionLog, run_id: str, events: list[dict[str, 
                 confirmation_id=confirmation_id,
                 outcome="cancelled",
             )
+        if is_open and confirmation_id in trail.unanswered:
+            gate.audit.record(
+                "confirmation.answered",
+                actor="system",
+                subject=confirmation_id,
+                **_about(log, event, names.get(event["operation_id"])),
+                outcome="cancelled",
+            )
     for event in events:
         if event["type"] == "tool_call_started" and event["operation_id"] not in ended:
-            _close_call(gate, log, event)
+            _close_call(gate, log, event, trail)
     gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
     log.emit(RunFinished, run_id=run_id, status="interrupted")
 
 
-def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any]) -> None:
+def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any], trail: Trail) -> None:
+    detail = {"tool_call_id": started["tool_call_id"], "code": "interrupted"}
+    args = gate.audit.arguments(started.get("args"))
+    if args is not None:
+        detail["args"] = orjson.loads(args)
+    gate.audit.record(
+        "call.finished",
+        actor=trail.user_id or "system",
+        **_about(log, started, started["tool_name"]),
+        verdict=trail.verdicts.get(started["operation_id"], "allow"),
+        outcome="interrupted",
+        detail=detail,
+    )
     log.emit(
         ToolCallCompleted,
         **_ids(started),
@@ -303,3 +347,14 @@ def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any]) -> None:
 def _ids(event: dict[str, Any]) -> dict[str, Any]:
     names = ("run_id", "agent_id", "tool_call_id", "operation_id")
     return {name: event[name] for name in names if name in event}
+
+
+def _about(log: SessionLog, event: dict[str, Any], tool_name: str | None) -> dict[str, Any]:
+    """What a row of the audit says of a call."""
+    return {
+        "session_id": log.session_id,
+        "run_id": event.get("run_id"),
+        "agent_id": event.get("agent_id"),
+        "tool_name": tool_name,
+        "operation_id": event["operation_id"],
+    }

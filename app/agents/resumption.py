@@ -32,7 +32,7 @@ class Resumption:
     def work_of(self, run: Run, parked: ParkedBatch, answer_calls: AnswerCalls) -> Work:
         """The rest of a run; its calls wait for their answers again from here on."""
         executor = self._gate.executor
-        run.payer = Payer(parked.token_id, parked.limits or NO_LIMITS)
+        run.payer = Payer(parked.token_id, parked.limits or NO_LIMITS, parked.user_id)
         if parked.caller == "agent":
             assert self._loop is not None
             assert parked.message_id is not None

@@ -60,6 +60,7 @@ class Queued:
             "message_id": self.message_id,
             "content": self.content,
             "client_message_id": self.client_message_id,
+            "payer": self.run.payer.to_json(),
         }
         return dump_json(waiting).decode()
 
@@ -87,7 +88,8 @@ def error_body(error: TollgateError) -> dict[str, Any]:
 
 def told_call(request: CallRequest, redactor: Redactor) -> Block:
     """A person's call as a model is told of it later: never run again, so never in full."""
-    block: Block = {"type": "tool_use", "id": request.id, "name": request.name, "direct": True}
+    name = redactor.text(request.name)
+    block: Block = {"type": "tool_use", "id": request.id, "name": name, "direct": True}
     try:
         arguments = parse_object(request.arguments)
     except InvalidArguments:
@@ -109,13 +111,13 @@ def direct_context(
     cacheable: bool,
     user_id: str | None = None,
 ) -> CallContext:
-    """The call context of a run without a model; it is the session's owner's if nobody's."""
+    """The call context of a run without a model; its user is whoever asked for the run."""
     session = run.session
     return CallContext(
         log=session.log,
         run_id=run.id,
         agent_id=run.agent_id,
-        user_id=user_id or session.user_id,
+        user_id=user_id or run.payer.user_id or session.user_id,
         project=projects.get(session.project_id) if session.project_id else None,
         caller=caller,
         attended=attended,

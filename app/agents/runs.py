@@ -104,8 +104,11 @@ class RunEngine:
             self._gate.agents.require(answering)
         active = self._active.get(session.id)
         if active is not None and when_busy == "steer" and active.turns is not None:
-            if agent_id not in (None, active.agent_id):
-                raise InvalidInput("A message cannot steer another agent's run", field="agent_id")
+            if answering != active.agent_id:
+                raise InvalidInput(
+                    "A message cannot steer another agent's run; name that agent",
+                    field="agent_id",
+                )
             message_id = self._user_entry(session, content, active.id, client_message_id)
             active.turns.steering.append((message_id, content))
             return active.id, message_id
@@ -463,5 +466,7 @@ class RunEngine:
                 continue
             run = self._new_run(session, "message", item.agent_id)
             run.id = item.run_id
+            message = dict(item.message)
+            run.payer = Payer.from_json(message.pop("payer", {}))
             queue = self._queues.setdefault(session.id, deque())
-            queue.append(Queued(run, **item.message))
+            queue.append(Queued(run, **message))

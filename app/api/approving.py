@@ -9,4 +9,4 @@ from app.execution.confirmation.answers import Approver
 def approver_of(principal: Principal) -> Approver:
     """Whoever holds a token or a login is a person; what a model drives never holds one."""
     principal.require("approve")
-    return Approver(principal.user_id, is_admin=principal.is_admin)
+    return Approver(principal.user_id, is_admin=principal.is_admin, agents=principal.agents)

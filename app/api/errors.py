@@ -34,6 +34,7 @@ MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:tollgate:error:"
 TAG = "~"  # begins the names of union branches, which are no part of a path
 MAX_ERRORS = 100
+WRONG_METHOD = 405
 _HTTP_CODES = {
     400: BadFrame.code,
     401: Unauthenticated.code,
@@ -76,6 +77,9 @@ def problem(error: TollgateError) -> Problem:
     details = dict(error.details)
     retryable = bool(details.pop("retryable", error.retryable))
     error_id = details.pop("error_id", None)
+    if isinstance(error, InvalidInput) and "field" in details:
+        named = {"path": details["field"], "message": error.message, "code": "invalid_value"}
+        details.setdefault("errors", [named])
     shown = scrub(details) or None
     return _problem(
         error.http_status,
@@ -169,7 +173,32 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     }
     code = _HTTP_CODES.get(error.status_code, InvalidInput.code)
     detail = told.get(error.status_code, error.detail)
-    return _response(_problem(error.status_code, code, detail), error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == WRONG_METHOD and (allowed := _methods(request)):
+        headers = {"allow": ", ".join(allowed)}
+    return _response(_problem(error.status_code, code, detail), headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """What is possible at a path: the framework names the methods of one route only."""
+    asked = request.url.path.split("/")
+    paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    return sorted(
+        {
+            method.upper()
+            for template, item in paths.items()
+            if _fits(template.split("/"), asked)
+            for method in item
+        }
+    )
+
+
+def _fits(template: list[str], asked: list[str]) -> bool:
+    """Whether a path is an instance of a template such as `/tools/{name}`."""
+    return len(template) == len(asked) and all(
+        name == part or (name.startswith("{") and part)
+        for name, part in zip(template, asked, strict=True)
+    )
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -49,7 +49,7 @@ class Principal:
     @property
     def payer(self) -> Payer:
         """Whom their runs and calls are counted for."""
-        return Payer(self.token_id, self.limits)
+        return Payer(self.token_id, self.limits, self.user_id)
 
     @property
     def is_admin(self) -> bool:

@@ -94,6 +94,8 @@ def make_server(
         ws_ping_timeout=20,
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=GRACEFUL_S,
+        # Who connects is who connects: a header that anybody may send names no source.
+        proxy_headers=False,
         log_config=None,
         access_log=False,
         server_header=False,

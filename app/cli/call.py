@@ -70,12 +70,17 @@ async def call_once(options: CallOptions, settings: Settings) -> int:
         ConfigurationError, StorageUnavailable: there is no gate to call through.
     """
     async with local_gate(settings) as gate:
-        out, err = Writer(1), Writer(2)
-        try:
-            return await _LocalCall(gate, options, out, err).run()
-        finally:
-            await out.close()
-            await err.close()
+        return await call_through(gate, options)
+
+
+async def call_through(gate: Gate, options: CallOptions) -> int:
+    """`call_once` through a gate that is open already."""
+    out, err = Writer(1), Writer(2)
+    try:
+        return await _LocalCall(gate, options, out, err).run()
+    finally:
+        await out.close()
+        await err.close()
 
 
 class _LocalCall:

@@ -263,8 +263,8 @@ def audit(
     filters = Filters(
         kind=kind,
         actor=actor,
-        tool=tool,
-        agent=agent,
+        tool_name=tool,
+        agent_id=agent,
         since=moment_of(since, "--since") if since else None,
         until=moment_of(until, "--until") if until else None,
     )

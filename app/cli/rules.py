@@ -22,11 +22,12 @@ from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
-from app.governance.identity.tokens import LOCAL_USER
 from app.governance.rule_file import parse_rules, read_rule_file
 from app.governance.rules import RuleStore, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
 from app.resolver.rulebook import LoadedRule, RuleBooks
+
+ACTOR = "cli"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ async def add_rules(settings: Settings, path: Path) -> int:
         definitions.append(definition)
     async with open_rules(settings) as rules:
         for definition in definitions:
-            stored = await rules.store.create(definition.to_json(), actor=LOCAL_USER)
+            stored = await rules.store.create(definition.to_json(), actor=ACTOR)
             typer.echo(stored.id)
         warnings = rules.books.review(SystemClock().time())()
         for rule_id, found in warnings.items():
@@ -152,7 +153,7 @@ async def remove_rule(settings: Settings, rule_id: str) -> int:
         NotFound: there is none in the database.
     """
     async with open_rules(settings) as rules:
-        await rules.store.remove(rule_id, actor=LOCAL_USER)
+        await rules.store.remove(rule_id, actor=ACTOR)
     typer.echo(f"Removed {rule_id}.", err=True)
     return 0
 

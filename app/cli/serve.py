@@ -116,7 +116,11 @@ def configure_logging(settings: Settings) -> None:
 
     renderer: Any = structlog.processors.JSONRenderer()
     if settings.log_format == "console":
-        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        # Plain: the usual one writes out every local variable, arguments and headers among
+        # them, broken into lines so that no secret is recognised, and takes minutes for some.
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
     shared: list[Any] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,

@@ -8,10 +8,11 @@ from typing import Any, Literal
 import typer
 
 from app.catalog.catalog import Catalog
-from app.core.errors import ToolNotFound
+from app.core.errors import Conflict, ToolNotFound
 from app.core.settings import Settings
 from app.core.text import json_default
 from app.core.visible import visible
+from app.execution.setup import Gate
 from app.main import local_gate
 from app.resolver.resolver import ResolvedToolset
 
@@ -49,14 +50,11 @@ async def switch_tools(
         known = gate.governance.snapshot.tools
         unknown = [name for name in wanted if name not in known]
         if unknown:
-            raise ToolNotFound(f"Tool not found: {', '.join(unknown)}", unknown=unknown)
-        if agent is None:
-            await gate.governance.switch_tools(wanted, enabled=enabled, actor=ACTOR, force=force)
-        else:
-            if not enabled:
-                gate.governance.guard_core(wanted, force=force)
-            state: Literal["on", "off"] = "on" if enabled else "off"
-            await gate.agents.switch(agent, wanted, state=state, actor=ACTOR)
+            raise ToolNotFound(f"Tool not found: {_guesses(catalog, unknown)}", unknown=unknown)
+        try:
+            await _switch(gate, wanted, enabled=enabled, agent=agent, force=force)
+        except Conflict as error:
+            raise Conflict(error.message.replace("`force`", "--force")) from None
         reasons = gate.resolver.resolve(agent).disabled_reasons
     for name in wanted:
         reason = reasons.get(name)
@@ -64,6 +62,27 @@ async def switch_tools(
         told = "on" if reason is None else f"off: {reason.message}"
         typer.echo(f"{visible(name)}  {visible(told)}")
     return 0
+
+
+def _guesses(catalog: Catalog, unknown: list[str]) -> str:
+    """Unknown names, each with what may have been meant."""
+    told = []
+    for name in unknown:
+        meant = catalog.suggest(name, limit=1)
+        told.append(f"{name} (did you mean {meant[0]}?)" if meant else name)
+    return ", ".join(told)
+
+
+async def _switch(
+    gate: Gate, names: list[str], *, enabled: bool, agent: str | None, force: bool
+) -> None:
+    if agent is None:
+        await gate.governance.switch_tools(names, enabled=enabled, actor=ACTOR, force=force)
+        return
+    if not enabled:
+        gate.governance.guard_core(names, force=force)
+    state: Literal["on", "off"] = "on" if enabled else "off"
+    await gate.agents.switch(agent, names, state=state, actor=ACTOR)
 
 
 def as_document(catalog: Catalog, resolved: ResolvedToolset) -> dict[str, Any]:

@@ -243,6 +243,9 @@ class Settings(BaseSettings):
     tool_output_chars: int = Field(
         default=40_000, ge=1000, description="Result text per call; the rest goes to an artifact."
     )
+    turn_output_chars: int = Field(
+        default=200_000, ge=1000, description="Result text of all calls of one turn of a model."
+    )
     max_visible_tools: int = Field(
         default=40,
         ge=1,
@@ -274,6 +277,10 @@ class Settings(BaseSettings):
     )
     grant_always_s: float = Field(
         default=30 * 86_400, ge=0, description="Seconds an approval for all lives; 0: no end."
+    )
+    allow_permanent: bool = Field(
+        default=True,
+        description="Approvals for an agent and for all may be given, and those that were count.",
     )
     unattended: Literal["deny", "park"] = Field(
         default="deny", description="What asks while no client can answer: denied, or kept waiting."

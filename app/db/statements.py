@@ -124,15 +124,18 @@ ADD_CONFIRMATION = insert(
     " request, call, created_at, expires_at",
     barrier=True,
 )
+# What a person wrote is kept until the call has begun, as the call itself; then only that it was.
+FORGET_EDITED = "edited_args = CASE WHEN edited_args IS NULL THEN NULL ELSE '{}' END"
 CANCEL_CONFIRMATION = Statement(
     51,
-    "UPDATE confirmations SET status = 'cancelled', call = '{}', answered_at = ?"
-    " WHERE id = ? AND consumed_at IS NULL",
+    f"UPDATE confirmations SET status = 'cancelled', call = '{{}}', {FORGET_EDITED},"  # noqa: S608
+    " answered_at = ? WHERE id = ? AND consumed_at IS NULL",
 )
 # An approval that is not used: what it was for has changed, or did not come to run.
 VOID_CONFIRMATION = Statement(
     52,
-    "UPDATE confirmations SET call = '{}', consumed_at = ? WHERE id = ? AND consumed_at IS NULL",
+    f"UPDATE confirmations SET call = '{{}}', {FORGET_EDITED}, consumed_at = ?"  # noqa: S608
+    " WHERE id = ? AND consumed_at IS NULL",
 )
 GRANT_HIT = Statement(55, "UPDATE grants SET hits = hits + 1, last_used_at = ? WHERE id = ?")
 RULE_HIT = Statement(56, "UPDATE rules SET hits = hits + 1, last_hit_at = ? WHERE id = ?")

@@ -28,6 +28,8 @@ from app.resolver.resolver import ResolvedToolset, Resolver
 
 log = logging.getLogger(__name__)
 
+_MAX_NAME, _MAX_READ = 128, 1024
+
 
 class Admission:
     """Turns requests into calls that may go on, or into calls with a refusal."""
@@ -41,6 +43,7 @@ class Admission:
         rules: Callable[[], RuleBook] = lambda: NO_RULES,
         grants: Callable[[], GrantBook] = lambda: NO_GRANTS,
         on_rules: Callable[[Sequence[str]], None] | None = None,
+        mask: Callable[[str], str] = str,
         clock: Clock | None = None,
     ) -> None:
         self._catalog = catalog
@@ -49,6 +52,7 @@ class Admission:
         self._rules = rules
         self._grants = grants
         self._on_rules = on_rules
+        self._mask = mask
         self._clock = clock or SystemClock()
         # A batch's ids, encoded once: its calls come one after another.
         self._context: CallContext | None = None
@@ -69,7 +73,8 @@ class Admission:
             self._context, self._ids = context, run_part(context.run_id, context.agent_id)
         ids = call_part(self._ids, request.id, operation_id)
         tool = entry.tool if entry else None
-        name = tool.name if tool else clean(truncate(request.name, 128))
+        # A name that is no tool's may be anything.
+        name = tool.name if tool else self._shown(request.name)
         call = Call(request, index, operation_id, context, name, ids, entry, tool)
         call.refusal, error = attempt(self._refusal, call)
         if error is not None:
@@ -82,7 +87,7 @@ class Admission:
         """Check again, after a wait: the tool, its switch, and the verdict of this moment."""
         entry = self._catalog().lookup(call.request.name)
         if entry is None or call.entry is None or entry.tool is not call.entry.tool:
-            message = f"The tool {call.tool_name!r} changed while the call waited"
+            message = f"{call.tool_name!r}, or where it runs, changed while the call waited"
             return Refusal("disabled", "tool_changed", message)
         resolved = self._resolved(call.context)
         reason = resolved.disabled_reasons.get(entry.tool.name)
@@ -122,7 +127,7 @@ class Admission:
     def _refusal(self, call: Call) -> Refusal | None:
         entry = call.entry
         if entry is None:
-            return self._unknown(call.request.name, call.context)
+            return self._unknown(call)
         resolved = self._resolved(call.context)
         reason = resolved.disabled_reasons.get(entry.tool.name)
         if reason is not None:
@@ -182,10 +187,14 @@ class Admission:
     def _resolved(self, context: CallContext) -> ResolvedToolset:
         return self._resolver.resolve(context.agent_id, subagent=context.caller == "subagent")
 
-    def _unknown(self, name: str, context: CallContext) -> Refusal:
-        enabled = self._resolved(context).tool_names
-        guesses = self._catalog().suggest(name, among=enabled)
-        message = f"Tool not found: {truncate(name, 128)}"
+    def _shown(self, name: str) -> str:
+        # Masked before it is cut: of half a secret nobody could tell that it is one.
+        return truncate(self._mask(clean(truncate(name, _MAX_READ))), _MAX_NAME)
+
+    def _unknown(self, call: Call) -> Refusal:
+        enabled = self._resolved(call.context).tool_names
+        guesses = self._catalog().suggest(call.request.name, among=enabled)
+        message = f"Tool not found: {call.tool_name}"
         if guesses:
             message += f". Did you mean {' or '.join(guesses)}?"
         return Refusal("error", "tool_not_found", message, {"suggestions": guesses})

@@ -105,7 +105,8 @@ def govern(ground: Ground) -> Governed:
         _protection(settings),
         rules=rulebook.current,
         on_rules=rules.hit,
-        grants=GrantBooks(lambda: grants.snapshot).current,
+        mask=ground.redactor.text,
+        grants=GrantBooks(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
         clock=clock,
     )
     return Governed(governance, resolver, deferred, grants, rules, rulebook, admission)
@@ -135,6 +136,7 @@ def build(ground: Ground, governed: Governed) -> Machine:
         artifacts=artifacts,
         redactor=redactor,
         output_chars=settings.tool_output_chars,
+        turn_chars=settings.turn_output_chars,
     )
     confirmer = Confirmer(
         confirmations,
@@ -143,7 +145,7 @@ def build(ground: Ground, governed: Governed) -> Machine:
         ledger,
         redactor,
         grants,
-        GrantTimes(settings.grant_session_s, settings.grant_agent_s, settings.grant_always_s),
+        _grant_times(settings),
         unattended=settings.unattended,
     )
     executor = Executor(
@@ -185,11 +187,22 @@ def _confirmations(ground: Ground, grants: GrantStore) -> Confirmations:
     )
 
 
+def _grant_times(settings: Settings) -> GrantTimes:
+    return GrantTimes(
+        settings.grant_session_s,
+        settings.grant_agent_s,
+        settings.grant_always_s,
+        permanent=settings.allow_permanent,
+    )
+
+
 def _protection(settings: Settings) -> SelfProtection:
+    data_dir, workspace = settings.data_dir.absolute(), settings.workspace_dir.absolute()
     return SelfProtection(
         port=settings.port,
-        data_dir=str(settings.data_dir.absolute()),
-        workspace=str(settings.workspace_dir.absolute()),
+        data_dir=str(data_dir),
+        workspace=str(workspace),
+        real=(str(data_dir.resolve()), str(workspace.resolve())),
     )
 
 

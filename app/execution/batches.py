@@ -14,6 +14,8 @@ from app.execution.context import Caller
 from app.execution.pipeline import Call
 from app.governance.limits import Limits
 
+LEAST_TOLD = 1000
+
 
 @dataclass(slots=True)
 class Batch:
@@ -21,11 +23,21 @@ class Batch:
 
     Attributes:
         is_kept: a restarted service would find what it needs to go on.
+        told_chars: how much text of results there is already.
     """
 
     calls: list[Call]
     max_workers: int | None = None
     is_kept: bool = False
+    told_chars: int = 0
+
+    def may_tell(self, budget: int) -> int:
+        """How much of the next result a model is told, so that all of them fit into `budget`.
+
+        Something is left for each call that has not ended.
+        """
+        others = sum(call.outcome is None for call in self.calls) - 1
+        return max(LEAST_TOLD, budget - self.told_chars - max(0, others) * LEAST_TOLD)
 
     def stored(self) -> str:
         """Everything of the batch that its own rows do not hold, as JSON text.

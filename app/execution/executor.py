@@ -21,6 +21,7 @@ from app.execution.batches import Batch, ParkedBatch
 from app.execution.cache import ResultCache
 from app.execution.calls import CallRequest
 from app.execution.confirmation.confirmer import Confirmer
+from app.execution.confirmation.questions import reasons_of
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
 from app.execution.hooks.chain import Hooks
@@ -214,16 +215,19 @@ class Executor:
         if call.asked is not None:
             # Taken up by a former process: it waits where it waited then.
             call.refusal = await self._confirmer.confirm(call)
-        elif (kept := await self._judge(call, limited=limited)) is not None:
-            return await self._finisher.repeated(call, kept)
-        if call.refusal is None and not limited:
-            call.refusal = await self._claim(call)
+        else:
+            if call.refusal is None and slots is None and call.index:
+                # Others went first: what was decided when the batch came may be long ago.
+                call.refusal = self._admission.readmit(call)
+            if (kept := await self._judge(call, limited=limited)) is not None:
+                return await self._finisher.repeated(call, kept)
         if call.refusal is not None:
             return await self._finisher.refused(call, call.refusal)
         if slots is None:
-            return await self._turn(call, limited=limited, in_batch=False)
+            return await self._turn(call, limited=limited, in_batch=False, waited=limited)
+        waited = limited or slots.locked()
         async with slots:
-            return await self._turn(call, limited=limited, in_batch=True)
+            return await self._turn(call, limited=limited, in_batch=True, waited=waited)
 
     async def _judge(self, call: Call, *, limited: bool) -> CallOutcome | None:
         """Everything before the call may run; a kept result when it need not run at all."""
@@ -232,7 +236,8 @@ class Executor:
             call.refusal = await self._limits.admit(call)
         if call.refusal is None:
             asks = await self._gate(call)
-        if call.refusal is None:
+        # One approval is for one call: what asks is never answered from the cache.
+        if call.refusal is None and not asks:
             kept = self._cached(call)
             if kept is not None:
                 return kept
@@ -243,17 +248,32 @@ class Executor:
             call.refusal = await self._confirmer.confirm(call)
         return None
 
-    async def _turn(self, call: Call, *, limited: bool, in_batch: bool) -> CallOutcome:
+    async def _turn(
+        self, call: Call, *, limited: bool, in_batch: bool, waited: bool
+    ) -> CallOutcome:
         """Run it, once there is a place for it; what waits for one is not claimed yet."""
         if limited:
-            call.refusal = (
-                await self._limits.enter(call, in_batch=in_batch)
-                or self._admission.readmit(call)
-                or await self._claim(call)
-            )
-            if call.refusal is not None:
-                return await self._finisher.refused(call, call.refusal)
+            call.refusal = await self._limits.enter(call, in_batch=in_batch)
+        if call.refusal is None and waited:
+            call.refusal = self._decided_anew(call)
+        if call.refusal is None:
+            call.refusal = await self._claim(call)
+        if call.refusal is not None:
+            return await self._finisher.refused(call, call.refusal)
         return await self._run(call)
+
+    def _decided_anew(self, call: Call) -> Refusal | None:
+        """Why a call must not run any more after it waited for a place.
+
+        What nobody was asked about when it could have been is not asked now, while others
+        wait: the caller may make the call again.
+        """
+        known = reasons_of(call) if call.asked is None else call.asked.reasons
+        refusal = self._admission.readmit(call)
+        if refusal is None and not reasons_of(call) <= known:
+            message = "What it needs a confirmation for changed while it waited; call it again"
+            return Refusal("denied", "decision_changed", message)
+        return refusal
 
     async def _gate(self, call: Call) -> bool:
         """Pre hooks, then the final verdict; whether a person must confirm."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from app.core.contain import attempt
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
 from app.core.redaction import Redactor
@@ -24,6 +25,8 @@ from app.toolkit.result import ToolResult
 log = logging.getLogger(__name__)
 
 INTERRUPTED = "The service stopped during this call; whether it took effect is unknown"
+# What stands around a text that was cut once already.
+_NOTES = 2_000
 _ENDED_IN_ERROR = ("invalid_arguments", "error")
 
 
@@ -39,6 +42,7 @@ class Finisher:
         artifacts: ArtifactStore,
         redactor: Redactor,
         output_chars: int,
+        turn_chars: int,
     ) -> None:
         self._recorder = recorder
         self._hooks = hooks
@@ -46,15 +50,18 @@ class Finisher:
         self._artifacts = artifacts
         self._redactor = redactor
         self._output_chars = output_chars
+        self._turn_chars = turn_chars
 
     async def ran(self, call: Call, ran: Ran) -> CallOutcome:
         """A call that ran, well or not."""
         result = self._redacted(ran.result)
         text = clean(result.for_model())
         shown, artifact_id, truncated = text, None, False
-        limit = call.setting.max_output_chars or self._output_chars
+        limit = self._limit(call, text)
         if ran.live is not None or len(text) > limit:
-            shown, artifact_id, truncated = await self._capped(call, text, ran)
+            shown, artifact_id, truncated = await self._capped(
+                call, text, limit, ran.live, ran.spool
+            )
         warning = self._note(call, text)
         if warning:
             shown = f"{shown}\n\n{warning}"
@@ -65,7 +72,7 @@ class Finisher:
             operation_id=call.operation_id,
             tool_name=call.tool_name,
             status=ran.status,
-            result=self._reshaped(call, result),
+            result=_reshaped(call, result, replaced=ran.is_replaced),
             text=shown,
             execution_time=ran.seconds,
             artifact_id=artifact_id,
@@ -97,6 +104,7 @@ class Finisher:
         """A read that was answered from the session's cache."""
         self._recorder.started(call)
         warning = self._note(call, kept.text)
+        kept = await self._fitting(call, kept)
         text = f"{kept.text}\n\n{warning}" if warning else kept.text
         outcome = replace(
             kept,
@@ -113,6 +121,7 @@ class Finisher:
     async def skipped(self, call: Call, twin: Call, first: CallOutcome) -> CallOutcome:
         """A call that equals an earlier one of its batch: the same result, run once."""
         self._recorder.started(call)
+        first = await self._fitting(call, first)
         outcome = replace(
             first,
             request=call.request,
@@ -214,10 +223,27 @@ class Finisher:
             else replace(raw, data=self._redactor.secrets_in(raw.data)),
         )
 
-    async def _capped(self, call: Call, text: str, ran: Ran) -> tuple[str, str | None, bool]:
-        """What the model gets, where the whole lies, and whether anything is missing."""
+    def _limit(self, call: Call, text: str) -> int:
+        """How much of a result may be told: of this call, and of a turn's calls in sum."""
         limit = call.setting.max_output_chars or self._output_chars
-        live, spool = ran.live, ran.spool
+        if call.batch is None or not call.context.is_agents:
+            return limit
+        limit = min(limit, call.batch.may_tell(self._turn_chars))
+        call.batch.told_chars += min(limit, len(text))
+        return limit
+
+    async def _fitting(self, call: Call, told: CallOutcome) -> CallOutcome:
+        """A result that is told again, as much of it as still fits into the turn."""
+        limit = self._limit(call, told.text)
+        if not call.context.is_agents or len(told.text) <= limit + _NOTES:
+            return told
+        text, artifact_id, _ = await self._capped(call, told.text, limit, None, None)
+        return replace(told, text=text, artifact_id=artifact_id, truncated=True)
+
+    async def _capped(
+        self, call: Call, text: str, limit: int, live: LiveOutput | None, spool: Spool | None
+    ) -> tuple[str, str | None, bool]:
+        """What the model gets, where the whole lies, and whether anything is missing."""
         printed_more = live is not None and spool is not None and live.size > len(text) + limit // 4
         if len(text) <= limit and not printed_more:
             if spool is not None:
@@ -252,12 +278,16 @@ class Finisher:
             )
         return kept.id, kept.size
 
-    def _reshaped(self, call: Call, result: ToolResult) -> ToolResult:
-        """The result in the shape the alias's users know."""
-        alias = call.entry.alias if call.entry else None
-        if alias is None or alias.reshape is None:
-            return result
+
+def _reshaped(call: Call, result: ToolResult, *, replaced: bool) -> ToolResult:
+    """The result in the shape the alias's users know, where a hook's can take that shape."""
+    alias = call.entry.alias if call.entry else None
+    if alias is None or alias.reshape is None:
+        return result
+    if not replaced:
         return alias.reshape(result)
+    shaped, _ = attempt(alias.reshape, result)
+    return result if shaped is None else shaped
 
 
 def _head_and_tail(text: str, limit: int, note: str) -> str:

@@ -83,7 +83,7 @@ class Projects:
 
     def mount(self, project_id: str, root: Path) -> None:
         """Make a folder a project of this process, without storing it."""
-        self._mounted[project_id] = StoredProject(project_id, project_id, str(root))
+        self._mounted[project_id] = StoredProject(project_id, project_id, str(root.absolute()))
         self._opened.pop(project_id, None)
 
     def get(self, project_id: str) -> Project:

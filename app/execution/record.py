@@ -13,6 +13,7 @@ from app.db.ledger import Ledger
 from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
 from app.events.encode import call_completed, call_started, quoted
 from app.execution.outcome import CallOutcome
+from app.policy.decision import ALLOW
 from app.toolkit.tool import Tool
 
 if TYPE_CHECKING:
@@ -132,9 +133,16 @@ class Recorder:
             outcome.duplicate_of,
             outcome.artifact_id,
             outcome.execution_time,
-            None if call.decision is None else call.decision_json(),
+            None if call.decision is None else self._decision(call),
         )
         self._ledger.append(FINISH_CALL if call.is_claimed else ADD_CALL, row)
+
+    def _decision(self, call: Call) -> str:
+        """What was decided; it quotes rules, which may hold anything."""
+        encoded = call.decision_json()
+        if call.decision is ALLOW or self._redactor.is_text_clean(encoded.encode()):
+            return encoded
+        return dump_json(self._redactor.secrets_in(orjson.loads(encoded))).decode()
 
     def _shown(self, call: Call) -> tuple[Any, list[str], str]:
         """Arguments fit to be seen, the paths that were masked, and their JSON in the event."""

@@ -20,7 +20,7 @@ from app.execution.confirmation.answers import Answer
 from app.execution.confirmation.confirmer import Confirmer
 from app.execution.confirmation.offers import offer_of
 from app.execution.confirmation.pending import Question
-from app.execution.confirmation.questions import tool_version
+from app.execution.confirmation.questions import digest_of, tool_version
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
 from app.execution.outcome import CallOutcome
@@ -50,7 +50,10 @@ class Resumer:
             self._call(parked, request, operation_id, index, context)
             for index, (request, operation_id) in enumerate(parked.requests)
         ]
-        return Batch(calls, parked.max_workers, is_kept=True)
+        batch = Batch(calls, parked.max_workers, is_kept=True)
+        for call in calls:
+            call.batch = batch
+        return batch
 
     def _call(
         self,
@@ -82,7 +85,7 @@ class Resumer:
         """Put the call where it was: in front of its question."""
         kept = orjson.loads(stored.call)
         call.refusal = None
-        self._take_arguments(call, kept)
+        self._take_arguments(call, kept, stored.digest)
         self._recorder.edited(call)
         call.ask_reasons = kept.get("ask_reasons", ())
         call.asked = Asked(stored.id, frozenset(kept.get("reasons", ())))
@@ -116,16 +119,23 @@ class Resumer:
             is_told=is_told,
         )
 
-    def _take_arguments(self, call: Call, kept: dict[str, Any]) -> None:
-        """Exactly the arguments that were asked about; none when the tool is another one now."""
+    def _take_arguments(self, call: Call, kept: dict[str, Any], digest: str) -> None:
+        """Exactly the arguments that were asked about.
+
+        None when something that the digest binds is another one now: the tool, or the folder
+        of the project.
+        """
         if not kept or call.tool is None:
             return
-        fits = tool_version(call.tool) == kept["version"]
+        version = tool_version(call.tool)
+        fits = version == kept["version"]
         if fits:
             try:
                 self._admission.replace_arguments(call, kept["arguments"])
             except InvalidArguments:
                 fits = False
+            else:
+                fits = digest_of(call, version) == digest
         if not fits:
             call.entry = None
 

@@ -34,17 +34,22 @@ _UNFINISHED = ToolResult.fail("the tool did not finish")
 
 @dataclass(slots=True)
 class Ran:
-    """How the function ended: `live` holds what it printed on the way."""
+    """How the function ended: `live` holds what it printed on the way.
+
+    Attributes:
+        is_replaced: the result is a hook's, in a shape that the tool may never give.
+    """
 
     status: CallStatus
     result: ToolResult
     seconds: float
     live: LiveOutput | None = None
     spool: Spool | None = None
+    is_replaced: bool = False
 
     def replace(self, result: ToolResult) -> None:
         """Take a post hook's result; what was printed must not come to light in a file."""
-        self.result = result
+        self.result, self.is_replaced = result, True
         if self.status in ("success", "error"):
             self.status = "success" if result.success else "error"
         self.let_go()

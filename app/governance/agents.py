@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, Strict, field_serializer, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    WithJsonSchema,
+    field_serializer,
+    field_validator,
+)
 
 from app.core.errors import InvalidInput
-from app.governance.limits import NO_LIMITS, Limits
+from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
 TOOLSET = "toolset:"
 Unattended = Literal["deny", "park"]
@@ -22,6 +30,7 @@ AgentId = Annotated[str, Field(pattern=_ID)]
 Entry = Annotated[str, Field(pattern=_ENTRY)]
 Selection = Annotated[tuple[Entry, ...], Field(max_length=1000), Strict(strict=False)]
 Hint = Annotated[str, Field(max_length=2000)]
+_LimitsInput = Annotated[Any, WithJsonSchema({"type": "object", **SCHEMA})]
 
 
 class Part(BaseModel):
@@ -75,7 +84,7 @@ class AgentProfile(Part):
     max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
     subagents: SubagentLimits = SubagentLimits()
 
-    @field_validator("limits", mode="plain", json_schema_input_type=dict[str, float | None])
+    @field_validator("limits", mode="plain", json_schema_input_type=_LimitsInput)
     @classmethod
     def _read_limits(cls, value: Any) -> Limits:
         if isinstance(value, Limits):

@@ -23,6 +23,8 @@ from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump
 
 GrantScope = Literal["run", "session", "agent", "always"]
+# Those that outlive the session in which they were given.
+PERMANENT_SCOPES: frozenset[GrantScope] = frozenset({"agent", "always"})
 GRANTS = "grants"
 
 _COLUMNS = (

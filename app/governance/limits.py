@@ -61,10 +61,14 @@ class Limits:
                 raise InvalidInput(f"{field} is not JSON text", field=field) from None
         if not isinstance(value, Mapping):
             raise InvalidInput(f"{field} must be an object", field=field)
-        problems = [problem for key, item in value.items() if (problem := _problem(key, item))]
-        if problems:
-            told = [f"{field}.{problem}" for problem in problems]
-            raise InvalidInput("; ".join(told), field=field, errors=told)
+        found = {key: why for key, item in value.items() if (why := _problem(key, item))}
+        if found:
+            errors = [
+                {"path": f"{field}.{key!s:.60}", "message": why, "code": "invalid_limit"}
+                for key, why in found.items()
+            ]
+            told = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
+            raise InvalidInput(told, field=field, errors=errors)
         return cls(**{key: _number(key, item) for key, item in value.items()}) or NO_LIMITS
 
     def to_json(self) -> dict[str, int | float]:
@@ -84,14 +88,44 @@ class Limits:
 NAMES = tuple(field.name for field in fields(Limits))
 NO_LIMITS = Limits()
 COST = "cost_per_session"
+SCHEMA: dict[str, Any] = {
+    "properties": {
+        name: {
+            "type": ["number" if name == COST else "integer", "null"],
+            "minimum": 0,
+            "maximum": MAX_COUNT,
+        }
+        for name in NAMES
+    },
+    "additionalProperties": False,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Payer:
-    """Whom something is counted for: the token that asked, and what it is limited to."""
+    """Whom something is counted for: the token that asked, and what it is limited to.
+
+    Attributes:
+        user_id: who asked; None for whoever owns the session.
+    """
 
     token_id: str | None = None
     limits: Limits = NO_LIMITS
+    user_id: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What outlives the process."""
+        return {
+            "token_id": self.token_id,
+            "limits": self.limits.to_json(),
+            "user_id": self.user_id,
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Payer:
+        """Read what `to_json` wrote."""
+        limits = Limits.from_json(kept.get("limits"))
+        return cls(kept.get("token_id"), limits, kept.get("user_id"))
 
 
 NOBODY = Payer()
@@ -111,14 +145,14 @@ def _number(key: str, value: Any) -> Any:
 def _problem(key: object, value: object) -> str | None:
     """What is wrong with one entry; None when nothing is."""
     if key not in NAMES:
-        return f"{key!s:.60}: unknown; there are {', '.join(NAMES)}"
+        return f"unknown; there are {', '.join(NAMES)}"
     if value is None:
         return None
     kind = "a number" if key == COST else "a whole number"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"{key}: must be {kind}, or null for no limit"
+        return f"must be {kind}, or null for no limit"
     if not 0 <= value <= MAX_COUNT:
-        return f"{key}: must be between 0 and {MAX_COUNT}"
+        return f"must be between 0 and {MAX_COUNT}"
     if key != COST and value != int(value):
-        return f"{key}: must be {kind}, or null for no limit"
+        return f"must be {kind}, or null for no limit"
     return None

@@ -336,7 +336,9 @@ def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
     assert facts.tool.shell is not None
     command = facts.command
     report = assess_command(command, shell=facts.tool.shell, cwd=facts.shell_cwd)
-    found = protection.finding(command) if protection else None
+    found = None
+    if protection is not None:
+        found = protection.finding(command, report.segments, facts.shell_cwd)
     if found is None:
         return report
     return replace(

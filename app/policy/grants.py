@@ -34,8 +34,9 @@ _SEPARATORS = re.compile(r"&&|\|\||;|\n")
 # What changes how later commands of the same script run without being seen in their words.
 _STATEFUL = frozenset(
     names(
-        "alias builtin command declare enable eval exec export hash local popd pushd read "
-        "readonly set shopt source . trap typeset ulimit umask unalias unset"
+        "alias bind builtin command coproc declare enable eval exec export fc getopts hash let "
+        "local mapfile popd pushd read readarray readonly set shopt source . trap typeset ulimit "
+        "umask unalias unset"
     )
 )
 _UNBOUND = frozenset({"command", "working_dir", "timeout"})
@@ -148,7 +149,13 @@ def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]
     except ValueError:
         return ()
     same = words == [segment.argv for segment in segments]
-    return tuple(segments) if same and not any(w[0] in _STATEFUL for w in words) else ()
+    return tuple(segments) if same and not any(map(_is_stateful, words)) else ()
+
+
+def _is_stateful(words: tuple[str, ...]) -> bool:
+    """Whether a command may change what the words of later ones mean, `printf -v PATH .` too."""
+    told = words[0] in ("printf", "wait") and any(word.startswith("-") for word in words[1:])
+    return told or words[0] in _STATEFUL
 
 
 def _exact(facts: CallFacts) -> dict[str, Any]:

@@ -1,43 +1,170 @@
 """Commands that name the service itself: its database, its port, its environment.
 
 Until a kernel sandbox stands between a command and the service, a command could answer
-its own confirmation or write itself a token. What names the service asks. This slows an
-attacker down and is no wall: names can be built at run time (`docs/security.md`).
+its own confirmation or write itself a token. What names the service asks, also by a
+relative path, a glob or another spelling of its address. This slows an attacker down and
+is no wall: names can be built at run time (`docs/security.md`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
-from app.policy.risk.model import Finding, RiskLevel, Verdict
+from app.policy.risk.model import Finding, RiskLevel, Segment, Verdict
+from app.policy.rules.places import redirected, word_places
 
 _ALWAYS = (
     r"tollgate\.db",
     r"bootstrap\.token",
     r"/proc/[^\s;|&]*environ",
+    r"/proc/(?!self/)[^\s;|&/]+/(?:mem|fd|cwd|root|[^\s;|&]*[*?\[{])",
     r"\btollgate\s+(?:token|db|serve|chat)\b",
 )
+_GLOB = re.compile(r"[*?\[]")
+_MAX_FOLLOWED = 2_000
+# They take in what lies below the folder they are given.
+_RECURSIVE = frozenset({"find", "fd", "rg", "ag", "tar", "rsync", "zip", "scp", "7z", "cpio"})
+_RECURSIVE_WHEN_TOLD = frozenset({"grep", "egrep", "fgrep", "cp"})
+_TOLD = re.compile(r"-[A-Za-z]*[rRa][A-Za-z]*|--(?:recursive|archive|dereference-recursive)")
+_DECISIVE = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf"})
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFolder:
+    """The data directory; the workspace may lie in it and is not its own."""
+
+    data_dir: str
+    workspace: str
+
+    def holds(self, path: str) -> bool:
+        """Whether a path, globs included, may lead into it and not only into the workspace."""
+        wanted, own = _pieces(path), _pieces(self.data_dir)
+        if len(wanted) < len(own) or not _fits(wanted, own):
+            return False
+        within = _pieces(self.workspace)
+        if within[: len(own)] != own or len(wanted) < len(within):
+            return True
+        return any(
+            one != other for one, other in zip(wanted[len(own) :], within[len(own) :], strict=False)
+        )
+
+    def is_below(self, path: str) -> bool:
+        """Whether a path, globs included, may be a folder above it, and above the workspace."""
+        wanted, own = _pieces(path), _pieces(self.data_dir)
+        return len(wanted) < len(own) and _fits(wanted, own) and self.is_left(path)
+
+    def is_left(self, path: str | None) -> bool:
+        """Whether a folder lies outside the workspace, so that plain names may lead anywhere."""
+        return path is None or not f"{path}/".startswith(self.workspace.rstrip("/") + "/")
 
 
 class SelfProtection:
-    """Looks for the names of one running service."""
+    """Looks for the names of one running service.
 
-    def __init__(self, *, port: int, data_dir: str, workspace: str) -> None:
+    Args:
+        real: the data directory and the workspace with links resolved, where that differs.
+    """
+
+    def __init__(
+        self, *, port: int, data_dir: str, workspace: str, real: tuple[str, str] | None = None
+    ) -> None:
+        folders = [(data_dir, workspace), *([real] if real else [])]
+        self._folders = [OwnFolder(*folder) for folder in dict.fromkeys(folders)]
         names = list(_ALWAYS)
         if port:
-            names.append(
-                rf"(?:localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0|/dev/tcp/[^\s/]+)[:/]{port}\b"
-            )
-        names.append(rf"{re.escape(data_dir)}(?![\w.-])(?!{_rest(data_dir, workspace)})")
+            # Whatever stands before it: an address has more spellings than can be listed.
+            names.append(rf"(?<=[\w.\])}}]):{port}\b|/dev/(?:tcp|udp)/[^\s/]+/{port}\b")
+            names.append(rf"(?:localhost|127\.[\d.]+|::1|0\.0\.0\.0)\s+{port}\b")
+        for folder, inside in dict.fromkeys(folders):
+            names.append(rf"{re.escape(folder)}(?![\w.-])(?!{_rest(folder, inside)})")
         self._pattern = re.compile("|".join(f"(?:{name})" for name in names), re.IGNORECASE)
 
-    def finding(self, command: str) -> Finding | None:
-        """A finding that asks, when the command names the service."""
+    def finding(
+        self, command: str, segments: Sequence[Segment] = (), cwd: str | None = None
+    ) -> Finding | None:
+        """A finding that asks, when the command names the service.
+
+        Args:
+            segments: what it runs, where that is known; paths are resolved in them.
+            cwd: where it starts.
+        """
         found = self._pattern.search(command)
-        if found is None:
+        told = found[0] if found else self._reached(command, segments, cwd)
+        if told is None:
             return None
-        why = f"it names the service itself ({found[0][:60]})"
+        why = f"it names the service itself ({told[:60]})"
         return Finding("service_access", None, why, RiskLevel.HIGH, Verdict.ASK)
+
+    def _reached(self, command: str, segments: Sequence[Segment], cwd: str | None) -> str | None:
+        """The first path that leads into the service's own folder, or what shows its secrets."""
+        for segment in segments[:_MAX_FOLLOWED]:
+            if _shows_environments(segment.argv):
+                return "ps e"
+            for path in self._paths(segment):
+                if any(folder.holds(path) for folder in self._folders):
+                    return path
+                if _recursive(segment.argv) and any(f.is_below(path) for f in self._folders):
+                    return path
+        if "<" in command or ">" in command:
+            for place in redirected(command, tuple(segments[:_MAX_FOLLOWED]), cwd):
+                if place.path and any(folder.holds(place.path) for folder in self._folders):
+                    return place.path
+        return None
+
+    def _paths(self, segment: Segment) -> Iterator[str]:
+        """Absolute paths of the words that may lead out of the workspace."""
+        cwd = segment.cwd
+        outside = any(folder.is_left(cwd) or folder.holds(cwd or "") for folder in self._folders)
+        if not outside and not any(map(_may_leave, segment.argv[1:])):
+            return
+        if outside and cwd is not None and len(segment.argv) == 1:
+            yield cwd  # `ls`
+        argv = tuple(word and self._at_home(word) for word in segment.argv)
+        for place in word_places(replace(segment, argv=argv), windows=False):
+            if place.path is not None and place.path.startswith("/"):
+                yield place.path
+
+    def _at_home(self, word: str) -> str:
+        """`~` is the workspace where commands run."""
+        if word == "~" or word.startswith("~/"):
+            return self._folders[-1].workspace + word[1:]
+        return word
+
+
+def _may_leave(word: str | None) -> bool:
+    return word is not None and (".." in word or "/" in word or "~" in word)
+
+
+def _shows_environments(argv: Sequence[str | None]) -> bool:
+    """`ps e`, `ps auxe`: options without a dash, of which `e` shows each environment."""
+    if len(argv) < 2 or argv[0] is None or argv[0].rsplit("/", 1)[-1] != "ps":
+        return False
+    first = argv[1] or ""
+    return first.isalpha() and "e" in first
+
+
+def _recursive(argv: Sequence[str | None]) -> bool:
+    name = (argv[0] or "").rsplit("/", 1)[-1] if argv else ""
+    if name in {"find", "fd"}:
+        return not _DECISIVE.isdisjoint(argv)
+    if name in _RECURSIVE_WHEN_TOLD:
+        return any(word is not None and _TOLD.fullmatch(word) for word in argv[1:])
+    return name in _RECURSIVE
+
+
+def _pieces(path: str) -> list[str]:
+    return [piece for piece in path.split("/") if piece]
+
+
+def _fits(wanted: Iterable[str], own: Iterable[str]) -> bool:
+    """Whether every piece of both that stands at the same place may be the same name."""
+    return all(
+        piece == known or (_GLOB.search(piece) is not None and fnmatchcase(known, piece))
+        for piece, known in zip(wanted, own, strict=False)
+    )
 
 
 def _rest(data_dir: str, workspace: str) -> str:

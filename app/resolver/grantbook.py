@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.governance.grants import StoredGrant
+from app.governance.grants import PERMANENT_SCOPES, StoredGrant
 from app.policy.grants import Grant, GrantBook
 
 
 class GrantBooks:
-    """The current book; two attribute reads when nothing has changed."""
+    """The current book; two attribute reads when nothing has changed.
 
-    def __init__(self, stored: Callable[[], tuple[StoredGrant, ...]]) -> None:
+    Args:
+        permanent: grants that outlive a session count.
+    """
+
+    def __init__(
+        self, stored: Callable[[], tuple[StoredGrant, ...]], *, permanent: bool = True
+    ) -> None:
         self._stored = stored
+        self._permanent = permanent
         self._built_from: tuple[StoredGrant, ...] | None = None
         self._book = GrantBook(())
 
     def current(self) -> GrantBook:
         stored = self._stored()
         if self._built_from is not stored:
-            self._book = GrantBook(tuple(map(_grant, stored)))
+            counted = (g for g in stored if self._permanent or g.scope not in PERMANENT_SCOPES)
+            self._book = GrantBook(tuple(map(_grant, counted)))
             self._built_from = stored
         return self._book
 

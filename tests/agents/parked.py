@@ -15,7 +15,7 @@ from app.agents.archive import Archive
 from app.api.service import Service
 from app.core.settings import Settings
 from app.execution.confirmation.answers import Approver, Reply
-from tests.execution.lab import PATIENCE_S, Watcher
+from tests.execution.lab import PATIENCE_S, Watcher, open_lab
 from tests.support.source import ROOT
 
 # It asks because of `rm`, and leaves a trace of every time it runs.
@@ -146,3 +146,12 @@ async def run_is_over(service: Service, session_id: str) -> None:
         if run is not None:
             await run.done
         await service.gate.ledger.durable()
+
+
+async def audited(settings: Settings, *kinds: str) -> list[tuple[Any, ...]]:
+    """Kind, tool, verdict, outcome and detail of the rows of these kinds, in order."""
+    async with open_lab(settings) as lab:
+        rows = await lab.rows(
+            "SELECT kind, tool_name, verdict, outcome, detail FROM audit ORDER BY seq"
+        )
+    return [(*row[:-1], orjson.loads(row[-1])) for row in rows if row[0] in kinds]

@@ -99,6 +99,21 @@ async def test_a_message_cannot_steer_the_run_of_another_agent(settings: Setting
         assert (await office.ended(run_id))["status"] == "success"
 
 
+async def test_steering_another_agent_s_run_takes_its_name(settings: Settings):
+    gate = Gate()
+    turns = [Turn(text("a", gate)), Turn(text("b"))]
+    async with open_office(settings, *turns, agent_id="w") as office:
+        await hire(office, "w")
+        await hire(office, "other")
+        run_id = await office.say(agent_id="other")
+        await gate.reached.wait()
+        with pytest.raises(InvalidInput, match="name that agent"):
+            await office.say("also", when_busy="steer")
+        assert await office.say("also", when_busy="steer", agent_id="other") == run_id
+        gate.open()
+        assert (await office.ended(run_id))["status"] == "success"
+
+
 async def test_an_agent_that_is_removed_ends_its_run_instead_of_going_on_as_nobody(
     settings: Settings,
 ):

@@ -14,7 +14,7 @@ from app.db.statements import ADD_RUN
 from app.events.durable import RunStarted
 from app.main import open_service
 from tests.agents.office import Office, open_office
-from tests.agents.parked import Killed, events_of, killed
+from tests.agents.parked import ASKS, Killed, audited, events_of, killed
 from tests.execution.lab import PATIENCE_S, open_lab
 from tests.support.scripted_anthropic.turns import Turn, text
 
@@ -46,6 +46,31 @@ async def test_a_killed_process_leaves_interrupted_runs_and_calls_with_their_eve
     assert left.ran == "x"
     async with open_service(settings) as service:
         assert await events_of(service.archive, left.session_id) == events
+
+
+async def test_the_audit_tells_once_that_a_call_was_interrupted(settings: Settings):
+    await killed_at_work(settings)
+    for _ in range(2):
+        async with open_service(settings):
+            pass
+    quick, long = await audited(settings, "call.finished")
+    assert quick[:4] == ("call.finished", "calculator", "allow", "success")
+    assert long[:4] == ("call.finished", "bash", "allow", "interrupted")
+    assert long[4] == {"tool_call_id": "c1", "code": "interrupted", "args": LONG[2]}
+
+
+async def test_the_audit_keeps_that_an_interrupted_call_had_asked(settings: Settings):
+    # A terminal's question dies with it.
+    await killed(settings, ("c1", "bash", {"command": ASKS}), caller="cli")
+    async with open_service(settings):
+        pass
+    kinds = ("call.decided", "confirmation.answered", "call.finished")
+    told = [row[:4] for row in await audited(settings, *kinds)]
+    assert told == [
+        ("call.decided", "bash", "ask", None),
+        ("confirmation.answered", "bash", None, "cancelled"),
+        ("call.finished", "bash", "ask", "interrupted"),
+    ]
 
 
 async def test_the_session_of_a_killed_run_goes_on(settings: Settings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ from tests.agents.parked import (
     ASKS,
     Killed,
     answer,
+    audited,
     events_of,
     killed,
     run_is_over,
@@ -97,6 +99,12 @@ async def test_the_rest_of_the_batch_keeps_what_it_came_to_and_what_was_running_
         events = await events_of(service.archive, left.session_id)
         told = events[-2]
     assert statuses(events) == [("c3", "success"), ("c2", "interrupted"), ("c1", "success")]
+    ends = [row[1:4] for row in await audited(settings, "call.finished")]
+    assert ends == [
+        ("calculator", "allow", "success"),
+        ("bash", "allow", "interrupted"),
+        ("bash", "ask", "success"),
+    ]
     assert [block["tool_use_id"] for block in told["content"]] == ["c1", "c2", "c3"]
     assert "42" in told["content"][2]["content"][0]["text"]
     assert left.ran == "x"
@@ -267,6 +275,21 @@ async def test_a_tool_that_is_another_one_now_does_not_run(settings: Settings):
     assert left.ran == ""
 
 
+async def test_a_project_that_lies_elsewhere_now_gets_no_approval_for_the_old_place(
+    settings: Settings, tmp_path: Path
+):
+    left = await killed(settings, BASH)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    moved = settings.model_copy(update={"workspace": elsewhere})
+    async with open_service(moved) as service:
+        await answer(service, left.session_id)
+        await run_is_over(service, left.session_id)
+        events = await events_of(service.archive, left.session_id)
+    assert statuses(events) == [("c1", "disabled")]
+    assert (left.ran, list(elsewhere.iterdir())) == ("", [])
+
+
 async def test_what_a_terminal_asked_is_over_with_its_process(settings: Settings):
     left = await killed(settings, BASH, caller="cli")
     async with open_service(settings) as service:
@@ -359,6 +382,7 @@ async def test_a_question_that_cannot_be_put_again_closes_its_run(settings: Sett
     left = await killed(settings, BASH)
     change(settings, "UPDATE confirmations SET request = '{}'")
     async with open_service(settings) as service:
+        await service.gate.ledger.durable()
         events = await events_of(service.archive, left.session_id)
         assert service.gate.confirmations.pending(left.session_id) == []
         with pytest.raises(ConfirmationAlreadyResolved):

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import logging
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access
-from app.cli.serve import banner
+from app.cli.serve import banner, configure_logging
 from app.core.settings import load_settings
 from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
 
@@ -147,3 +148,22 @@ async def test_logs_can_be_json(installation):
         process.terminate()
         await process.communicate()
     assert (entry["level"], entry["logger"]) == ("warning", "app.api.ws.endpoint")
+
+
+def test_a_traceback_in_the_log_shows_no_variables(tmp_path, capfd):
+    settings = load_settings(data_dir=tmp_path, _env_file=None)
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    try:
+        configure_logging(settings)
+        held = f"correct-{'horse'}-battery"
+        try:
+            int(held[:0])
+        except ValueError:
+            logging.getLogger("tollgate.test").exception("it broke")
+    finally:
+        root.handlers[:], root.level = before
+
+    written = capfd.readouterr().err
+    assert "ValueError" in written
+    assert "correct-horse-battery" not in written

@@ -69,6 +69,20 @@ async def test_the_curl_example_gets_the_answer(url):
     assert answer["text"] == "42"
 
 
+async def test_the_governing_example_makes_an_agent_and_a_rule_that_count(url, client):
+    require_binary("curl")
+    printed = await run("sh", str(EXAMPLES / "govern.sh"), TOLLGATE_URL=url)
+    agent, rule, judged, resolved, audit, check = map(json.loads, printed.splitlines())
+    assert (agent["profile"]["id"], rule["state"]) == ("reader", "active")
+    assert judged["decision"]["verdict"] == "deny"
+    assert resolved["disabled_reasons"]["write_file"]["code"] == "not_selected"
+    assert [row["kind"] for row in audit["rows"]] == ["governance.rule", "governance.agent"]
+    assert check["ok"] is True
+    call = {"arguments": {"command": "git push"}}
+    refused = (await client.post("/api/v1/tools/bash/call", json=call)).json()
+    assert (refused["status"], refused["code"]) == ("denied", "denied_by_rule")
+
+
 async def test_the_example_tool_works_as_a_plugin(notes, client):
     answer = await client.post(
         "/api/v1/tools/word_count/call", json={"arguments": {"path": "notes.txt"}}

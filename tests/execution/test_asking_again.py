@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
@@ -105,3 +108,78 @@ async def test_an_agent_s_own_word_decides_what_happens_when_nobody_is_there(lab
     await lab.watcher.until("tool_confirmation_request")
     await lab.answer("approve_once")
     assert (await outcome(waiting)).success
+
+
+class Doors:
+    """Calls of `hold` stay inside until the door is opened."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.entered, self.open = asyncio.Event(), asyncio.Event()
+
+        async def hold(args: AnyArgs, ctx: Any) -> None:
+            self.entered.set()
+            await self.open.wait()
+
+        lab.add(made(hold))
+
+
+async def behind(house: Lab, doors: Doors, command: str, workers: int) -> Any:
+    """A command that waits behind calls which keep every worker of its batch."""
+    held = [CallRequest(f"h{n}", "hold", {"number": n}) for n in range(workers)]
+    calls = [*held, CallRequest("c1", "bash", {"command": command})]
+    running = asyncio.create_task(house.run(*calls, workers=workers))
+    await doors.entered.wait()
+    if workers > 1:
+        await house.watcher.until("tool_call_started", tool_call_id="c1")
+    return running
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("change", ["deny", "off"])
+async def test_what_was_forbidden_while_the_rest_of_the_batch_ran_is_not_run(
+    house: Lab, workers: int, change: str
+):
+    doors = Doors(house)
+    running = await behind(house, doors, "touch trace", workers)
+    if change == "off":
+        await house.gate.governance.set_enabled("bash", enabled=False)
+    else:
+        body = {"tool": "bash", "decision": "deny", "justification": "not here"}
+        await house.gate.rules.create(body, actor="root")
+    doors.open.set()
+    outcomes = await running
+    assert outcomes[-1].status == {"off": "disabled", "deny": "denied"}[change]
+    project = house.context["project"]
+    assert not (Path(project.root) / "trace").exists()
+
+
+async def test_what_asks_since_then_is_asked_in_a_row_and_refused_in_a_crowd(house: Lab):
+    doors = Doors(house)
+    running = await behind(house, doors, "rmdir nothing", 1)
+    doors.open.set()
+    await house.answer("decline")
+    assert (await running)[-1].status == "declined"
+    doors.entered.clear()
+    doors.open.clear()
+    running = await behind(house, doors, "touch trace", 2)
+    body = {"tool": "bash", "decision": "ask", "justification": "show me"}
+    await house.gate.rules.create(body, actor="root")
+    doors.open.set()
+    last = (await running)[-1]
+    assert (last.status, last.result.code) == ("denied", "decision_changed")
+    running = await behind(house, doors, "touch trace", 1)
+    await house.answer("decline", await house.watcher.until("tool_confirmation_request", count=2))
+    assert (await running)[-1].status == "declined"
+
+
+async def test_a_grant_that_was_revoked_while_the_call_waited_covers_it_no_more(house: Lab):
+    first = start(house, "rm -f nothing")
+    await house.answer("approve_session")
+    assert (await outcome(first)).success
+    doors = Doors(house)
+    running = await behind(house, doors, "rm -f nothing", 2)
+    (grant,) = house.gate.grants.snapshot
+    await house.gate.grants.revoke(grant.id, by="root")
+    doors.open.set()
+    last = (await running)[-1]
+    assert (last.status, last.result.code) == ("denied", "decision_changed")

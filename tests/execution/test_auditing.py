@@ -95,6 +95,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.requirement("B-34")
 @pytest.mark.parametrize(
     ("level", "shown"),
     [
@@ -202,6 +203,7 @@ async def test_a_call_that_is_cancelled_leaves_its_end(lab: Lab):
     assert [row["outcome"] for row in await rows(lab)] == ["cancelled"]
 
 
+@pytest.mark.requirement("B-34")
 async def test_arguments_without_end_are_cut_and_named_by_their_digest(lab: Lab):
     with counted() as (note, _):
         lab.add(made(note))

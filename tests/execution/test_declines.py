@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from app.execution.calls import CallRequest
 from app.execution.confirmation.declines import STOP_AFTER
 from app.execution.outcome import CallOutcome
@@ -35,6 +37,30 @@ async def test_after_three_declines_of_one_goal_the_model_is_told_to_stop_and_no
     assert (again.status, again.result.code) == ("denied", "declined_repeatedly")
     assert "Stop trying" in again.text
     assert house.watcher.about("c7") == ["tool_call_started", "tool_call_completed"]
+
+
+# One goal, in other words: each deletes.
+HIDDEN = [
+    "python3 -c \"import shutil; shutil.rmtree('data')\"",
+    "python3 -c \"__import__('os').system('rm -r data')\"",
+    "python3 - <<'X'\nimport os\nos.remove('data')\nX",
+    "bash -c 'rm -r data'",
+    "awk 'BEGIN{system(\"rm -r data\")}'",
+    "find data -delete",
+]
+
+
+@pytest.mark.requirement("D-8")
+@pytest.mark.parametrize("command", HIDDEN)
+async def test_what_was_declined_is_found_again_in_the_argument_of_an_interpreter(
+    house: Lab, command: str
+):
+    asked = (await house.run(CallRequest("c0", "bash", {"command": command}), attended=False))[0]
+    assert (asked.status, asked.result.code) == ("denied", "unattended")
+    for number in range(STOP_AFTER):
+        await ask(house, number + 1, f"rm file{number}")
+    again = await ask(house, 7, command)
+    assert (again.status, again.result.code) == ("denied", "declined_repeatedly")
 
 
 async def test_another_goal_another_run_and_a_person_s_own_calls_still_ask(house: Lab):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from app.core.errors import InvalidInput
 from app.core.redaction import MASK
+from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.toolkit.tool import ToolArgs
-from tests.execution.lab import WRITES, Lab, made
+from tests.execution.lab import WRITES, Lab, bare_lab, made
 
 
 class LoginArgs(ToolArgs):
@@ -53,7 +55,47 @@ async def test_the_call_runs_with_the_arguments_a_person_put_in_place(lab: Lab):
     assert lab.watcher.of("tool_confirmation_resolved")[0]["edited_args"] == {"user": "ann"}
     rows = await lab.rows("SELECT arguments FROM tool_calls")
     assert rows == [('{"user":"ann"}',)]
-    assert await lab.rows("SELECT edited_args FROM confirmations") == [('{"user":"ann"}',)]
+    # The row says that there were some, and no more once the call has begun.
+    assert await lab.rows("SELECT call, edited_args FROM confirmations") == [("{}", "{}")]
+
+
+async def test_what_a_person_wrote_is_not_kept_when_the_call_is_cancelled(lab: Lab):
+    add_login(lab)
+    running = start(lab, user="bob")
+    asked = await lab.watcher.until("tool_confirmation_request")
+    # Answered, and cancelled before the waiting call has taken the answer.
+    answering = asyncio.create_task(
+        lab.answer("approve_once", asked, edited_args={"user": "ann", "password": "hunter2x"})
+    )
+    await lab.watcher.until("tool_confirmation_resolved")
+    running.cancel()
+    await asyncio.gather(running, answering, return_exceptions=True)
+    await lab.gate.ledger.durable()
+    for (kept,) in await lab.rows("SELECT edited_args FROM confirmations"):
+        assert "hunter2x" not in kept
+
+
+SHOWN = [
+    ("none", True),
+    ("shape", {"user": "string(3)", "password": "string(8)"}),
+    ("redacted", {"user": "ann", "password": MASK}),
+    ("full", {"user": "ann", "password": "hunter2x"}),
+]
+
+
+@pytest.mark.parametrize(("level", "shown"), SHOWN, ids=[level for level, _ in SHOWN])
+async def test_the_audit_keeps_what_a_person_wrote_as_it_keeps_all_arguments(
+    settings: Settings, level: str, shown: Any
+):
+    async with bare_lab(settings.model_copy(update={"audit_detail": level})) as lab:
+        add_login(lab)
+        running = start(lab, user="bob")
+        await lab.watcher.until("tool_confirmation_request")
+        await lab.answer("approve_once", edited_args={"user": "ann", "password": "hunter2x"})
+        await running
+        found = await lab.rows("SELECT detail FROM audit WHERE kind = 'confirmation.answered'")
+    detail = json.loads(found[0][0])
+    assert detail == {"option_id": "approve_once", "edited_args": shown}
 
 
 async def test_what_is_left_as_it_was_shown_stays_what_it_really_is(lab: Lab):

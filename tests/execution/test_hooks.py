@@ -11,6 +11,7 @@ from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.toolkit.result import ToolResult
+from app.toolkit.tool import Alias
 from tests.execution.lab import AnyArgs, Lab, bare_lab, counted, made, open_lab
 
 PAIR = ["tool_call_started", "tool_call_completed"]
@@ -389,3 +390,20 @@ async def test_a_result_from_the_cache_is_told_as_a_skip(lab: Lab):
         await lab.call("note", "c1")
         assert (await lab.call("note", "c2")).cached
     assert reasons == ["cached"]
+
+
+async def test_a_replaced_result_needs_no_shape_of_the_alias(lab: Lab):
+    async def replace(context: HookContext) -> HookResult:
+        return HookResult(HookAction.MODIFY_RESULT, modified_result="withheld")
+
+    async def plain(args: AnyArgs, ctx: Any) -> dict[str, str]:
+        return {"content": "x"}
+
+    def shape(result: ToolResult) -> ToolResult:
+        return ToolResult.ok({"shaped": result.data["content"]})
+
+    lab.add(made(plain, aliases=(Alias("shapes", reshape=shape),)))
+    assert (await lab.call("shapes", "c1")).result.data == {"shaped": "x"}
+    lab.gate.hooks.register(HookConfig("replace", HookType.POST_TOOL_USE, replace))
+    outcome = await lab.call("shapes", "c2")
+    assert (outcome.status, outcome.result.data) == ("success", "withheld")

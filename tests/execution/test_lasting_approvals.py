@@ -13,6 +13,7 @@ from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver
 from app.execution.outcome import CallOutcome
+from app.governance.agents import read_profile
 from app.toolkit.tool import ToolArgs
 from tests.execution.lab import WRITES, AnyArgs, Event, Lab, bare_lab, made
 
@@ -92,6 +93,41 @@ async def test_no_lasting_approval_is_offered_for_what_cannot_be_shown_in_full(l
     await running
 
 
+@pytest.mark.requirement("D-3")
+async def test_once_is_for_one_call_also_when_its_result_could_be_kept(lab: Lab):
+    async def look(args: AnyArgs, ctx: Any) -> str:
+        return f"seen {args.text}"
+
+    lab.add(made(look, requires_confirmation=True, cacheable=True))
+    for count in (1, 2):
+        running = asyncio.create_task(lab.run(CallRequest(f"c{count}", "look", {"text": "a"})))
+        await lab.answer("approve_once", await asked(lab, count=count))
+        found = await outcome(running)
+        assert (found.success, found.cached) == (True, False)
+
+
+@pytest.mark.requirement("D-3")
+async def test_nothing_outlives_the_session_where_that_is_not_allowed(settings: Settings):
+    async with bare_lab(settings) as lab:
+        add_send(lab)
+        running = start(lab)
+        await asked(lab)
+        await lab.answer("approve_always", by=ADMIN)
+        await running
+    async with bare_lab(settings.model_copy(update={"allow_permanent": False})) as lab:
+        ran = add_send(lab)
+        await lab.gate.agents.create(read_profile("a", {}), actor="root")
+        running = start(lab, agent_id="a")
+        options = [option["option_id"] for option in (await asked(lab))["options"]]
+        assert options == ["decline", "approve_once", "approve_run", "approve_session"]
+        with pytest.raises(InvalidInput):
+            await lab.answer("approve_always", by=ADMIN)
+        await lab.answer("decline")
+        await running
+        assert ran == []
+
+
+@pytest.mark.requirement("D-3")
 async def test_an_approval_for_the_session_answers_the_next_equal_call_and_no_other(lab: Lab):
     ran = add_send(lab)
     running = start(lab)

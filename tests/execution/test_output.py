@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from app.core.settings import Settings
 from app.execution.artifacts import Spool
 from app.execution.calls import CallRequest
 from app.toolkit.context import Output
 from app.toolkit.result import ToolResult
-from tests.execution.lab import AnyArgs, Lab, made
+from tests.execution.lab import AnyArgs, Lab, made, open_lab
 
 
 def artifact_of(text: str) -> str:
@@ -40,6 +41,32 @@ async def test_a_long_result_is_capped_and_read_on_line_by_line(house: Lab):
     assert without[0].success
     completed = house.watcher.of("tool_call_completed", tool_call_id="c1")[0]
     assert (completed["truncated"], completed["artifact_id"]) == (True, outcome.artifact_id)
+
+
+@pytest.mark.requirement("D-18")
+@pytest.mark.parametrize("workers", [1, 6])
+async def test_the_results_of_one_turn_share_what_a_model_is_told(settings: Settings, workers: int):
+    small = settings.model_copy(update={"turn_output_chars": 20_000})
+
+    async def talks(args: AnyArgs, ctx: Any) -> str:
+        return f"{args.text} " * 4_000
+
+    async with open_lab(small) as lab:
+        lab.add(made(talks, cacheable=True))
+        # The last one equals the first, and is not run again.
+        requests = [CallRequest(f"c{n}", "talks", {"text": f"n{n % 11}"}) for n in range(12)]
+        outcomes = await lab.run(*requests, workers=workers)
+        again = await lab.run(*(CallRequest(f"d{r.id}", r.name, r.arguments) for r in requests))
+        by_hand = await lab.run(*requests, workers=workers, caller="rest", cacheable=False)
+        for told in (outcomes, again):
+            assert sum(len(outcome.text) for outcome in told) < 20_000 + 12 * 300
+            assert all(len(outcome.text) > 900 for outcome in told)
+            assert all(outcome.artifact_id for outcome in told)
+        path = artifact_of(outcomes[5].text)
+        page = await lab.call("read_file", "page", path=path)
+        assert page.result.data["content"].startswith("n5 n5 ")
+    # A program that calls takes everything as it is.
+    assert {len(outcome.text) for outcome in by_hand} == {12_000, 16_000}
 
 
 async def test_what_was_printed_beyond_the_result_is_in_the_artifact(house: Lab):

@@ -122,6 +122,17 @@ async def test_what_a_telling_key_holds_is_in_no_event_and_no_row(
     assert MASK in json.dumps(shown, ensure_ascii=False)
 
 
+@pytest.mark.parametrize("before", ["", "run_", "x" * (128 - len(TOKEN) // 2)], ids=len)
+async def test_a_secret_in_the_name_of_no_tool_is_masked_also_where_the_name_is_cut(
+    vault: Lab, before: str
+):
+    outcome = await vault.call(before + TOKEN)
+    assert outcome.result.code == "tool_not_found"
+    seen = await everything(vault) + str(outcome) + str(await vault.rows("SELECT * FROM audit"))
+    told = seen.replace(repr(outcome.request), "")
+    assert TOKEN[: len(TOKEN) // 2] not in told
+
+
 async def test_a_tool_gets_its_arguments_as_they_were_sent(vault: Lab):
     got: list[LoginArgs] = []
 

@@ -22,7 +22,7 @@ def test_every_problem_is_named_at_once():
     wrong = {"calls": 1, "concurrent": -1, "calls_per_run": 1.5, "calls_per_minute": True}
     with pytest.raises(InvalidInput) as refused:
         Limits.from_json(wrong)
-    assert [line.split(":")[0] for line in refused.value.details["errors"]] == [
+    assert [item["path"] for item in refused.value.details["errors"]] == [
         "limits.calls",
         "limits.concurrent",
         "limits.calls_per_run",

@@ -64,6 +64,16 @@ def test_a_variant_of_an_approved_command_asks(command: str):
     assert judge(command, grants=grants).verdict == "ask"
 
 
+@pytest.mark.parametrize(
+    "before", ["printf -v PATH .", "mapfile PATH", "let PATH=1", "coproc x", "getopts a PATH"]
+)
+def test_what_changes_the_words_of_later_commands_is_no_part_of_a_grant(before: str):
+    grants = granted(pattern("rm -rf build"))
+
+    assert judge("printf done; rm -rf build", grants=grants).grant_id == "g1"
+    assert judge(f"{before}; rm -rf build", grants=grants).verdict == "ask"
+
+
 def test_a_directory_that_was_surely_entered_is_not_one_that_may_have_been():
     grants = granted(pattern("cd build && rm a"))
 

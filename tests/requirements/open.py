@@ -1,9 +1,6 @@
 """Which lines of the contract no test proves yet, and the subject under which each is worked on."""
 
 _BY_SUBJECT = {
-    "gate": """
-        B-34 D-2 D-3 D-7 D-8
-    """,
     "workspace": """
         REG-30 FIL-09 FIL-12 FIL-13 SHL-03 SYS-02 DEV-01 DEV-02
         PYX-01 PYX-02 PYX-03 PYX-04 PYX-05 PYX-06 PYX-07 PYX-08 PYX-09 PYX-10 PYX-11 PYX-12

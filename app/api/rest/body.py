@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
 import orjson
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from app.core.errors import InvalidInput
+
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 PathId = Annotated[str, Field(max_length=128)]
+MAX_NAMED = 100
 
 
 class Body(BaseModel):
@@ -36,12 +40,44 @@ class JsonRequest(Request):
 
 
 class JsonRoute(APIRoute):
-    """A route whose body is read by `JsonRequest`."""
+    """A route whose body is read by `JsonRequest`, and whose query holds only what it knows.
+
+    A filter with a slip in its name would otherwise let everything through.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        known = query_names(self.dependant)
+        strict = InvalidInput.http_status in self.responses
 
         async def handle(request: Request) -> Response:
+            if strict:
+                check_query(request, known)
             return await handler(JsonRequest(request.scope, request.receive))
 
         return handle
+
+
+def query_names(dependant: Dependant) -> list[str]:
+    """The query parameters that a route and what it depends on read."""
+    names = [field.alias for field in dependant.query_params]
+    below = [name for item in dependant.dependencies for name in query_names(item)]
+    return list(dict.fromkeys(names + below))
+
+
+def check_query(request: Request, known: Sequence[str]) -> None:
+    """Refuse parameters that nothing reads.
+
+    Raises:
+        InvalidInput: the query holds one that the route does not know; each is named.
+    """
+    unknown = [name for name in request.query_params if name not in known]
+    if not unknown:
+        return
+    there = f"there are {', '.join(known)}" if known else "there are none here"
+    errors = [
+        {"path": f"query.{name}", "message": f"unknown; {there}", "code": "extra_forbidden"}
+        for name in dict.fromkeys(unknown)
+    ]
+    told = "; ".join(f"{item['path']}: {item['message']}" for item in errors[:5])
+    raise InvalidInput(told, errors=errors[:MAX_NAMED])

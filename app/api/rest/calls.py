@@ -200,7 +200,7 @@ async def _run(
         session = service.sessions.create(
             user_id=principal.user_id,
             kind="direct",
-            title=f"Direct call: {requests[0].name[:60]}",
+            title=service.gate.redactor.text(f"Direct call: {requests[0].name[:60]}"),
             project_id=DEFAULT_PROJECT,
         )
     else:

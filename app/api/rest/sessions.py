@@ -6,11 +6,14 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.agents.sessions import UNTITLED
 from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.headers import MADE, show_place
 from app.api.rest.shapes import (
     ActiveRun,
     CallList,
@@ -63,9 +66,14 @@ class Branch(Body):
 
 
 @router.post(
-    "/sessions", status_code=201, summary="Start a session", responses=problems(NotFound, body=True)
+    "/sessions",
+    status_code=201,
+    summary="Start a session",
+    responses={**MADE, **problems(NotFound, body=True)},
 )
-async def create_session(body: NewSession, service: ServiceDep, principal: Chatter) -> SessionView:
+async def create_session(
+    body: NewSession, service: ServiceDep, principal: Chatter, request: Request, response: Response
+) -> SessionView:
     """Scope `chat`. 404: no such project or agent; 403: the token may not use it."""
     principal.require_agent(body.agent_id)
     principal.require_project(body.project_id)
@@ -81,6 +89,7 @@ async def create_session(body: NewSession, service: ServiceDep, principal: Chatt
         model=body.model,
     )
     await service.gate.ledger.durable()
+    show_place(request, response, session.id)
     return SessionView.of(await visible_session(service, principal, session.id))
 
 
@@ -176,10 +185,16 @@ async def list_calls(
     session: ReadableSession,
     service: ServiceDep,
     limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    after: Annotated[
+        str | None, Query(max_length=128, description="`next_after` of the page before.")
+    ] = None,
 ) -> CallList:
     """Scope `chat`. Oldest first, as unified records."""
-    rows = await service.archive.calls(session.id, limit=limit)
-    return CallList(calls=[StoredCall.of(row) for row in rows])
+    rows = await service.archive.calls(session.id, limit=limit, after=after)
+    return CallList(
+        calls=[StoredCall.of(row) for row in rows],
+        next_after=rows[-1].operation_id if len(rows) == limit else None,
+    )
 
 
 @router.get(

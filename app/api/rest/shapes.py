@@ -241,6 +241,7 @@ class CallList(BaseModel):
     model_config = example(calls=[{**_RECORD, "run_id": "run_1", "started_at": MOMENT}])
 
     calls: list[StoredCall]
+    next_after: str | None = Field(default=None, description="`after` of the next page.")
 
 
 class CallResult(BaseModel):
@@ -258,6 +259,9 @@ class CallResult(BaseModel):
     record: CallRecord
     tool_name: str = Field(description="Canonical, whatever alias was called.")
     status: str
+    code: str | None = Field(
+        default=None, description="Why it did not succeed, as in `tool_call_completed`."
+    )
     text: str = Field(description="What a model would read: capped, warnings appended.")
     raw_result: dict[str, Any] | None = Field(
         default=None, description="What a renderer draws: `{type, data}`."
@@ -274,6 +278,7 @@ class CallResult(BaseModel):
             record=CallRecord(**scrub(outcome.record())),
             tool_name=outcome.tool_name,
             status=outcome.status,
+            code=outcome.result.code,
             text=scrub(outcome.text),
             raw_result=None if raw is None else scrub(raw.to_dict()),
             truncated=outcome.truncated,

@@ -15,17 +15,26 @@ from app.core.errors import (
 )
 from app.events.durable import ConfirmationOutcome
 from app.execution.confirmation.offers import APPROVE_ONCE, Offer
+from app.governance.identity.token_rules import DEFAULT_AGENT
 
 PrincipalKind = Literal["person", "agent", "subagent", "schedule", "webhook"]
 
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """Who answers. Only a person may, and some answers only an administrator."""
+    """Who answers. Only a person may, and some answers only an administrator.
+
+    Attributes:
+        agents: the only agents whose calls they may answer for; None for all.
+    """
 
     user_id: str
     is_admin: bool = False
     kind: PrincipalKind = "person"
+    agents: frozenset[str] | None = None
+
+    def may_answer_for(self, agent_id: str | None) -> bool:
+        return self.agents is None or (agent_id or DEFAULT_AGENT) in self.agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +69,20 @@ class Answer:
     grant_id: str | None = None
 
 
-def offered(offers: Mapping[str, Offer], reply: Reply, approver: Approver) -> Offer:
+def offered(
+    offers: Mapping[str, Offer], reply: Reply, approver: Approver, *, agent_id: str | None = None
+) -> Offer:
     """The option that the reply names.
+
+    Args:
+        agent_id: whose call it is.
 
     Raises:
         Forbidden: whoever sent it may not give this answer.
         InvalidInput: it was not offered, or does not go with other arguments.
     """
+    if not approver.may_answer_for(agent_id):
+        raise Forbidden("The token may not answer for this agent", agent_id=agent_id)
     if approver.kind != "person":
         raise Forbidden(f"Only a person may answer, not an {approver.kind}", kind=approver.kind)
     offer = offers.get(reply.option_id)

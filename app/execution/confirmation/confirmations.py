@@ -187,7 +187,7 @@ class Confirmations:
         if pending is None or session_id not in (None, pending.log.session_id):
             raise await self._not_open(confirmation_id, reply, session_id)
         question = pending.question
-        offer = offered(question.offers, reply, approver)
+        offer = offered(question.offers, reply, approver, agent_id=question.ids.get("agent_id"))
         if reply.digest != question.digest:
             raise refusal("", status="pending", stored_digest="", by=None, digest=reply.digest)
         edited = None

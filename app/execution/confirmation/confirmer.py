@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.errors import InvalidInput, StorageUnavailable, TollgateError
@@ -174,6 +174,11 @@ class Confirmer:
         is_told: bool,
     ) -> None:
         """Let a call wait again for the question that a former process put."""
+        offers = {
+            key: offer for key, offer in question.offers.items() if self._times.may_last(offer)
+        }
+        question = replace(question, offers=offers)
+        request = {**request, "options": [offer.to_dict() for offer in offers.values()]}
         self._confirmations.restore(
             confirmation_id,
             call.context.log,

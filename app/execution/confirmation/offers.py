@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.governance.grants import GrantScope
+from app.governance.grants import PERMANENT_SCOPES, GrantScope
 
 DECLINE = "decline"
 APPROVE_ONCE = "approve_once"
@@ -19,11 +19,20 @@ ADMIN = "admin"
 
 @dataclass(frozen=True, slots=True)
 class GrantTimes:
-    """Seconds that lasting approvals live; one for a run ends with the run at the latest."""
+    """Seconds that lasting approvals live; one for a run ends with the run at the latest.
+
+    Attributes:
+        permanent: approvals that outlive the session may be given.
+    """
 
     session_s: float
     agent_s: float
     always_s: float
+    permanent: bool = True
+
+    def may_last(self, offer: Offer) -> bool:
+        """Whether the answer may be given, as things stand now."""
+        return self.permanent or offer.scope not in PERMANENT_SCOPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +133,7 @@ def offers_for(
             covers,
         )
     )
-    return (*ONCE_OR_NOT, *lasting)
+    return (*ONCE_OR_NOT, *filter(times.may_last, lasting))
 
 
 def offer_of(

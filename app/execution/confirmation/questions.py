@@ -39,6 +39,19 @@ def call_digest(
     return sha256(parts + b"\0" + canonical).hexdigest()
 
 
+def digest_of(call: Call, version: str) -> str:
+    """What an approval of this call, as it stands, is bound to."""
+    assert call.prepared is not None
+    context = call.context
+    return call_digest(
+        tool=call.tool_name,
+        canonical=call.prepared.canonical,
+        cwd=context.project.root if context.project else None,
+        agent_id=context.agent_id,
+        version=version,
+    )
+
+
 def tool_version(tool: Tool) -> str:
     """A fingerprint of everything about a tool that a decision or a person relies on."""
     known = {**tool.manifest(), "source": tool.source, "shell": tool.shell}
@@ -100,13 +113,7 @@ def question_for(
     return Question(
         ids=call.head(),
         tool_name=call.tool_name,
-        digest=call_digest(
-            tool=call.tool_name,
-            canonical=call.prepared.canonical,
-            cwd=cwd,
-            agent_id=context.agent_id,
-            version=version,
-        ),
+        digest=digest_of(call, version),
         fields=fields,
         offers={offer.option_id: offer for offer in offers},
         pattern=pattern,

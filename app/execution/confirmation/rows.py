@@ -12,6 +12,7 @@ from app.db.ledger import Ledger, Row, Transaction
 from app.db.statements import (
     ADD_CONFIRMATION,
     CANCEL_CONFIRMATION,
+    FORGET_EDITED,
     START_CALL,
     VOID_CONFIRMATION,
 )
@@ -32,7 +33,7 @@ _EXPIRE = (
     " WHERE id = ? AND status = 'pending'"
 )
 _CONSUME = (
-    "UPDATE confirmations SET consumed_at = ?, call = '{}'"
+    f"UPDATE confirmations SET consumed_at = ?, call = '{{}}', {FORGET_EDITED}"  # noqa: S608
     " WHERE id = ? AND status = 'approved' AND consumed_at IS NULL"
 )
 _READ = "SELECT status, digest, answered_by, expires_at, session_id FROM confirmations WHERE id = ?"
@@ -96,6 +97,7 @@ class ConfirmationRows:
                 **_about(pending.log.session_id, question),
                 outcome=answer.outcome,
                 detail=_told(answer),
+                edited_args=answer.edited_args,
             )
             return True
 
@@ -175,7 +177,6 @@ def _told(answer: Answer) -> dict[str, Any]:
     told = {
         "option_id": answer.option_id,
         "message": answer.message,
-        "edited_args": answer.edited_args,
         "grant_id": answer.grant_id,
     }
     return {key: value for key, value in told.items() if value is not None}

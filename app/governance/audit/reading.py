@@ -18,13 +18,14 @@ from app.db.engine import Database
 from app.db.tables import AuditRow, SessionRow
 
 PAGE = 500
+_ORDER = tuple(column.name for column in AuditRow.__table__.columns)  # type: ignore[attr-defined]
 _COLUMNS = {
     "actor": AuditRow.actor,
-    "tool": AuditRow.tool_name,
-    "agent": AuditRow.agent_id,
-    "session": AuditRow.session_id,
-    "run": AuditRow.run_id,
-    "operation": AuditRow.operation_id,
+    "tool_name": AuditRow.tool_name,
+    "agent_id": AuditRow.agent_id,
+    "session_id": AuditRow.session_id,
+    "run_id": AuditRow.run_id,
+    "operation_id": AuditRow.operation_id,
     "verdict": AuditRow.verdict,
     "outcome": AuditRow.outcome,
 }
@@ -41,11 +42,11 @@ class Filters:
 
     kind: str | None = None
     actor: str | None = None
-    tool: str | None = None
-    agent: str | None = None
-    session: str | None = None
-    run: str | None = None
-    operation: str | None = None
+    tool_name: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    operation_id: str | None = None
     verdict: str | None = None
     outcome: str | None = None
     since: str | None = None
@@ -61,9 +62,9 @@ class Filters:
         ]
         if self.kind is not None:
             found.append(col(AuditRow.kind).startswith(self.kind, autoescape=True))
-        if self.session is not None:
+        if self.session_id is not None:
             # No index leads to a session's rows; nothing of it is older than itself.
-            began = select(SessionRow.created_at).where(SessionRow.id == self.session)
+            began = select(SessionRow.created_at).where(SessionRow.id == self.session_id)
             found.append(col(AuditRow.ts) >= func.coalesce(began.scalar_subquery(), ""))
         if self.since is not None:
             found.append(col(AuditRow.ts) >= self.since)
@@ -120,7 +121,7 @@ def facts(row: AuditRow) -> dict[str, Any]:
 
 def line(row: AuditRow) -> bytes:
     """A row as one line of JSON; its `detail` is the text that the hash covers."""
-    return dump_json(row.model_dump()) + b"\n"
+    return dump_json({name: getattr(row, name) for name in _ORDER}) + b"\n"
 
 
 def moment_of(text: str, field: str) -> str:

@@ -109,12 +109,20 @@ class Audit:
         verdict: str | None = None,
         outcome: str | None = None,
         detail: Mapping[str, Any] | None = None,
+        edited_args: Mapping[str, Any] | None = None,
     ) -> None:
-        """`record` as a part of a change's own transaction: both are committed, or neither."""
+        """`record` as a part of a change's own transaction: both are committed, or neither.
+
+        Args:
+            edited_args: a call's arguments, kept at the level of detail.
+        """
         self.written += 1
+        told = self._detail(before, after, detail)
+        if edited_args is not None:
+            told = _with(told, "edited_args", self.arguments(edited_args) or "true")
         row = (
             *(stamp(self._clock.time()), kind, actor, subject, session_id, run_id, agent_id),
-            *(tool_name, operation_id, verdict, outcome, self._detail(before, after, detail)),
+            *(tool_name, operation_id, verdict, outcome, told),
         )
         add_within(transaction, row)
 
@@ -162,6 +170,11 @@ class Audit:
             # What JSON made of the values, so that nothing hides in a type of Python.
             encoded = dump_json(self._redactor.arguments(orjson.loads(encoded))[0])
         return encoded.decode()
+
+
+def _with(text: str, name: str, value: str) -> str:
+    """The text of a JSON object with one more member."""
+    return f'{text[:-1]}{"," if len(text) > 2 else ""}"{name}":{value}}}'
 
 
 def shape(value: Any, redactor: Redactor, depth: int = 0) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from app.policy.risk.model import Verdict
+from app.policy.rules.index import RuleIndex
 from app.policy.rules.rule import Rule
 from app.policy.rules.sight import Sight
 from app.toolkit.tool import Tool
@@ -16,12 +17,7 @@ class ToolRules:
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.all = tuple(rules)
         self.tightening = any(rule.verdict is not Verdict.ALLOW for rule in self.all)
-        self._anywhere = tuple(rule for rule in self.all if rule.programs is None)
-        by_program: dict[str, list[Rule]] = {}
-        for rule in self.all:
-            for name in rule.programs or ():
-                by_program.setdefault(name, []).append(rule)
-        self._by_program = by_program
+        self._index = RuleIndex(self.all)
 
     def __bool__(self) -> bool:
         return bool(self.all)
@@ -33,16 +29,8 @@ class ToolRules:
         return iter(self.all)
 
     def about(self, sight: Sight) -> Iterable[Rule]:
-        """The rules that may speak about one call, each once."""
-        if not self._by_program:
-            return self._anywhere
-        found = dict.fromkeys(self._anywhere)
-        for names in sight.programs:
-            if not names:
-                return self.all
-            for name in names:
-                found.update(dict.fromkeys(self._by_program.get(name, ())))
-        return found
+        """The rules that may speak about one call, each once, in their order."""
+        return self._index.about(sight)
 
 
 class RuleBook:

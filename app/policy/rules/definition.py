@@ -24,10 +24,23 @@ from pydantic import (
 from app.policy.rules.fields import regex, steps
 from app.policy.rules.words import REST
 
+MAX_DEPTH = 32
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 Verb = Literal["allow", "ask", "deny"]
 _SCOPE = re.compile(r"global|(?:agent|session):[A-Za-z0-9_.:\-]{1,128}")
 _TOOL = re.compile(r"[A-Za-z0-9_.\-:*?\[\]!/]{1,128}")
+
+
+def _depth(value: Any) -> int:
+    """How deep a JSON value is nested, as far as it matters."""
+    depth, level = 0, [value]
+    while depth <= MAX_DEPTH:
+        inside = [item for item in level if isinstance(item, dict | list)]
+        if not inside:
+            break
+        depth += 1
+        level = [x for item in inside for x in (item.values() if isinstance(item, dict) else item)]
+    return depth
 
 
 class Part(BaseModel):
@@ -75,6 +88,13 @@ class Condition(Part):
     in_: list[Any] | None = Field(default=None, alias="in", max_length=1000)
     range: Range | None = None
     exists: bool | None = None
+
+    @field_validator("equals", "in_")
+    @classmethod
+    def _is_shallow(cls, value: Any) -> Any:
+        if _depth(value) > MAX_DEPTH:
+            raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+        return value
 
     @field_validator("regex")
     @classmethod
@@ -182,6 +202,16 @@ class Examples(Part):
     )
 
 
+def _no_number(value: Any) -> Any:
+    """A number would be read as seconds since 1970, which nobody means."""
+    if isinstance(value, int | float) or (isinstance(value, str) and "-" not in value[1:]):
+        raise ValueError("must be a time of RFC 3339 with a zone, such as 2026-12-01T00:00:00Z")
+    return value
+
+
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_no_number)]
+
+
 class RuleDefinition(Part):
     """One rule. deny > ask > allow, whoever is more specific; the floor stands above all."""
 
@@ -197,7 +227,7 @@ class RuleDefinition(Part):
     )
     examples: Examples = Field(default_factory=Examples)
     scope: str = Field(default="global", description="global, agent:<id> or session:<id>.")
-    expires_at: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    expires_at: Moment | None = None
     enabled: bool = True
 
     @field_validator("tool")

@@ -109,7 +109,12 @@ class FieldMatcher:
             return False
         if self.kind == "glob":
             return glob(self.operand).match(value) is not None
-        return regex(self.operand).search(value.encode("utf-8", "replace").decode()) is not None
+        return regex(self.operand).search(as_text(value)) is not None
+
+
+def as_text(value: str) -> str:
+    """Text that the engine takes: half of a surrogate pair is none."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def same(left: Any, right: Any) -> bool:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+import re2
 
 from app.policy.risk.call import names
 from app.policy.risk.model import Segment
 from app.policy.risk.parse import parse
 from app.policy.risk.syntax import Lit, Redirect, Unreadable
+from app.policy.rules.fields import as_text
 from app.policy.rules.words import MAYBE, NO, YES, Match
 
 _PATH_FIELD = re.compile(
@@ -38,6 +41,9 @@ _NAMES_NO_FILE = frozenset(
 )
 _SCRIPTS = re.compile(r"[<>]")
 MAX_WORDS = 4_000
+_MAX_GLOBBED = 200
+_FEW_STARS, _SHORT_PATH = 3, 128
+_MAX_COMPARED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,9 @@ class Place:
 def resolve(path: str, cwd: str | None) -> str | None:
     """Absolute and normalised; None when that cannot be told."""
     if path.startswith(("/", "~")) or _DRIVE.match(path):
-        return _normal(path)
+        normal = _normal(path)
+        # `~/../x`: where a home lies is not known here, so neither is what lies beside it.
+        return normal if normal[:1] == path[:1] else None
     return None if cwd is None else _normal(f"{cwd}/{path}")
 
 
@@ -84,7 +92,11 @@ def word_places(segment: Segment, *, windows: bool) -> tuple[Place, ...]:
         text = word.replace("\\", "/") if windows else word
         for reading, surely in _word_readings(text):
             found[Place(resolve(reading, segment.cwd), surely)] = None
-    if len(segment.argv) > MAX_WORDS:
+    globbed = [place for place in found if place.path and _GLOBBED.search(place.path)]
+    for place in globbed[_MAX_GLOBBED:]:
+        # Each is compared with every pattern, which takes long: they may be anything instead.
+        del found[place]
+    if len(segment.argv) > MAX_WORDS or len(globbed) > _MAX_GLOBBED:
         found[Place(None)] = None
     return tuple(found)
 
@@ -202,8 +214,64 @@ class PathPattern:
         return NO
 
 
+def is_literal(place: Place) -> bool:
+    """Whether a pattern matches the place just when it matches the text of its path."""
+    path = place.path
+    return path is not None and not path.startswith("~") and not _GLOBBED.search(path)
+
+
+class PathRegex:
+    """A compiled glob: quick on what is short, linear in what is long, whatever it is like.
+
+    Python's engine takes for ever for many stars against a long path.
+    """
+
+    __slots__ = ("_linear", "_quick", "pattern")
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        few = pattern.count("*") <= _FEW_STARS
+        self._quick = re.compile(pattern, re.DOTALL) if few else None
+        self._linear: re2._Regexp | None = None
+
+    @property
+    def is_quick(self) -> bool:
+        return self._quick is not None
+
+    def fullmatch(self, path: str) -> bool:
+        if self._quick is not None and len(path) <= _SHORT_PATH:
+            return self._quick.fullmatch(path) is not None
+        if self._linear is None:
+            options = re2.Options()
+            options.dot_nl, options.log_errors, options.max_mem = True, False, 64 << 20
+            self._linear = re2.compile(self.pattern, options)
+        return self._linear.fullmatch(as_text(path)) is not None
+
+
+class PathUnion:
+    """Any of some globs."""
+
+    __slots__ = ("_all", "_quick")
+
+    def __init__(self, forms: Iterable[PathRegex]) -> None:
+        self._all = tuple(forms)
+        quick = all(form.is_quick for form in self._all)
+        union = "|".join(dict.fromkeys(f"(?:{form.pattern})" for form in self._all))
+        self._quick = re.compile(union, re.DOTALL) if quick else None
+
+    def fullmatch(self, path: str) -> bool:
+        if self._quick is not None and len(path) <= _SHORT_PATH:
+            return self._quick.fullmatch(path) is not None
+        return any(form.fullmatch(path) for form in self._all)
+
+
+def union_of(texts: Iterable[str], root: str) -> PathUnion:
+    """What matches the path of a literal place when any of the patterns does."""
+    return PathUnion(form for text in texts for form, _ in _ready(text, root))
+
+
 @lru_cache(maxsize=8192)
-def _ready(text: str, root: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+def _ready(text: str, root: str) -> tuple[tuple[PathRegex, str], ...]:
     """A pattern's absolute forms in one workspace, compiled."""
     if text.startswith("~/"):
         forms = [text, *(home + text[1:] for home in _HOMES)]
@@ -220,7 +288,7 @@ def _escaped(root: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> PathRegex:
     pieces: list[str] = []
     body = pattern.removesuffix("/**")
     at = 0
@@ -238,20 +306,36 @@ def _compiled(pattern: str) -> re.Pattern[str]:
             pieces.append("[^/]")
             at += 1
         elif body[at] == "[" and (end := body.find("]", at + 2)) > 0:
-            inner = body[at + 1 : end].replace("\\", "\\\\")
-            pieces.append(f"[^{inner[1:]}]" if inner[0] in "!^" else f"[{inner}]")
+            pieces.append(_class(body[at + 1 : end]))
             at = end + 1
         else:
             pieces.append(re.escape(body[at]))
             at += 1
     tail = "(?:/.*)?" if body != pattern else ""
-    return re.compile("".join(pieces) + tail, re.DOTALL)
+    return PathRegex("".join(pieces) + tail)
+
+
+def _class(inner: str) -> str:
+    """The regular expression of `[inner]`; of its text when it is no class of characters."""
+    negated = inner[0] in "!^" and len(inner) > 1
+    listed = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", inner[1:] if negated else inner)
+    made = f"[^/{listed}]" if negated else f"[{listed}]"
+    try:
+        re.compile(made)
+    except re.error:
+        return re.escape(f"[{inner}]")
+    return made
 
 
 @lru_cache(maxsize=2048)
 def overlaps(left: str, right: str) -> bool:
-    """Whether some path may match both globs."""
+    """Whether some path may match both globs; what takes long to tell may."""
+    begun, other = _GLOBBED.split(left, 1)[0], _GLOBBED.split(right, 1)[0]
+    if not (begun.startswith(other) or other.removesuffix("/").startswith(begun)):
+        return False
     one, two = _tokens(left), _tokens(right)
+    if len(one) * len(two) > _MAX_COMPARED:
+        return True
     reached, front = {(0, 0)}, [(0, 0)]
     while front:
         i, j = front.pop()

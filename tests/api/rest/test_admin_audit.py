@@ -80,15 +80,15 @@ async def test_an_auditor_sees_everything_and_nobody_else_does(
 async def test_filters_choose_and_pages_go_on(admin: httpx2.AsyncClient):
     await some_calls(admin, 5)
     await call(admin, "no_such_tool", arguments={})
-    assert len(await rows(admin, tool="calculator")) == 5
-    assert len(await rows(admin, tool="calculator", outcome="success", verdict="allow")) == 5
-    assert await rows(admin, tool="calculator", verdict="deny") == []
+    assert len(await rows(admin, tool_name="calculator")) == 5
+    assert len(await rows(admin, tool_name="calculator", outcome="success", verdict="allow")) == 5
+    assert await rows(admin, tool_name="calculator", verdict="deny") == []
     assert await rows(admin, kind="calc") == []
     assert await rows(admin, kind="call%") == []
     assert len(await rows(admin, kind="call.fin", actor="admin")) == 6
-    one = (await rows(admin, tool="calculator"))[0]
-    assert await rows(admin, operation=one["operation_id"]) == [one]
-    assert len(await rows(admin, session=one["session_id"])) >= 1
+    one = (await rows(admin, tool_name="calculator"))[0]
+    assert await rows(admin, operation_id=one["operation_id"]) == [one]
+    assert len(await rows(admin, session_id=one["session_id"])) >= 1
     assert await rows(admin, until="2020-01-01", since="2019-01-01T00:00:00+02:00") == []
     assert len(await rows(admin, since="2020-01-01", kind="call.finished")) == 6
 
@@ -96,7 +96,7 @@ async def test_filters_choose_and_pages_go_on(admin: httpx2.AsyncClient):
     while True:
         where: dict[str, Any] = {
             "limit": 2,
-            "tool": "calculator",
+            "tool_name": "calculator",
             **({"before": before} if before else {}),
         }
         page = (await admin.get("/admin/audit", params=where)).json()
@@ -113,6 +113,7 @@ async def test_a_moment_that_is_none_is_refused(admin: httpx2.AsyncClient):
     assert (await problem(answer))["code"] == "validation_failed"
 
 
+@pytest.mark.requirement("B-34")
 async def test_the_export_holds_what_proves_the_chain(serving: Running, admin: httpx2.AsyncClient):
     await some_calls(admin, 1)
     for number in range(1200):
@@ -123,10 +124,13 @@ async def test_the_export_holds_what_proves_the_chain(serving: Running, admin: h
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
     assert len(lines) >= 1200
+    columns = ["seq", "ts", "kind", "actor", "subject", "session_id", "run_id", "agent_id"]
+    columns += ["tool_name", "operation_id", "verdict", "outcome", "detail", "previous", "hash"]
+    assert [list(line) for line in lines[:2]] == [columns] * 2
     assert [line["previous"] for line in lines[1:]] == [line["hash"] for line in lines[:-1]]
     some = (await admin.get("/admin/audit/export", params={"kind": "auth."})).text
     assert all('"kind":"auth.' in line for line in some.splitlines())
-    none = await admin.get("/admin/audit/export", params={"tool": "nope"})
+    none = await admin.get("/admin/audit/export", params={"tool_name": "nope"})
     assert (none.status_code, none.text) == (200, "")
 
 

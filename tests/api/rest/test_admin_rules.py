@@ -60,6 +60,34 @@ async def test_a_rule_is_made_shown_changed_and_removed(client: httpx2.AsyncClie
     assert (await client.get("/admin/rules")).json()["rules"] == []
 
 
+async def status_of(client: httpx2.AsyncClient, command: str) -> str:
+    status: str = (await call(client, "bash", arguments={"command": command}))["status"]
+    return status
+
+
+@pytest.mark.requirement("D-7")
+async def test_operators_write_edit_and_remove_the_patterns_that_ask(client: httpx2.AsyncClient):
+    assert await status_of(client, "echo publish") == "success"
+    asks = {
+        "tool": "bash",
+        "match": {"argv": ["echo", "publish", "..."]},
+        "decision": "ask",
+        "justification": "ask the release team",
+    }
+    path = f"/admin/rules/{(await make(client, asks))['id']}"
+    # Nobody is there to be asked.
+    assert await status_of(client, "true && echo publish now") == "denied"
+    assert await status_of(client, "echo release") == "success"
+
+    edited = await client.patch(path, json={"match": {"argv": ["echo", "release", "..."]}})
+    assert edited.status_code == 200, edited.text
+    assert await status_of(client, "echo publish") == "success"
+    assert await status_of(client, "echo release") == "denied"
+
+    await client.delete(path)
+    assert await status_of(client, "echo release") == "success"
+
+
 async def test_every_problem_of_a_rule_is_told_with_its_path(client: httpx2.AsyncClient):
     body = {**NO_PUSH, "justification": "", "scope": "all", "match": {"fields": {"a": {}}}}
     told = await problem(await client.post("/admin/rules", json=body))
@@ -97,6 +125,19 @@ async def test_an_end_is_set_and_taken_away(client: httpx2.AsyncClient):
     assert "expires_at" not in endless.json()["definition"]
 
 
+@pytest.mark.parametrize("moment", [0, 1e9, "1893456000", "2030-01-01T00:00:00", "soon"])
+async def test_a_rule_ends_at_a_time_with_a_zone_and_at_no_number(
+    client: httpx2.AsyncClient, moment: object
+):
+    made = await make(client, NO_PUSH)
+    for answer in (
+        await client.post("/admin/rules", json={**NO_PUSH, "expires_at": moment}),
+        await client.patch(f"/admin/rules/{made['id']}", json={"expires_at": moment}),
+    ):
+        (error,) = (await problem(answer))["details"]["errors"]
+        assert error["path"] == "body.expires_at"
+
+
 async def test_rules_come_in_pages_and_by_state(client: httpx2.AsyncClient):
     ids = [(await make(client, {**NO_PUSH, "scope": f"session:{at}"}))["id"] for at in range(3)]
     await client.patch(f"/admin/rules/{ids[0]}", json={"enabled": False})
@@ -110,6 +151,19 @@ async def test_rules_come_in_pages_and_by_state(client: httpx2.AsyncClient):
     assert [rule["id"] for rule in first["rules"] + rest["rules"]] == ids
     assert (first["total"], rest["next_after"]) == (3, None)
     assert [rule["id"] for rule in off["rules"]] == [ids[0]]
+    where = {"state": "active", "after": ids[0]}
+    active = (await client.get("/admin/rules", params=where)).json()
+    assert [rule["id"] for rule in active["rules"]] == ids[1:]
+
+
+async def test_a_page_after_a_rule_that_is_gone_is_refused_and_not_the_first_one(
+    client: httpx2.AsyncClient,
+):
+    gone = await make(client, NO_PUSH)
+    await make(client, NO_SUMS)
+    await client.delete(f"/admin/rules/{gone['id']}")
+    told = await problem(await client.get("/admin/rules", params={"after": gone["id"]}))
+    assert (told["status"], told["details"]["errors"][0]["path"]) == (422, "query.after")
 
 
 async def test_a_call_is_judged_with_and_without_a_rule_and_nothing_runs(

@@ -31,6 +31,7 @@ async def make(client: httpx2.AsyncClient, **fields: Any) -> dict[str, Any]:
     answer = await client.post("/admin/tokens", json={"name": "ann", "scopes": ["chat"], **fields})
     assert answer.status_code == 201, answer.text
     made: dict[str, Any] = answer.json()
+    assert answer.headers["location"] == f"/api/v1/admin/tokens/{made['token']['id']}"
     return made
 
 
@@ -70,7 +71,7 @@ async def test_a_token_that_makes_no_sense_is_not_made(
     assert (await client.get("/admin/tokens")).json()["tokens"] == []
 
 
-async def test_a_revoked_token_ends_at_once_and_can_be_revoked_once(
+async def test_a_revoked_token_ends_at_once_and_revoking_again_changes_nothing(
     serving: Running, client: httpx2.AsyncClient
 ):
     made = await make(client)
@@ -81,7 +82,10 @@ async def test_a_revoked_token_ends_at_once_and_can_be_revoked_once(
         assert (await ann.get("/sessions")).status_code == 401
 
     assert revoked.json()["state"] == "revoked"
-    assert (await client.delete(path)).status_code == 404
+    again = await client.delete(path)
+    assert (again.status_code, again.json()) == (200, revoked.json())
+    audit = await client.get("/admin/audit", params={"kind": "token.revoked"})
+    assert len(audit.json()["rows"]) == 1
 
 
 async def test_a_rotated_token_serves_the_same_user(serving: Running, client: httpx2.AsyncClient):

@@ -131,8 +131,19 @@ async def test_a_toolset_is_switched(client: httpx2.AsyncClient):
     )
     assert (answer.headers["etag"], answer.json()["enabled"]) == ('"2"', False)
     assert (await row(client, "bash"))["effective"]["reason"]["code"] == "disabled_toolset"
+    one = await client.get("/admin/toolsets/shell")
+    assert (one.headers["etag"], one.json()) == ('"2"', answer.json())
+    assert (await client.get("/admin/toolsets/none")).status_code == 404
     result = await call(client, "bash", arguments={"command": "echo hi"})
-    assert result["status"] == "disabled"
+    assert (result["status"], result["code"]) == ("disabled", "disabled_toolset")
+
+
+async def test_every_wrong_limit_is_named_like_any_wrong_field(client: httpx2.AsyncClient):
+    wrong = {"limits": {"calls_per_day": 1, "concurrent": -1}}
+    told = await problem(await client.patch("/admin/tools/bash", json=wrong))
+    assert [set(error) for error in told["details"]["errors"]] == [{"path", "message", "code"}] * 2
+    paths = [error["path"] for error in told["details"]["errors"]]
+    assert paths == ["body.limits.calls_per_day", "body.limits.concurrent"]
 
 
 async def test_a_tool_that_is_not_there_is_suggested_another(client: httpx2.AsyncClient):

@@ -126,6 +126,38 @@ async def test_a_wrong_method_names_the_right_ones(client: httpx2.AsyncClient):
     answer = await client.delete("/health")
 
     assert answer.headers["allow"] == "GET"
+    several = await client.put("/admin/agents/writer")
+    assert several.headers["allow"] == "DELETE, GET, PATCH"
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        ("/admin/audit/export?tool=bash", "tool_name"),
+        ("/admin/tools?stat=on&limit=5", "state"),
+        ("/sessions/ses_1?full=1", "none here"),
+        ("/me?x=%00", "none here"),
+    ],
+)
+async def test_a_query_parameter_that_nothing_reads_is_refused(
+    client: httpx2.AsyncClient, path: str, known: str
+):
+    told = await problem(await client.get(path))
+
+    (error,) = told["details"]["errors"]
+    assert (told["status"], error["path"].startswith("query.")) == (422, True)
+    assert known in error["message"]
+
+
+async def test_what_looks_at_health_may_add_what_it_likes(client: httpx2.AsyncClient):
+    assert (await client.get("/health?nocache=1")).status_code == 200
+
+
+async def test_a_single_wrong_field_is_listed_like_many(client: httpx2.AsyncClient):
+    body = {"name": "x", "root": "relative"}
+    told = await problem(await client.post("/admin/projects", json=body))
+    (error,) = told["details"]["errors"]
+    assert error == {"path": "root", "message": told["detail"], "code": "invalid_value"}
 
 
 @pytest.mark.parametrize("path", ["../../etc/passwd", "a\x00b", "/etc/passwd"])

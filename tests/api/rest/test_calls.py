@@ -1,9 +1,11 @@
 import asyncio
 import json
+from functools import partial
 
 import httpx2
 import pytest
 
+from app.db.ledger import Transaction
 from tests.api.rest.client import call, new_session, problem, watching
 from tests.support.service import Running
 
@@ -243,3 +245,26 @@ async def test_a_call_goes_on_when_its_client_is_gone(client: httpx2.AsyncClient
     calls = (await client.get(f"/sessions/{session_id}/calls")).json()["calls"]
     assert finished["status"] == "success"
     assert [item["status"] for item in calls] == ["success"]
+
+
+async def test_no_secret_in_a_rule_or_a_tools_name_is_kept_with_a_call(
+    serving: Running, client: httpx2.AsyncClient
+):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    body = {"tool": "calculator", "decision": "deny", "justification": f"use {secret}"}
+    await serving.service.gate.rules.create(body, actor="root")
+    denied = await client.post("/tools/calculator/call", json={"arguments": {"expression": "1"}})
+    assert denied.json()["status"] == "denied"
+    assert (await client.post(f"/tools/{secret}/call", json={})).json()["status"] == "error"
+    ledger = serving.service.gate.ledger
+    await ledger.durable()
+    held = {
+        table: await ledger.transact(partial(fetch_all, table))
+        for table in ("tool_calls", "events", "entries", "sessions", "audit")
+    }
+    assert all(held.values())
+    assert [table for table, rows in held.items() if secret in str(rows)] == []
+
+
+def fetch_all(table: str, transaction: Transaction) -> list[tuple[object, ...]]:
+    return transaction.fetch(f"SELECT * FROM {table}", ())  # noqa: S608 - names of this file

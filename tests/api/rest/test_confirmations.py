@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx2
 import pytest
 
 from app.execution.calls import CallRequest
+from app.execution.context import CallContext
+from app.governance.agents import read_profile
 from tests.api.people import user
 from tests.api.rest.client import new_session
 from tests.execution.lab import Watcher
@@ -89,10 +92,10 @@ async def test_only_an_administrator_approves_always_and_revokes(serving: Runnin
         assert (await root.post(path, json=always)).status_code == 200
         assert (await ann.get("/admin/grants")).status_code == 403
         (grant,) = (await root.get("/admin/grants")).json()["grants"]
-        assert (grant["scope"], grant["created_by"], grant["counts"]) == ("always", "root", True)
+        assert (grant["scope"], grant["created_by"], grant["active"]) == ("always", "root", True)
         assert "rm -f nothing" in grant["covers"]
         revoked = await root.delete(f"/admin/grants/{grant['id']}")
-        assert (revoked.json()["revoked_by"], revoked.json()["counts"]) == ("root", False)
+        assert (revoked.json()["revoked_by"], revoked.json()["active"]) == ("root", False)
         assert (await root.delete("/admin/grants/grt_none")).status_code == 404
         again = await ask(serving, ann, "c2")
         assert again["confirmation_id"] != asked["confirmation_id"]
@@ -149,3 +152,27 @@ async def test_what_is_kept_to_run_the_call_is_never_shown(serving: Running, fie
         detail = (await ann.get(f"/confirmations/{asked['confirmation_id']}")).json()
         assert field not in detail
         assert field not in detail["request"]
+
+
+async def test_who_may_use_one_agent_answers_for_no_other(serving: Running):
+    gate = serving.service.gate
+    for name in ("one", "other"):
+        await gate.agents.create(read_profile(name, {}), actor="root")
+    async with (
+        user(serving, "ann") as ann,
+        user(serving, "ann", "approve", agents=["one"]) as limited,
+    ):
+        session = await serving.service.sessions.get(await new_session(ann, agent_id="one"))
+        assert session is not None
+        watcher = Watcher()
+        session.log.subscribers.add(watcher)
+        context = CallContext(
+            log=session.log, agent_id="other", project=gate.projects.get("default")
+        )
+        running = asyncio.create_task(gate.executor.run([CallRequest("c1", "bash", RM)], context))
+        asked = await watcher.until("tool_confirmation_request")
+        path = f"/confirmations/{asked['confirmation_id']}"
+        answer = {"option_id": "approve_once", "digest": asked["digest"]}
+        assert (await limited.post(path, json=answer)).status_code == 403
+        assert (await ann.post(path, json=answer)).json()["outcome"] == "approved"
+        assert (await running)[0].success

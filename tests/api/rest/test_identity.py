@@ -205,6 +205,31 @@ async def test_failed_attempts_are_limited_per_address_and_audited(
     assert "tg_guesswork" not in str(refused)
 
 
+async def test_a_header_that_anybody_may_send_names_no_source(
+    serving: Running, client: httpx2.AsyncClient
+):
+    answers = []
+    for number in range(5):
+        source = f"10.0.0.{number}"
+        spoofed = {"x-forwarded-for": source, "x-real-ip": source, "forwarded": f"for={source}"}
+        answers.append(await client.post("/login", json={"token": "tg_guesswork"}, headers=spoofed))
+
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
+    ledger = serving.service.gate.ledger
+    rows = await ledger.transact(
+        lambda t: t.fetch("SELECT DISTINCT subject FROM audit WHERE kind = 'auth.refused'", ())
+    )
+    assert rows == [("127.0.0.1",)]
+
+
+async def test_the_audit_names_who_called_not_whose_session_it_was(serving: Running):
+    async with user(serving, "bob") as bob, user(serving, "root", "admin") as root:
+        body = {"arguments": {"expression": "1+1"}, "session_id": await new_session(bob)}
+        for client in (bob, root):
+            assert (await client.post("/tools/calculator/call", json=body)).status_code == 200
+    assert [actor for actor, _ in await audited(serving, "call.finished")] == ["bob", "root"]
+
+
 async def test_a_wrong_token_is_audited_wherever_it_is_shown(
     serving: Running, client: httpx2.AsyncClient
 ):

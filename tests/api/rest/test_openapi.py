@@ -93,6 +93,28 @@ def test_what_takes_a_body_tells_what_a_bad_one_gets(document: dict[str, Any]):
             assert {"400", "413", "415", "422"} <= item["responses"].keys(), name
 
 
+def test_what_takes_a_version_or_makes_something_tells_its_headers(document: dict[str, Any]):
+    found = operations(document)
+    versioned = {
+        name.split()[1]
+        for name, item in found.items()
+        if any(parameter["name"] == "if-match" for parameter in item.get("parameters", []))
+    }
+    assert len(versioned) >= 6
+    for path in versioned:
+        names = [f"{method} {path}" for method in ("PATCH", "PUT", "GET")]
+        for name in filter(found.__contains__, names):
+            assert "ETag" in found[name]["responses"]["200"]["headers"], name
+    # A ticket is no resource, and a rotated token stands in the list of tokens.
+    bare = {"POST /api/v1/ws-tickets", "POST /api/v1/admin/tokens/{token_id}/rotate"}
+    makes = {
+        name: item["responses"]["201"] for name, item in found.items() if "201" in item["responses"]
+    }
+    assert {
+        name for name, answer in makes.items() if "Location" not in answer.get("headers", {})
+    } == bare
+
+
 def test_every_reference_leads_somewhere(document: dict[str, Any]):
     schemas = document["components"]["schemas"]
     missing = [
@@ -117,3 +139,21 @@ def references(value: Any) -> list[str]:
 async def test_no_page_loads_scripts_from_elsewhere(client: httpx2.AsyncClient):
     for path in ("/docs", "/redoc"):
         assert (await client.get(path)).status_code == 404
+
+
+async def test_what_was_made_is_where_its_location_says(
+    client: httpx2.AsyncClient, tmp_path_factory: pytest.TempPathFactory
+):
+    root = str(tmp_path_factory.mktemp("site"))
+    rule = {"tool": "bash", "match": {"argv": ["ls"]}, "decision": "allow"}
+    for path, body in (
+        ("/sessions", {}),
+        ("/admin/agents", {"id": "writer"}),
+        ("/admin/projects", {"name": "Site", "root": root}),
+        ("/admin/rules", rule),
+    ):
+        made = await client.post(path, json=body)
+        assert made.status_code == 201, made.text
+        read = await client.get(str(made.url.join(made.headers["location"])))
+        assert read.status_code == 200, path
+        assert read.headers.get("etag") == made.headers.get("etag"), path

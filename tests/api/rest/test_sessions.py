@@ -27,6 +27,21 @@ async def test_a_session_can_be_renamed(client: httpx2.AsyncClient):
     assert (await client.get(f"/sessions/{session_id}")).json()["title"] == "Better"
 
 
+async def test_calls_of_a_session_come_in_pages(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    for number in range(5):
+        arguments = {"expression": f"{number}+1"}
+        await call(client, "calculator", arguments=arguments, session_id=session_id)
+    seen, where = [], {"limit": "2"}
+    while True:
+        page = (await client.get(f"/sessions/{session_id}/calls", params=where)).json()
+        seen += [item["function"]["arguments"] for item in page["calls"]]
+        if page["next_after"] is None:
+            break
+        where["after"] = page["next_after"]
+    assert seen == [f'{{"expression":"{number}+1"}}' for number in range(5)]
+
+
 async def test_sessions_come_in_pages(client: httpx2.AsyncClient):
     ids = [await new_session(client, title=str(number)) for number in range(3)]
     for number, session_id in enumerate(ids):

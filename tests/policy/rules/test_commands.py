@@ -222,3 +222,12 @@ def test_an_allow_answers_the_tools_own_flag_and_nobody_elses():
     assert verdict("rm a", allow(), asks=True, asks_by="operator") == "ask"
     assert verdict("rm a", allow(), asks=True, asks_by="agent") == "ask"
     assert verdict("ls", allow(match={"command": "rm"}), asks=True, asks_by="tool") == "ask"
+
+
+@pytest.mark.parametrize("command", ["cat ~/../srv/x", "cat ~/a/../../srv/x"])
+def test_a_path_beside_a_home_may_be_anywhere(command: str):
+    kept = deny(match={"paths": ["/srv/**"]})
+
+    decision = judge(command, kept)
+
+    assert (decision.verdict, decision.rule_ids) == ("ask", ("rule_unresolved",))

@@ -8,7 +8,9 @@ import pytest
 
 from app.core.errors import InvalidInput
 from app.policy.rules.compile import compile_rule, load_rule, read_definition
+from app.policy.rules.places import PathPattern, Place
 from app.policy.rules.review import Surroundings, warnings
+from app.policy.rules.words import MAYBE, NO, YES
 from tests.policy.judging import TOOLS, allow, argv, ask, book, deny, judge, verdict
 
 
@@ -204,3 +206,34 @@ def test_a_rule_that_a_stronger_one_hides_is_pointed_out():
     assert warned(deny(enabled=False), ask()) == {}
     assert warned(deny(expires_at="2030-01-01T00:00:00Z"), ask()) == {}
     assert warned(deny("a"), deny("b")) == {"r0": ["duplicate"], "r1": ["duplicate"]}
+
+
+def test_a_value_that_is_nested_without_end_is_refused():
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    body = {**deny(), "tool": "write_file", "match": {"fields": {"a": {"equals": deep}}}}
+
+    with pytest.raises(InvalidInput, match="nested more than"):
+        read_definition(body)
+
+
+@pytest.mark.parametrize("pattern", ["/" + "*a" * 300, "/" + "**/a*" * 150, "/**/*a*a*a*a*b"])
+def test_no_pattern_takes_for_ever_on_any_path(pattern: str):
+    path = PathPattern(pattern)
+
+    assert path.match(Place("/" + "a" * 20_000 + "c"), "/workspace") is NO
+    assert path.match(Place("/" + "a/" * 10_000 + "c"), "/workspace") is NO
+    assert path.match(Place("/" + "a*" * 10_000 + "c"), "/workspace") in (NO, MAYBE)
+
+
+def test_a_command_of_globs_is_not_compared_with_every_pattern():
+    words = " ".join(f"/a{number}*" + "b*" * 20 for number in range(3_000))
+
+    assert judge(f"cat {words}", deny(match={"paths": ["/a*/x*y*/**"]})).verdict == "ask"
+
+
+@pytest.mark.parametrize("pattern", ["/a/[z-a]", "/a/[[]x", "/a/[&&]", "/a/[\\]"])
+def test_an_odd_class_of_characters_breaks_nothing(pattern: str):
+    assert PathPattern(pattern).match(Place("/b/" + "x" * 500), "/workspace") is NO
+    assert PathPattern("/a/[!b]*").match(Place("/a/cd"), "/workspace") is YES

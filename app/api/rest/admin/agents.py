@@ -6,12 +6,14 @@ from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import (
@@ -32,7 +34,7 @@ from app.governance.agents import (
     SubagentLimits,
     Unattended,
 )
-from app.governance.limits import NAMES, Limits
+from app.governance.limits import SCHEMA, Limits
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
 
@@ -115,9 +117,7 @@ class AgentChange(Body):
     )
     aliases: AliasFamily | None = None
     unattended: Unattended | None = None
-    limits: dict[str, int | float | None] = Field(
-        default_factory=dict, description=f"{', '.join(f'`{name}`' for name in NAMES)}."
-    )
+    limits: dict[str, int | float | None] = Field(default_factory=dict, json_schema_extra=SCHEMA)
     max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
     subagents: SubagentLimits = SubagentLimits()
     force: bool = Field(default=False, description="Switch core tools off all the same.")
@@ -159,19 +159,26 @@ async def list_agents(
     "/agents",
     status_code=201,
     summary="Make an agent",
-    responses=problems(AlreadyExists, Conflict, body=True),
+    responses={**MADE_VERSIONED, **problems(AlreadyExists, Conflict, body=True)},
 )
 async def create_agent(
-    body: NewAgent, service: ServiceDep, principal: Admin, response: Response
+    body: NewAgent,
+    service: ServiceDep,
+    principal: Admin,
+    request: Request,
+    response: Response,
 ) -> AgentView:
     """Scope `admin`. The agent called `default` governs sessions and calls that name none."""
     _guard_core(service, body.tools, force=body.force)
     profile = AgentProfile.model_validate(body.model_dump(exclude={"force"}))
     stored = await service.gate.agents.create(profile, actor=principal.user_id)
+    show_place(request, response, profile.id)
     return _shown(stored, service, response)
 
 
-@router.get("/agents/{agent_id}", summary="One agent", responses=problems(NotFound))
+@router.get(
+    "/agents/{agent_id}", summary="One agent", responses={**VERSIONED, **problems(NotFound)}
+)
 async def get_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, response: Response
 ) -> AgentView:
@@ -182,7 +189,7 @@ async def get_agent(
 @router.patch(
     "/agents/{agent_id}",
     summary="Change an agent",
-    responses=problems(NotFound, Conflict, VersionMismatch, body=True),
+    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_agent(
     agent_id: PathId,
@@ -219,7 +226,10 @@ async def remove_agent(
 @router.put(
     "/agents/{agent_id}/tools/{name}",
     summary="Override a tool for one agent",
-    responses=problems(NotFound, ToolNotFound, Conflict, VersionMismatch, body=True),
+    responses={
+        **VERSIONED,
+        **problems(NotFound, ToolNotFound, Conflict, VersionMismatch, body=True),
+    },
 )
 async def override_tool(
     agent_id: PathId,

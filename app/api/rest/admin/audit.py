@@ -112,7 +112,14 @@ class AuditCheck(BaseModel):
 
 
 Word = Annotated[str | None, Query(max_length=256)]
-_MOMENT = "A date or time of ISO 8601; UTC when it names no zone."
+Moment = Annotated[
+    str | None,
+    Query(
+        max_length=64,
+        description="A date or time of ISO 8601; UTC when it names no zone.",
+        examples=["2026-11-21", MOMENT],
+    ),
+]
 
 
 def filters_of(
@@ -120,15 +127,15 @@ def filters_of(
         str | None, Query(max_length=256, description="How the kind begins, as in `governance.`.")
     ] = None,
     actor: Word = None,
-    tool: Word = None,
-    agent: Word = None,
-    session: Word = None,
-    run: Word = None,
-    operation: Word = None,
+    tool_name: Word = None,
+    agent_id: Word = None,
+    session_id: Word = None,
+    run_id: Word = None,
+    operation_id: Word = None,
     verdict: Word = None,
     outcome: Word = None,
-    since: Annotated[str | None, Query(max_length=64, description=_MOMENT)] = None,
-    until: Annotated[str | None, Query(max_length=64, description=_MOMENT)] = None,
+    since: Moment = None,
+    until: Moment = None,
 ) -> Filters:
     """Which rows a request wants.
 
@@ -138,11 +145,11 @@ def filters_of(
     return Filters(
         kind=kind,
         actor=actor,
-        tool=tool,
-        agent=agent,
-        session=session,
-        run=run,
-        operation=operation,
+        tool_name=tool_name,
+        agent_id=agent_id,
+        session_id=session_id,
+        run_id=run_id,
+        operation_id=operation_id,
         verdict=verdict,
         outcome=outcome,
         since=moment_of(since, "since") if since else None,

@@ -35,7 +35,7 @@ _GRANT: dict[str, Any] = {
     "expires_at": MOMENT,
     "hits": 3,
     "last_used_at": MOMENT,
-    "counts": True,
+    "active": True,
 }
 
 
@@ -58,7 +58,7 @@ class GrantView(BaseModel):
     last_used_at: str | None = None
     revoked_at: str | None = None
     revoked_by: str | None = None
-    counts: bool = Field(description="It still answers: neither over nor revoked.")
+    active: bool = Field(description="It still answers: neither over nor revoked.")
 
     @classmethod
     def of(cls, row: GrantRow, counting: frozenset[str], now: float) -> Self:
@@ -71,7 +71,7 @@ class GrantView(BaseModel):
                 "pattern": pattern,
                 "covers": unpadded(describe_pattern(pattern)),
                 "expires_at": None if row.expires_at is None else stamp(row.expires_at),
-                "counts": row.id in counting and not over,
+                "active": row.id in counting and not over,
             }
         )
 

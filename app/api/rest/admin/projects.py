@@ -6,12 +6,14 @@ from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
+from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.shapes import MOMENT, example
 from app.core.errors import Conflict, NotFound, VersionMismatch
 from app.execution.projects import StoredProject
@@ -110,18 +112,32 @@ async def list_governed_projects(
     )
 
 
-@router.post("/projects", status_code=201, summary="Make a project", responses=problems(body=True))
+@router.post(
+    "/projects",
+    status_code=201,
+    summary="Make a project",
+    responses={**MADE_VERSIONED, **problems(body=True)},
+)
 async def create_project(
-    body: NewProject, service: ServiceDep, principal: Admin, response: Response
+    body: NewProject,
+    service: ServiceDep,
+    principal: Admin,
+    request: Request,
+    response: Response,
 ) -> AdminProject:
     """Scope `admin`. The folder must be there; it is not made."""
     made = await service.gate.projects.create(
         body.name, body.root, actor=principal.user_id, force=body.force
     )
+    show_place(request, response, made.id)
     return _shown(made, response)
 
 
-@router.get("/projects/{project_id}", summary="One project", responses=problems(NotFound))
+@router.get(
+    "/projects/{project_id}",
+    summary="One project",
+    responses={**VERSIONED, **problems(NotFound)},
+)
 async def get_governed_project(
     project_id: PathId, service: ServiceDep, principal: Admin, response: Response
 ) -> AdminProject:
@@ -132,7 +148,7 @@ async def get_governed_project(
 @router.patch(
     "/projects/{project_id}",
     summary="Change a project",
-    responses=problems(NotFound, Conflict, VersionMismatch, body=True),
+    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_project(
     project_id: PathId,

@@ -8,18 +8,20 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Query
 from fastapi import Body as Sent
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
+from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
-from app.core.errors import AlreadyExists, NotFound, VersionMismatch
+from app.core.errors import AlreadyExists, InvalidInput, NotFound, VersionMismatch
 from app.policy.rules.compile import compile_rule, read_definition
-from app.policy.rules.definition import Conditions, Examples, RuleDefinition, Verb
+from app.policy.rules.definition import Conditions, Examples, Moment, RuleDefinition, Verb
 from app.resolver.rulebook import LoadedRule
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
@@ -138,9 +140,7 @@ class RuleChange(Body):
     justification: str | None = None
     examples: Examples | None = None
     scope: str | None = None
-    expires_at: Annotated[AwareDatetime, Field(strict=False)] | None = Field(
-        default=None, description="Null: it does not expire."
-    )
+    expires_at: Moment | None = Field(default=None, description="Null: it does not expire.")
     enabled: bool | None = None
 
     def onto(self, body: Any) -> dict[str, Any]:
@@ -166,11 +166,13 @@ async def list_rules(
         str | None, Query(max_length=128, description="`next_after` of the page before.")
     ] = None,
 ) -> RulePage:
-    """Scope `admin`. Each with its problems, warnings and how often it matched."""
+    """Scope `admin`. Each with its problems, warnings and how often it matched.
+
+    422 when `after` names a rule that was removed meanwhile: begin anew.
+    """
     views = await _views(service)
     chosen = [view for view in views if state is None or view.state == state]
-    ids = [view.id for view in chosen]
-    start = ids.index(after) + 1 if after in ids else 0
+    start = _start_after(after, [view.id for view in views], [view.id for view in chosen])
     page = chosen[start : start + limit]
     more = len(chosen) > start + limit
     return RulePage(
@@ -182,21 +184,23 @@ async def list_rules(
     "/rules",
     status_code=201,
     summary="Make a rule",
-    responses=problems(AlreadyExists, body=True),
+    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_rule(
     body: Annotated[RuleDefinition, Sent(openapi_examples={"deny": {"value": DEFINITION}})],
     service: ServiceDep,
     principal: Admin,
+    request: Request,
     response: Response,
 ) -> RuleView:
     """Scope `admin`. Its examples are run first; it speaks from the next call on."""
     compile_rule("new", body, service.gate.registry.snapshot().tools)
     stored = await service.gate.rules.create(body.to_json(), actor=principal.user_id)
+    show_place(request, response, stored.id)
     return await _shown(service, stored.id, response)
 
 
-@router.get("/rules/{rule_id}", summary="One rule", responses=problems(NotFound))
+@router.get("/rules/{rule_id}", summary="One rule", responses={**VERSIONED, **problems(NotFound)})
 async def get_rule(
     rule_id: PathId, service: ServiceDep, principal: Admin, response: Response
 ) -> RuleView:
@@ -208,7 +212,7 @@ async def get_rule(
 @router.patch(
     "/rules/{rule_id}",
     summary="Change a rule",
-    responses=problems(NotFound, VersionMismatch, body=True),
+    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
 )
 async def change_rule(
     rule_id: PathId,
@@ -241,6 +245,22 @@ async def remove_rule(
     gone = next(view for view in await _views(service) if view.id == rule_id)
     await service.gate.rules.remove(rule_id, actor=principal.user_id, expected=expected)
     return gone
+
+
+def _start_after(after: str | None, everything: list[str], chosen: list[str]) -> int:
+    """Where the page begins among the chosen, also when `after` is no longer one of them.
+
+    Raises:
+        InvalidInput: there is no such rule any more.
+    """
+    if after is None:
+        return 0
+    if after not in everything:
+        raise InvalidInput(
+            f"after: no rule {after!r} any more; list again without it", field="query.after"
+        )
+    seen = set(everything[: everything.index(after) + 1])
+    return sum(rule_id in seen for rule_id in chosen)
 
 
 async def _shown(service: Service, rule_id: str, response: Response) -> RuleView:

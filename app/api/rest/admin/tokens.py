@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.headers import MADE, show_place
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import NotFound
 from app.governance.identity.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTED, SCOPES
-from app.governance.identity.tokens import Standing, Token
-from app.governance.limits import NAMES, Limits
+from app.governance.identity.tokens import Token
+from app.governance.limits import SCHEMA, Limits
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
 
@@ -33,7 +36,7 @@ _TOKEN: dict[str, Any] = {
     "expires_at": None,
     "revoked_at": None,
     "last_used_at": None,
-    "state": "holds",
+    "state": "active",
 }
 Listed = Annotated[list[Identifier], Field(min_length=1, max_length=MAX_LISTED)]
 
@@ -55,12 +58,13 @@ class TokenView(BaseModel):
     expires_at: str | None
     revoked_at: str | None
     last_used_at: str | None = Field(description="To the minute.")
-    state: Standing
+    state: Literal["active", "expired", "revoked"]
 
     @classmethod
     def of(cls, token: Token, service: Service) -> Self:
         now = isoformat(service.gate.clock.now())
-        return cls(**token.to_dict(), state=token.state(now))
+        state = token.state(now)
+        return cls(**token.to_dict(), state="active" if state == "holds" else state)
 
 
 class TokenList(BaseModel):
@@ -87,15 +91,15 @@ class NewToken(Body):
 
     name: str = Field(min_length=1, max_length=64, description="Its user; several may share it.")
     scopes: list[str] = Field(
-        min_length=1, max_length=len(SCOPES), description=f"Among {', '.join(SCOPES)}."
+        min_length=1,
+        max_length=len(SCOPES),
+        json_schema_extra={"items": {"type": "string", "enum": list(SCOPES)}},
     )
     agents: Listed | None = Field(
         default=None, description="Agents it may use; `default` for sessions that name none."
     )
     projects: Listed | None = Field(default=None, description="Projects it may use.")
-    limits: dict[str, int | float | None] = Field(
-        default_factory=dict, description=f"{', '.join(f'`{name}`' for name in NAMES)}."
-    )
+    limits: dict[str, int | float | None] = Field(default_factory=dict, json_schema_extra=SCHEMA)
     days: int | None = Field(default=None, ge=1, le=MAX_DAYS, description="Until it expires.")
 
 
@@ -116,8 +120,15 @@ async def list_tokens(service: ServiceDep, principal: Admin) -> TokenList:
     return TokenList(tokens=[TokenView.of(token, service) for token in tokens])
 
 
-@router.post("/tokens", status_code=201, summary="Make a token", responses=problems(body=True))
-async def create_token(body: NewToken, service: ServiceDep, principal: Admin) -> TokenMade:
+@router.post(
+    "/tokens",
+    status_code=201,
+    summary="Make a token",
+    responses={**MADE, **problems(body=True)},
+)
+async def create_token(
+    body: NewToken, service: ServiceDep, principal: Admin, request: Request, response: Response
+) -> TokenMade:
     """Scope `admin`. The secret is in the answer, and nowhere else.
 
     A token with the scope `admin` cannot be limited to agents or projects: an administrator
@@ -132,6 +143,7 @@ async def create_token(body: NewToken, service: ServiceDep, principal: Admin) ->
         limits=Limits.from_json(body.limits),
         by=principal.user_id,
     )
+    show_place(request, response, token.id)
     return TokenMade(secret=secret, token=TokenView.of(token, service))
 
 
@@ -145,10 +157,11 @@ async def get_token(token_id: PathId, service: ServiceDep, principal: Admin) -> 
 async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) -> TokenView:
     """Scope `admin`. It ends at once: its logins too, and its connections within seconds.
 
-    404 when it is revoked already.
+    Revoking twice changes nothing.
     """
-    await service.tokens.get(token_id)
-    (token,) = await service.tokens.revoke(token_id, by=principal.user_id)
+    token = await service.tokens.get(token_id)
+    if token.revoked_at is None:
+        (token,) = await service.tokens.revoke(token_id, by=principal.user_id)
     return TokenView.of(token, service)
 
 

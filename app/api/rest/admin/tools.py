@@ -13,11 +13,12 @@ from app.api.errors import problems
 from app.api.rest.admin.diagnostics import ROW, Diagnostic
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.headers import VERSIONED
 from app.api.rest.shapes import example
 from app.api.service import Service
 from app.catalog.catalog import Catalog
 from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch
-from app.governance.limits import NAMES, Limits
+from app.governance.limits import SCHEMA, Limits
 from app.governance.rows import shown
 from app.governance.snapshot import ToolState
 
@@ -109,9 +110,7 @@ class ToolChange(Body):
     requires_confirmation: bool | None = None
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
     max_output_chars: int | None = Field(default=None, ge=100, le=10_000_000)
-    limits: dict[str, int | float | None] | None = Field(
-        default=None, description=f"{', '.join(f'`{name}`' for name in NAMES)}."
-    )
+    limits: dict[str, int | float | None] | None = Field(default=None, json_schema_extra=SCHEMA)
     force: bool = Field(default=False, description="Switch a core tool off all the same.")
 
 
@@ -199,7 +198,9 @@ async def list_governed_tools(
 
 
 @router.get(
-    "/tools/{name}", summary="One tool with its governance", responses=problems(ToolNotFound)
+    "/tools/{name}",
+    summary="One tool with its governance",
+    responses={**VERSIONED, **problems(ToolNotFound)},
 )
 async def get_governed_tool(
     name: PathId, service: ServiceDep, principal: Admin, response: Response
@@ -211,7 +212,7 @@ async def get_governed_tool(
 @router.patch(
     "/tools/{name}",
     summary="Change the governance of a tool",
-    responses=problems(ToolNotFound, Conflict, VersionMismatch, body=True),
+    responses={**VERSIONED, **problems(ToolNotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_tool(
     name: PathId,
@@ -263,10 +264,24 @@ async def list_toolsets(service: ServiceDep, principal: Admin) -> ToolsetList:
     return ToolsetList(toolsets=[_toolset(service, name) for name in names])
 
 
+@router.get(
+    "/toolsets/{name}", summary="One toolset", responses={**VERSIONED, **problems(NotFound)}
+)
+async def get_governed_toolset(
+    name: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> ToolsetView:
+    """Scope `admin`. `ETag` is the version."""
+    view = _toolset(service, name)
+    if not view.tools:
+        raise NotFound(f"No toolset {name!r}", toolset=name)
+    show_version(response, view.version)
+    return view
+
+
 @router.patch(
     "/toolsets/{name}",
     summary="Switch a toolset",
-    responses=problems(NotFound, Conflict, VersionMismatch, body=True),
+    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
 )
 async def change_toolset(
     name: PathId,

@@ -11,13 +11,16 @@ from starlette.responses import Response
 from app.core.errors import InvalidInput
 from app.core.versions import check_version as check_version  # noqa: PLC0414 - shown here too
 
-_TAG = re.compile(r'^(?:W/)?"?(\d{1,18})"?$')
+_TAG = re.compile(r'^(?:\*|(?:W/)?"?([0-9]{1,18})"?)$')
 
 
 def expected_version(
     if_match: Annotated[
         str | None,
-        Header(description="The `ETag` that was read; the change is refused when it is outdated."),
+        Header(
+            description="The `ETag` that was read; the change is refused when it is outdated.",
+            json_schema_extra={"pattern": _TAG.pattern, "examples": ['"3"']},
+        ),
     ] = None,
 ) -> int | None:
     """The version that `If-Match` names; None without the header or with `*`.
@@ -25,12 +28,12 @@ def expected_version(
     Raises:
         InvalidInput: the header is not an ETag of ours.
     """
-    if if_match is None or if_match.strip() == "*":
+    if if_match is None:
         return None
     found = _TAG.match(if_match.strip())
     if found is None:
         raise InvalidInput('If-Match must be the ETag that was read, such as "3"', field="If-Match")
-    return int(found[1])
+    return int(found[1]) if found[1] else None
 
 
 ExpectedVersion = Annotated[int | None, Depends(expected_version)]

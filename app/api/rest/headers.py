@@ -1,0 +1,30 @@
+"""Headers of answers about one resource: its version and where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+_ETAG = {
+    "description": "The version: `If-Match` sends it back with a change.",
+    "schema": {"type": "string", "example": '"3"'},
+    "required": True,
+}
+_LOCATION = {
+    "description": "Where it can be read.",
+    "schema": {"type": "string", "example": "/api/v1/sessions/ses_1"},
+    "required": True,
+}
+
+Documented = dict[int | str, dict[str, Any]]
+
+VERSIONED: Documented = {200: {"headers": {"ETag": _ETAG}}}
+MADE: Documented = {201: {"headers": {"Location": _LOCATION}}}
+MADE_VERSIONED: Documented = {201: {"headers": {"ETag": _ETAG, "Location": _LOCATION}}}
+
+
+def show_place(request: Request, response: Response, made: str) -> None:
+    """Tell where the resource is that a POST to its collection has made."""
+    response.headers["Location"] = f"{request.url.path.rstrip('/')}/{made}"

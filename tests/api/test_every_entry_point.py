@@ -1,0 +1,253 @@
+"""No tool runs without a decision on record, whichever way a call comes in.
+
+Every tool's function is replaced by a witness that reads, through a connection of its
+own, what the audit holds about the call at that very moment.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.agents.archive import Archive
+from app.agents.recovery import recover
+from app.agents.runs import RunEngine
+from app.agents.sessions import Sessions
+from app.catalog.builtin import register_all_tools
+from app.core.settings import Settings
+from app.db.engine import Database
+from app.execution.confirmation.answers import Approver, Reply
+from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
+from app.execution.setup import Gate
+from app.main import local_gate
+from tests.agents.parked import killed
+from tests.api.entries import (
+    ENTRIES,
+    Enter,
+    Person,
+    Site,
+    Witness,
+    after_equal_call,
+    audit,
+    open_site,
+    rest_single,
+)
+from tests.execution.lab import PATIENCE_S
+from tests.execution.test_every_tool import CASES
+from tests.support.service import settings_for
+from tests.support.source import modules
+
+BUILTIN = register_all_tools(installed_plugins=False).snapshot().tools
+Impose = Callable[[Gate], Awaitable[None]]
+ALL = list(CASES)
+# One other name of each tool that has one: two would be equal calls.
+ALIASES = {tool.aliases[0].name: name for name, tool in BUILTIN.items() if tool.aliases}
+NOT_RUN = {"denied", "disabled", "declined"}
+
+
+@pytest.fixture
+async def site(settings: Settings) -> AsyncIterator[Site]:
+    async with open_site(settings) as opened:
+        yield opened
+
+
+async def switch_off(gate: Gate) -> None:
+    for name in ALL:
+        await gate.governance.set_enabled(name, enabled=False, force=True)
+
+
+async def deny_by_rule(gate: Gate) -> None:
+    body = {"tool": "*", "decision": "deny", "justification": "because"}
+    await gate.rules.create(body, actor="boss")
+
+
+async def deny_by_hook(gate: Gate) -> None:
+    async def refuse(context: HookContext) -> HookResult:
+        return HookResult(HookAction.DENY, "not today")
+
+    gate.hooks.register(HookConfig("no", HookType.PRE_TOOL_USE, refuse))
+
+
+async def ask_first(gate: Gate) -> None:
+    for name in ALL:
+        await gate.governance.change_tool(name, {"requires_confirmation": True}, actor="boss")
+
+
+async def prime(site: Site) -> None:
+    """Have every read answered once in one session, so that an equal one need not run."""
+    site.primed = site.session()
+    for tool, name, arguments in site.calls():
+        if tool.cacheable:
+            await after_equal_call(site, name, arguments)
+
+
+async def everything(site: Site, enter: Enter) -> int:
+    """Call every name; how many calls ended."""
+    before = len(await audit(site.gate, "call.finished"))
+    for _, name, arguments in site.calls():
+        ended = len(await audit(site.gate, "call.finished"))
+        await enter(site, name, arguments)
+        assert len(await audit(site.gate, "call.finished")) > ended, f"{name} left no row"
+    return len(await audit(site.gate, "call.finished")) - before
+
+
+async def check_records(gate: Gate, witness: Witness) -> None:
+    """Whatever ran had been allowed, and what was asked about had been written down before."""
+    finished, decided = await audit(gate, "call.finished"), await audit(gate, "call.decided")
+    for seen in witness.ran:
+        at, verdict, _ = finished[seen.operation_id]
+        assert verdict in ("allow", "ask"), seen
+        if verdict == "ask":
+            ((seq, told),) = seen.decided
+            assert (seq < at, told) == (True, "ask"), seen
+    ran = {seen.operation_id for seen in witness.ran}
+    for operation_id, (at, verdict, outcome) in finished.items():
+        if verdict == "deny" or outcome in NOT_RUN:
+            assert operation_id not in ran
+            assert decided[operation_id][0] < at
+
+
+def counted(site: Site) -> Counter[str]:
+    return Counter(seen.tool_name for seen in site.witness.ran)
+
+
+def names_of(site: Site) -> Counter[str]:
+    return Counter(tool.name for tool, _, _ in site.calls())
+
+
+@pytest.mark.requirement("D-2", "D-22")
+@pytest.mark.parametrize("enter", [e for e in ENTRIES if e is not after_equal_call])
+async def test_what_is_allowed_runs_once_and_its_decision_is_on_record(site: Site, enter: Enter):
+    await everything(site, enter)
+    assert counted(site) == names_of(site)
+    await check_records(site.gate, site.witness)
+
+
+@pytest.mark.requirement("D-2")
+@pytest.mark.parametrize("enter", ENTRIES)
+@pytest.mark.parametrize("impose", [switch_off, deny_by_rule, deny_by_hook, ask_first])
+async def test_what_is_refused_runs_by_no_way_in(site: Site, enter: Enter, impose: Impose):
+    await prime(site)
+    site.witness.ran.clear()
+    await impose(site.gate)
+    if impose is ask_first and enter is not rest_single:
+        site.person = Person(site.gate, "decline")
+    finished = set(await audit(site.gate, "call.finished"))
+    await everything(site, enter)
+    assert site.witness.ran == []
+    ended = await audit(site.gate, "call.finished")
+    assert {ended[new][2] for new in ended.keys() - finished} <= {*NOT_RUN, "skipped"}
+    await check_records(site.gate, site.witness)
+
+
+@pytest.mark.requirement("D-2")
+@pytest.mark.parametrize("enter", ENTRIES)
+async def test_what_asks_runs_after_the_question_was_on_record(site: Site, enter: Enter):
+    await prime(site)
+    site.witness.ran.clear()
+    await ask_first(site.gate)
+    site.person = Person(site.gate, "approve_once")
+    await everything(site, enter)
+    assert counted(site) == names_of(site)
+    assert all(seen.decided for seen in site.witness.ran)
+    await check_records(site.gate, site.witness)
+
+
+async def test_a_kept_answer_is_a_decision_too_and_nothing_runs(site: Site):
+    await prime(site)
+    site.witness.ran.clear()
+    for tool, name, arguments in site.calls():
+        if tool.cacheable:
+            await after_equal_call(site, name, arguments)
+    assert site.witness.ran == []
+    ended = (await audit(site.gate, "call.finished")).values()
+    assert {(verdict, outcome) for _, verdict, outcome in ended} == {("allow", "success")}
+
+
+# -- a service that was killed while it asked --------------------------------------------
+
+
+@asynccontextmanager
+async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunEngine]]:
+    """A service on what another one left, with the witness in place before anything goes on."""
+    async with local_gate(settings) as gate:
+        witness = Witness(settings.database_path)
+        witness.watch(gate.registry)
+        database = Database(settings.database_path)
+        try:
+            archive = Archive(database)
+            sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
+            runs = RunEngine(gate, sessions, None, archive)
+            await runs.resume(await recover(gate))
+            yield gate, witness, runs
+        finally:
+            await database.close()
+
+
+async def answer_everything(gate: Gate, runs: RunEngine, session_id: str, option_id: str) -> None:
+    for asked in gate.confirmations.pending(session_id):
+        reply = Reply(option_id, asked["digest"])
+        await gate.confirmations.answer(asked["confirmation_id"], reply, Approver("boss"))
+    run = runs.active(session_id)
+    if run is not None:
+        async with asyncio.timeout(PATIENCE_S):
+            await run.done
+
+
+@pytest.mark.requirement("D-2", "D-4")
+@pytest.mark.parametrize("names", [ALL, list(ALIASES)], ids=["tools", "aliases"])
+async def test_a_call_that_waited_for_a_restart_runs_only_on_its_answer(
+    tmp_path: Path, names: list[str]
+):
+    settings = settings_for(tmp_path / "first", anthropic_api_key=None)
+    async with local_gate(settings) as gate:
+        await ask_first(gate)
+    plan = [(f"c{at}", name, CASES[ALIASES.get(name, name)][0]) for at, name in enumerate(names)]
+    left = await killed(settings, *plan, until={"tool_confirmation_request": len(plan)})
+    kept = shutil.copytree(settings.data_dir, tmp_path / "kept")
+    ways: list[tuple[Impose | None, str, bool]] = [
+        (None, "approve_once", True),
+        (None, "decline", False),
+        (switch_off, "approve_once", False),
+        (deny_by_rule, "approve_once", False),
+    ]
+    for impose, option_id, runs_then in ways:
+        shutil.rmtree(settings.data_dir)
+        shutil.copytree(kept, settings.data_dir)
+        async with resumed(settings) as (gate, witness, runs):
+            if impose is not None:
+                await impose(gate)
+            await answer_everything(gate, runs, left.session_id, option_id)
+            expected = Counter(ALIASES.get(name, name) for name in names) if runs_then else {}
+            assert Counter(seen.tool_name for seen in witness.ran) == expected
+            assert len(await audit(gate, "call.finished")) == len(names)
+            await check_records(gate, witness)
+
+
+# -- and nobody goes around the gate -----------------------------------------------------
+
+
+def test_only_one_line_of_the_service_calls_a_tools_function():
+    calls: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
+    for path, _, tree in modules("app"):
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Attribute) and node.attr == "function"):
+                continue
+            (calls if id(node) in called else others).append((path, ast.unparse(node)))
+    # The ledger's is a piece of work of its own; the registry shows a function and calls none.
+    assert sorted(calls) == [
+        ("app/db/ledger.py", "work.function"),
+        ("app/execution/running.py", "tool.function"),
+    ]
+    assert others == [("app/catalog/registry.py", "tool.function")]
+    shown = [path for path, text, _ in modules("app") if "get_executor" in text]
+    assert shown == ["app/catalog/registry.py"]
