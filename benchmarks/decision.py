@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from app.policy.decision import decide, is_plain
+from app.policy.deciding import decide, is_plain
 from app.policy.facts import CallFacts
 from app.policy.rules.book import RuleBook
 from app.policy.rules.compile import compile_rule, read_definition

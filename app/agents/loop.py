@@ -27,10 +27,10 @@ from app.core.ids import new_id
 from app.core.settings import Settings
 from app.core.text import clean
 from app.events.durable import RunStatus
-from app.execution.batches import Batch
 from app.execution.calls import CallRequest, parse_call
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
+from app.execution.pipeline import Batch
 from app.execution.setup import Gate
 from app.governance.agents import AgentProfile
 from app.governance.limits import NOBODY, Payer

@@ -35,12 +35,7 @@ from app.events.durable import (
     Trigger,
 )
 from app.events.log import SessionLog
-from app.execution.batches import (
-    ParkedBatch,
-    StoredCall,
-    StoredConfirmation,
-    parked_batch,
-)
+from app.execution.batches import ParkedBatch, StoredCall, StoredConfirmation, parked_batch
 from app.execution.setup import Gate
 
 log = logging.getLogger(__name__)

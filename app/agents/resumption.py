@@ -12,8 +12,9 @@ from app.agents.history import to_messages
 from app.agents.loop import AgentLoop
 from app.agents.run import Run, direct_context
 from app.events.durable import RunStatus
-from app.execution.batches import Batch, ParkedBatch
+from app.execution.batches import ParkedBatch
 from app.execution.calls import CallRequest
+from app.execution.pipeline import Batch
 from app.execution.setup import Gate
 from app.governance.limits import NO_LIMITS, Payer
 

@@ -15,10 +15,10 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json
 from app.events.durable import RunStatus, Trigger
 from app.execution.arguments import parse_object
-from app.execution.batches import Batch
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
+from app.execution.pipeline import Batch
 from app.execution.projects import Projects
 from app.governance.limits import NOBODY, Payer
 

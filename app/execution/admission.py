@@ -18,7 +18,8 @@ from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.pipeline import Call, Refusal
 from app.governance.agents import AgentProfile
-from app.policy.decision import ALLOW, Decision, decide, is_plain
+from app.policy.deciding import decide, is_plain
+from app.policy.decision import ALLOW, Decision
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, GrantBook, pattern_for
 from app.policy.risk.model import Verdict

@@ -11,56 +11,32 @@ import orjson
 from app.core.text import dump_json
 from app.execution.calls import CallRequest
 from app.execution.context import Caller
-from app.execution.pipeline import Call
+from app.execution.pipeline import Batch
 from app.governance.limits import Limits
 
-LEAST_TOLD = 1000
 
+def kept_of(batch: Batch) -> str:
+    """Everything of the batch that its own rows do not hold, as JSON text.
 
-@dataclass(slots=True)
-class Batch:
-    """The calls of one turn of a model, or of one direct request.
-
-    Attributes:
-        is_kept: a restarted service would find what it needs to go on.
-        told_chars: how much text of results there is already.
+    The arguments stand here as the caller sent them, because they are what would run.
     """
-
-    calls: list[Call]
-    max_workers: int | None = None
-    is_kept: bool = False
-    told_chars: int = 0
-
-    def may_tell(self, budget: int) -> int:
-        """How much of the next result a model is told, so that all of them fit into `budget`.
-
-        Something is left for each call that has not ended.
-        """
-        others = sum(call.outcome is None for call in self.calls) - 1
-        return max(LEAST_TOLD, budget - self.told_chars - max(0, others) * LEAST_TOLD)
-
-    def stored(self) -> str:
-        """Everything of the batch that its own rows do not hold, as JSON text.
-
-        The arguments stand here as the caller sent them, because they are what would run.
-        """
-        context = self.calls[0].context
-        kept = {
-            "calls": [
-                [call.request.id, call.request.name, call.request.arguments, call.operation_id]
-                for call in self.calls
-            ],
-            "max_workers": self.max_workers,
-            "message_id": context.message_id,
-            "caller": context.caller,
-            "attended": context.attended,
-            "cacheable": context.cacheable,
-            "user_id": context.user_id,
-            "token_id": context.token_id,
-            "limits": context.limits.to_json() if context.limits else None,
-            "progress": context.progress() if context.progress is not None else None,
-        }
-        return dump_json(kept).decode()
+    context = batch.calls[0].context
+    kept = {
+        "calls": [
+            [call.request.id, call.request.name, call.request.arguments, call.operation_id]
+            for call in batch.calls
+        ],
+        "max_workers": batch.max_workers,
+        "message_id": context.message_id,
+        "caller": context.caller,
+        "attended": context.attended,
+        "cacheable": context.cacheable,
+        "user_id": context.user_id,
+        "token_id": context.token_id,
+        "limits": context.limits.to_json() if context.limits else None,
+        "progress": context.progress() if context.progress is not None else None,
+    }
+    return dump_json(kept).decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.core.errors import InvalidArguments, StorageUnavailable
 from app.core.redaction import Redactor
 from app.db.ledger import Ledger
 from app.execution.admission import Admission, denial
-from app.execution.batches import Batch, ParkedBatch
+from app.execution.batches import ParkedBatch
 from app.execution.cache import ResultCache
 from app.execution.calls import CallRequest
 from app.execution.confirmation.confirmer import Confirmer
@@ -30,7 +30,7 @@ from app.execution.hooks.view import before_call
 from app.execution.limits.limiter import Limiter
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome
-from app.execution.pipeline import Call, Refusal
+from app.execution.pipeline import Batch, Call, Refusal
 from app.execution.record import Recorder
 from app.execution.resuming import Resumer
 from app.execution.running import Ran, Runner

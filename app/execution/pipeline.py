@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -19,9 +19,6 @@ from app.execution.outcome import CallOutcome
 from app.policy.decision import ALLOW, Decision
 from app.resolver.settings import DEFAULT_SETTING, ToolSetting
 from app.toolkit.tool import Tool
-
-if TYPE_CHECKING:
-    from app.execution.batches import Batch
 
 _ALLOW_JSON = orjson.dumps(ALLOW.to_dict()).decode()
 
@@ -43,6 +40,9 @@ class Asked:
     id: str
     reasons: frozenset[str]
     by: str | None = None
+
+
+LEAST_TOLD = 1000
 
 
 @dataclass(slots=True)
@@ -137,3 +137,26 @@ class Call:
         if self.decision is ALLOW or self.decision is None:
             return _ALLOW_JSON
         return orjson.dumps(self.decision.to_dict()).decode()
+
+
+@dataclass(slots=True)
+class Batch:
+    """The calls of one turn of a model, or of one direct request.
+
+    Attributes:
+        is_kept: a restarted service would find what it needs to go on.
+        told_chars: how much text of results there is already.
+    """
+
+    calls: list[Call]
+    max_workers: int | None = None
+    is_kept: bool = False
+    told_chars: int = 0
+
+    def may_tell(self, budget: int) -> int:
+        """How much of the next result a model is told, so that all of them fit into `budget`.
+
+        Something is left for each call that has not ended.
+        """
+        others = sum(call.outcome is None for call in self.calls) - 1
+        return max(LEAST_TOLD, budget - self.told_chars - max(0, others) * LEAST_TOLD)

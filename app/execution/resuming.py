@@ -14,7 +14,7 @@ import orjson
 from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, ConfirmationOutcome
 from app.execution.admission import Admission
-from app.execution.batches import Batch, ParkedBatch, StoredCall, StoredConfirmation
+from app.execution.batches import ParkedBatch, StoredCall, StoredConfirmation
 from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Answer
 from app.execution.confirmation.confirmer import Confirmer
@@ -24,7 +24,7 @@ from app.execution.confirmation.questions import digest_of, tool_version
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
 from app.execution.outcome import CallOutcome
-from app.execution.pipeline import Asked, Call
+from app.execution.pipeline import Asked, Batch, Call
 from app.execution.record import Recorder
 from app.toolkit.result import ToolResult
 

@@ -14,16 +14,14 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from app.policy.decision import Decision
 from app.policy.facts import CallFacts
 from app.policy.risk.call import names
 from app.policy.risk.model import RiskReport, Segment, Verdict
-
-if TYPE_CHECKING:
-    from app.policy.decision import Decision
 
 MAX_PATTERN_BYTES = 8_000
 """What is longer cannot be shown in full, so it cannot be approved for later either."""

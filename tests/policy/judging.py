@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from app.policy.decision import Decision, decide
+from app.policy.deciding import decide
+from app.policy.decision import Decision
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, GrantBook
 from app.policy.rules.book import RuleBook

@@ -13,7 +13,7 @@ from app.core.text import dump_json, truncate
 from app.db.ledger import Ledger
 from app.db.statements import KEEP_BATCH
 from app.execution.admission import Admission, denial
-from app.execution.batches import Batch
+from app.execution.batches import kept_of
 from app.execution.confirmation.answers import Answer
 from app.execution.confirmation.confirmations import Confirmations
 from app.execution.confirmation.declines import REFUSED, STOP_AFTER, Declines
@@ -26,7 +26,7 @@ from app.execution.confirmation.questions import (
     shown_arguments,
 )
 from app.execution.confirmation.targets import targets_of
-from app.execution.pipeline import Asked, Call, Refusal
+from app.execution.pipeline import Asked, Batch, Call, Refusal
 from app.execution.record import Recorder
 from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
@@ -256,7 +256,7 @@ class Confirmer:
         keeps = batch is not None and run_id is not None and context.caller not in _NOT_RESUMED
         if keeps and batch is not None and not batch.is_kept:
             batch.is_kept = True
-            self._ledger.append(KEEP_BATCH, (batch.stored(), run_id))
+            self._ledger.append(KEEP_BATCH, (kept_of(batch), run_id))
 
     def _pattern(self, call: Call) -> dict[str, Any] | None:
         """What a lasting approval would cover; None when none may be offered.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.redaction import MASK
-from app.policy.decision import decide
+from app.policy.deciding import decide
 from app.policy.facts import CallFacts
 from app.policy.risk.model import Verdict
 from app.policy.rules.book import RuleBook

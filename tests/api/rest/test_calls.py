@@ -267,4 +267,4 @@ async def test_no_secret_in_a_rule_or_a_tools_name_is_kept_with_a_call(
 
 
 def fetch_all(table: str, transaction: Transaction) -> list[tuple[object, ...]]:
-    return transaction.fetch(f"SELECT * FROM {table}", ())  # noqa: S608 - names of this file
+    return transaction.fetch(f"SELECT * FROM {table}", ())

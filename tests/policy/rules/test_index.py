@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.policy.decision import decide
+from app.policy.deciding import decide
 from app.policy.risk.engine import assess_command
 from app.policy.rules.book import RuleBook, ToolRules
 from app.policy.rules.rule import Rule

@@ -20,7 +20,8 @@ from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import InvalidInput, ToolNotFound
 from app.core.text import dump_json
-from app.policy.decision import Decision, decide
+from app.policy.deciding import decide
+from app.policy.decision import Decision
 from app.policy.facts import CallFacts
 from app.policy.risk.engine import assess_command
 from app.policy.risk.model import Verdict

@@ -1,0 +1,285 @@
+"""What policy says about one call: a value, made once, by a pure function.
+
+Precedence: floor > rule's deny > asks > allow. A grant releases questions, never a denial;
+a rule's allow releases what the risk analysis and the tool itself ask, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from app.policy.decision import ALLOW, Decision, RiskName
+from app.policy.facts import CallFacts
+from app.policy.grants import NO_GRANTS, GrantBook, may_release
+from app.policy.risk.engine import assess_command
+from app.policy.risk.model import (
+    Finding,
+    RiskLevel,
+    RiskReport,
+    Verdict,
+    worst_level,
+    worst_verdict,
+)
+from app.policy.rules.book import NO_RULES, RuleBook, ToolRules
+from app.policy.rules.coverage import covering
+from app.policy.rules.rule import Rule
+from app.policy.rules.sight import Sight
+from app.policy.rules.words import MAYBE, NO
+from app.policy.self_protection import SelfProtection
+from app.toolkit.tool import Tool
+
+
+def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
+    """Whether `decide` could only answer `ALLOW`: the fast way, before facts are gathered."""
+    return not asks and tool.shell is None and not rules.for_tool(tool.name)
+
+
+def decide(
+    facts: CallFacts,
+    *,
+    rules: RuleBook = NO_RULES,
+    grants: GrantBook = NO_GRANTS,
+    now: float = 0.0,
+    protection: SelfProtection | None = None,
+) -> Decision:
+    """Judge one call from its validated arguments.
+
+    Args:
+        now: Unix time, for what expires.
+        protection: knows the names of the service that a command must not touch unasked.
+    """
+    tool = facts.tool
+    concerned = rules.for_tool(tool.name)
+    if not facts.asks and tool.shell is None and not concerned:
+        return ALLOW
+    report = _assess(facts, protection) if tool.shell is not None else None
+    if report is not None and report.verdict is Verdict.DENY:
+        return _floor(report)
+    if concerned:
+        return _Weighing(facts, report, concerned, grants, now).decide()
+    return _unruled(facts, report, grants, now)
+
+
+def _unruled(
+    facts: CallFacts, report: RiskReport | None, grants: GrantBook, now: float
+) -> Decision:
+    """No rule speaks about the tool."""
+    findings = report.findings if report is not None else ()
+    if not facts.asks and not findings:
+        return ALLOW
+    return _asking(facts, report, findings, grants, now, flagged=facts.asks)
+
+
+class _Weighing:
+    """One call against the rules about its tool."""
+
+    def __init__(
+        self,
+        facts: CallFacts,
+        report: RiskReport | None,
+        concerned: ToolRules,
+        grants: GrantBook,
+        now: float,
+    ) -> None:
+        self._facts = facts
+        self._report = report
+        self._concerned = concerned
+        self._grants = grants
+        self._now = now
+        self._sight = Sight(facts, report)
+        self._denies: list[Finding] = []
+        self._asks: list[Finding] = []
+        self._allows: list[Rule] = []
+        self._spoke: list[str] = []
+
+    def decide(self) -> Decision:
+        """The verdict, and which rules had a say in it."""
+        decision = self._decide()
+        if self._spoke:
+            return replace(decision, spoke=tuple(self._spoke))
+        return decision
+
+    def _decide(self) -> Decision:
+        for rule in self._concerned.about(self._sight):
+            if rule.in_force(self._facts, self._now):
+                self._hear(rule)
+        if self._denies:
+            return self._denied()
+        self._suspect()
+        facts, report = self._facts, self._report
+        risky = report.findings if report is not None else ()
+        flagged, released = facts.asks, tuple[Finding, ...]()
+        covered = covering(self._sight, self._allows) if self._allows else ()
+        if covered:
+            self._spoke.extend(covered)
+            flagged, released = flagged and facts.asks_by != "tool", risky
+        remaining = (*self._asks, *(() if covered else risky))
+        if not remaining and not flagged:
+            return self._allowed(covered, released)
+        decision = _asking(
+            facts,
+            report,
+            remaining,
+            self._grants,
+            self._now,
+            flagged=flagged,
+            ruled=bool(self._asks),
+        )
+        if decision.verdict is Verdict.ASK:
+            return replace(
+                decision,
+                covered_by=covered,
+                released=released,
+                justification=self._asks[0].why if self._asks else "",
+            )
+        return decision
+
+    def _hear(self, rule: Rule) -> None:
+        if rule.broken:
+            why = f"the rule {rule.id} cannot be read, so it asks: {rule.broken}"
+            self._asks.append(_said("invalid_rule", None, why, Verdict.ASK))
+            return
+        if rule.verdict is Verdict.ALLOW:
+            self._allows.append(rule)
+            return
+        match, at = rule.match(self._sight)
+        if match is NO:
+            return
+        self._spoke.append(rule.id)
+        if match is MAYBE:
+            why = f"whether a rule concerns it is only known when it runs: {rule.justification}"
+            self._asks.append(_said("rule_unresolved", at, why, Verdict.ASK))
+            return
+        told = self._denies if rule.verdict is Verdict.DENY else self._asks
+        told.append(_said(rule.id, at, rule.justification, rule.verdict))
+
+    def _suspect(self) -> None:
+        """What runs unseen may be what a rule is about."""
+        report = self._report
+        if report is None or not report.opaque or not self._concerned.tightening:
+            return
+        if not any(finding.code == "rule_unresolved" for finding in self._asks):
+            why = "it runs what cannot be held against the rules before it runs"
+            self._asks.append(_said("rule_unresolved", None, why, Verdict.ASK))
+
+    def _denied(self) -> Decision:
+        report, denies = self._report, tuple(self._denies)
+        return Decision(
+            Verdict.DENY,
+            _joined(denies),
+            ("denied_by_rule", *_codes(denies)),
+            _risk(report, denies),
+            denies,
+            resolved_targets=report.resolved_targets if report else (),
+            segments=report.segments if report else (),
+            opaque=report.opaque if report else False,
+            justification=denies[0].why,
+        )
+
+    def _allowed(self, covered: tuple[str, ...], released: tuple[Finding, ...]) -> Decision:
+        report = self._report
+        asked = bool(released) or self._facts.asks
+        if not covered or not asked:
+            return ALLOW
+        return Decision(
+            Verdict.ALLOW,
+            rule_ids=covered,
+            risk=report.risk.value if report else "low",
+            resolved_targets=report.resolved_targets if report else (),
+            segments=report.segments if report else (),
+            covered_by=covered,
+            released=released,
+        )
+
+
+def _asking(
+    facts: CallFacts,
+    report: RiskReport | None,
+    findings: tuple[Finding, ...],
+    grants: GrantBook,
+    now: float,
+    *,
+    flagged: bool,
+    ruled: bool = False,
+) -> Decision:
+    """The question, or what answers it already."""
+    codes = _codes(findings)
+    reason = _joined(findings)
+    if flagged:
+        codes = (*codes, "requires_confirmation")
+        reason = reason or f"{facts.tool.name} asks before it runs"
+    decision = Decision(
+        Verdict.ASK,
+        reason,
+        codes,
+        _risk(report, findings),
+        findings,
+        flagged or ruled,
+        report.resolved_targets if report else (),
+        report.segments if report else (),
+        opaque=report.opaque if report else False,
+    )
+    if not may_release(decision):
+        return decision
+    grant_id = grants.covering(facts, report, now, whole=flagged or ruled)
+    if grant_id is None:
+        return decision
+    return replace(
+        decision,
+        verdict=Verdict.ALLOW,
+        reason="",
+        findings=(),
+        asks=False,
+        grant_id=grant_id,
+        released=findings,
+    )
+
+
+def _floor(report: RiskReport) -> Decision:
+    return Decision(
+        Verdict.DENY,
+        _joined(report.findings),
+        _codes(sorted(report.findings, key=lambda found: found.verdict is not Verdict.DENY)),
+        report.risk.value,
+        report.findings,
+        resolved_targets=report.resolved_targets,
+        segments=report.segments,
+        floor=True,
+        opaque=report.opaque,
+    )
+
+
+def _said(code: str, segment: int | None, why: str, verdict: Verdict) -> Finding:
+    return Finding(code, segment, why.removesuffix(": "), RiskLevel.MEDIUM, verdict)
+
+
+def _codes(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(finding.code for finding in findings))
+
+
+def _joined(findings: Iterable[Finding]) -> str:
+    return "; ".join(dict.fromkeys(finding.why for finding in findings))
+
+
+def _risk(report: RiskReport | None, findings: Iterable[Finding]) -> RiskName:
+    levels = [finding.level for finding in findings]
+    level = worst_level(levels if report is None else [report.risk, *levels])
+    return level.value
+
+
+def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
+    assert facts.tool.shell is not None
+    command = facts.command
+    report = assess_command(command, shell=facts.tool.shell, cwd=facts.shell_cwd)
+    found = None
+    if protection is not None:
+        found = protection.finding(command, report.segments, facts.shell_cwd)
+    if found is None:
+        return report
+    return replace(
+        report,
+        verdict=worst_verdict((report.verdict, found.verdict)),
+        risk=worst_level((report.risk, found.level)),
+        findings=(*report.findings, found),
+    )
