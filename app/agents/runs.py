@@ -183,6 +183,13 @@ class RunEngine:
                 return True
         return False
 
+    async def cancel_paid_by(self, token_id: str) -> None:
+        """Stop every run that a token started, those that wait too."""
+        queued = [item.run for queue in self._queues.values() for item in queue]
+        for run in [*self._active.values(), *queued]:
+            if run.payer.token_id == token_id:
+                await self.cancel(run.session.id, run.id)
+
     async def close(self) -> None:
         """Stop everything: runs are recorded as interrupted.
 

@@ -56,6 +56,8 @@ def ensure_schema(path: Path) -> bool:
             " set TOLLGATE_DATA_DIR to a writable folder"
         ) from None
     upgrade(path)
+    # The folder may have been there before, and open to all.
+    path.chmod(0o600)
     return True
 
 

@@ -104,7 +104,10 @@ class Executor:
         return await self._carry_out(batch, finished)
 
     async def _carry_out(self, batch: Batch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
-        outcomes = await self._settle_all(batch, sink)
+        if len(batch.calls) == 1:
+            outcomes = [await self._settle(batch.calls[0], None, sink)]
+        else:
+            outcomes = await self._settle_all(batch, sink)
         if batch.is_kept:
             self._confirmer.over(batch)
         return outcomes
@@ -112,8 +115,6 @@ class Executor:
     async def _settle_all(self, batch: Batch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
         calls = batch.calls
         _pair_twins(calls)
-        if len(calls) == 1:
-            return [await self._settle(calls[0], None, sink)]
         workers = max(1, min(batch.max_workers or self._max_workers, 6))
         if workers == 1:
             return await self._one_by_one(calls, sink)
@@ -256,7 +257,7 @@ class Executor:
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
         if call.refusal is None and waited:
             call.refusal = self._decided_anew(call)
-        if call.refusal is None:
+        if call.refusal is None and _leaves_a_trace(call):
             call.refusal = await self._claim(call)
         if call.refusal is not None:
             return await self._finisher.refused(call, call.refusal)
@@ -339,7 +340,9 @@ class Executor:
         try:
             if call.tool.has_side_effects:
                 self._cache.written(call.context.scope)
-            await self._after(call, ran)
+            failed, plan = not ran.result.success, self._hooks.plan(call.tool_name)
+            if plan.post or (failed and plan.error):
+                await self._after(call, ran, failed=failed)
             outcome = await self._finisher.ran(call, ran)
         finally:
             ran.let_go()
@@ -347,12 +350,8 @@ class Executor:
             self._cache.put(call.context.session_id, call.context.scope, call.key, outcome, epoch)
         return outcome
 
-    async def _after(self, call: Call, ran: Ran) -> None:
-        """Post hooks, or error hooks when the call failed."""
-        failed = not ran.result.success
-        plan = self._hooks.plan(call.tool_name)
-        if not plan.post and not (failed and plan.error):
-            return
+    async def _after(self, call: Call, ran: Ran, *, failed: bool) -> None:
+        """Error hooks when the call failed, and post hooks."""
         seen = self._finisher.hook_context(call, ran.result)
         if failed:
             await self._hooks.notify(HookType.TOOL_ERROR, seen)
@@ -374,6 +373,14 @@ class Executor:
         if not self._may_share(call):
             return None
         return self._cache.get(call.context.session_id, call.context.scope, call.key)
+
+
+def _leaves_a_trace(call: Call) -> bool:
+    """Whether something must be on disk before it runs: an effect, an approval that is used."""
+    assert call.tool is not None
+    if call.tool.has_side_effects or call.asked is not None:
+        return True
+    return call.decision is not None and call.decision.grant_id is not None
 
 
 def _pair_twins(calls: list[Call]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from app.core.errors import NotFound, StorageUnavailable
 from app.db.ledger import SqliteLedger, Transaction
+from app.db.schema import ensure_schema
 from tests.db.notes import ADD, ADD_LINE, ADD_SURELY, Commits, add, stored
 
 
@@ -142,3 +143,10 @@ async def test_a_file_that_cannot_be_opened_is_a_typed_error(tmp_path: Path):
     (tmp_path / "text.db").write_text("not a database at all", encoding="utf-8")
     with pytest.raises(StorageUnavailable):
         await SqliteLedger(tmp_path / "text.db").start()
+
+
+def test_a_new_database_is_nobody_else_s_to_read(tmp_path: Path):
+    (tmp_path / "open").mkdir(mode=0o755)
+    path = tmp_path / "open" / "tollgate.db"
+    ensure_schema(path)
+    assert path.stat().st_mode & 0o777 == 0o600

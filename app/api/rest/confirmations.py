@@ -205,15 +205,15 @@ async def get_confirmation(
 async def answer_confirmation(
     confirmation_id: PathId, body: ConfirmationAnswer, service: ServiceDep, principal: Approver
 ) -> ConfirmationAnswered:
-    """Scope `approve`; some options need `admin`. The first valid answer wins.
+    """Scope `approve`; some options need `admin`, `edited_args` needs `tools:call` too.
 
-    No answer means that nothing runs.
+    The first valid answer wins. No answer means that nothing runs.
     """
     row = await _visible(service, principal, confirmation_id)
     outcome = await service.gate.confirmations.answer(
         confirmation_id,
         Reply(body.option_id, body.digest, body.message, body.edited_args),
-        approver_of(principal),
+        approver_of(principal, edits=body.edited_args is not None),
         session_id=row.session_id,
     )
     await service.gate.ledger.durable()

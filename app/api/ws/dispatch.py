@@ -141,7 +141,7 @@ class Dispatcher:
 
     async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:
         service, principal = self._service, self._connection.principal
-        approver = approver_of(principal)
+        approver = approver_of(principal, edits=command.edited_args is not None)
         session = await service.session_for(principal, command.session_id)
         outcome = await service.gate.confirmations.answer(
             command.confirmation_id,

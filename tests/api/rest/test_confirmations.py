@@ -11,7 +11,8 @@ import pytest
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.governance.agents import read_profile
-from tests.api.people import user
+from app.governance.limits import NOBODY, Payer
+from tests.api.people import WORK, holding, user
 from tests.api.rest.client import new_session
 from tests.execution.lab import Watcher
 from tests.support.service import Running
@@ -19,14 +20,24 @@ from tests.support.service import Running
 RM = {"command": "rm -f nothing"}
 
 
-async def ask(serving: Running, client: httpx2.AsyncClient, call_id: str = "c1") -> dict[str, Any]:
+async def ask(
+    serving: Running,
+    client: httpx2.AsyncClient,
+    call_id: str = "c1",
+    *,
+    payer: Payer = NOBODY,
+) -> dict[str, Any]:
     """Start a call that asks, in a new session of the client's; its question."""
     session = await serving.service.sessions.get(await new_session(client))
     assert session is not None
     watcher = Watcher()
     session.log.subscribers.add(watcher)
     await serving.service.runs.call_tools(
-        session, [CallRequest(call_id, "bash", RM)], caller="websocket", cacheable=False
+        session,
+        [CallRequest(call_id, "bash", RM)],
+        caller="websocket",
+        cacheable=False,
+        payer=payer,
     )
     return await watcher.until("tool_confirmation_request")
 
@@ -113,6 +124,30 @@ async def test_edited_arguments_go_with_the_answer(serving: Running):
         assert (await ann.post(path, json=edited)).status_code == 200
         detail = (await ann.get(path)).json()
         assert detail["edited"] is True
+
+
+async def test_who_may_only_approve_cannot_bring_arguments_of_their_own(serving: Running):
+    async with user(serving, "ann") as ann, user(serving, "ann", "chat", "approve") as approver:
+        asked = await ask(serving, ann)
+        path = f"/confirmations/{asked['confirmation_id']}"
+        answer = {"option_id": "approve_once", "digest": asked["digest"]}
+        edited = {**answer, "edited_args": {"command": "echo instead"}}
+        refused = await approver.post(path, json=edited)
+        assert (refused.status_code, refused.json()["details"]["scope"]) == (403, "tools:call")
+        assert (await approver.post(path, json=answer)).status_code == 200
+
+
+async def test_revoking_a_token_ends_the_runs_it_started(serving: Running):
+    secret, token = await serving.service.tokens.create("ann", WORK)
+    async with holding(serving, secret) as ann, user(serving, "root", "admin") as root:
+        asked = await ask(serving, ann, payer=Payer(token_id=token.id))
+        session_id = asked["session_id"]
+        run = serving.service.runs.active(session_id)
+        assert run is not None
+        assert (await root.delete(f"/admin/tokens/{token.id}")).status_code == 200
+        async with asyncio.timeout(20):
+            assert await run.done == "cancelled"
+        assert not serving.service.gate.confirmations.pending(session_id)
 
 
 async def test_questions_are_listed_page_by_page(serving: Running):

@@ -155,13 +155,14 @@ async def get_token(token_id: PathId, service: ServiceDep, principal: Admin) -> 
 
 @router.delete("/tokens/{token_id}", summary="Revoke a token", responses=problems(NotFound))
 async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) -> TokenView:
-    """Scope `admin`. It ends at once: its logins too, and its connections within seconds.
+    """Scope `admin`. It ends at once, its logins and runs too; its connections within seconds.
 
     Revoking twice changes nothing.
     """
     token = await service.tokens.get(token_id)
     if token.revoked_at is None:
         (token,) = await service.tokens.revoke(token_id, by=principal.user_id)
+        await service.runs.cancel_paid_by(token_id)
     return TokenView.of(token, service)
 
 
