@@ -17,7 +17,7 @@ ask POST /admin/rules '{"tool": "bash", "match": {"argv": ["git", "push", "..."]
 # What would happen? Nothing runs.
 ask POST /admin/rules/test '{"tool": "bash", "command": "git push", "agent_id": "reader"}'
 # What the agent may use, and why not the rest.
-ask GET '/admin/resolve?agent=reader'
+ask GET '/admin/resolve?agent_id=reader'
 # Who did this, and is the record whole?
 ask GET '/admin/audit?kind=governance.&limit=2'
 ask POST /admin/audit/verify

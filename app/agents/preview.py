@@ -21,7 +21,7 @@ def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -> dict
     prompt = system_prompt(resolved, workspace=None)
     schemas, spoken = resolved.exposure.visible_tokens, estimate_tokens({"": prompt})
     return {
-        "agent": agent_id,
+        "agent_id": agent_id,
         "subagent": subagent,
         "tool_names": list(resolved.tool_names),
         "prompt_hints": dict(resolved.prompt_hints),

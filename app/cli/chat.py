@@ -32,6 +32,8 @@ text              say it to the model
 /new              start a new session
 /cancel           cancel what is running
 /quit             leave; what runs goes on
+while a call asks: the number of an answer, a to approve once,
+                  d WHY to decline, e {JSON} to approve with other arguments
 Ctrl-C            cancel what is running; when nothing runs, leave"""
 PROMPT = "› "
 UNAUTHENTICATED = 4501  # how the server closes on who has no token that holds

@@ -134,15 +134,15 @@ async def switch_tool(
 async def get_toolset(
     service: ServiceDep,
     principal: Anyone,
-    agent: Annotated[
+    agent_id: Annotated[
         str | None, Query(max_length=128, description="Its id; missing for who has none.")
     ] = None,
 ) -> Toolset:
     """The projection that prompt, executor and workers read too."""
-    if agent is not None:
-        principal.require_agent(agent)
-        service.gate.agents.require(agent)
-    resolved = service.gate.resolver.resolve(agent)
+    if agent_id is not None:
+        principal.require_agent(agent_id)
+        service.gate.agents.require(agent_id)
+    resolved = service.gate.resolver.resolve(agent_id)
     return Toolset(
         tool_names=list(resolved.tool_names),
         prompt_hints=dict(resolved.prompt_hints),

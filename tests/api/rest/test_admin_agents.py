@@ -99,12 +99,12 @@ async def test_an_override_counts_for_this_agent_only(
     assert answer.json()["profile"]["tools"]["bash"] == {"state": "on", "hint": None}
     await client.put("/admin/agents/other/tools/bash", json={"state": "off"})
     seen = {
-        name: (await client.get("/admin/resolve", params={"agent": name})).json()
+        name: (await client.get("/admin/resolve", params={"agent_id": name})).json()
         for name in ("writer", "other")
     }
     assert "bash" in seen["writer"]["tool_names"]
     assert seen["other"]["disabled_reasons"]["bash"]["code"] == "disabled_agent"
-    public = await client.get("/toolset", params={"agent": "other"})
+    public = await client.get("/toolset", params={"agent_id": "other"})
     assert public.json()["disabled_reasons"] == seen["other"]["disabled_reasons"]
 
 
@@ -140,11 +140,11 @@ async def test_the_preview_tells_what_a_request_costs(
     client: httpx2.AsyncClient, writer: dict[str, Any]
 ):
     everybody = (await client.get("/admin/resolve")).json()
-    some = (await client.get("/admin/resolve", params={"agent": "writer"})).json()
+    some = (await client.get("/admin/resolve", params={"agent_id": "writer"})).json()
     assert 0 < some["tokens"]["schemas"] < everybody["tokens"]["schemas"]
     tokens = some["tokens"]
     assert tokens["total"] == tokens["schemas"] + tokens["prompt"]
     rows = some["runtime_diagnostic"]["tools"]
     shown = sum(item["tokens"] for item in rows if item["shown"] == "yes")
     assert shown == tokens["schemas"] == some["runtime_diagnostic"]["schema_tokens"]
-    assert (await client.get("/admin/resolve", params={"agent": "ghost"})).status_code == 404
+    assert (await client.get("/admin/resolve", params={"agent_id": "ghost"})).status_code == 404

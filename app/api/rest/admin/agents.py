@@ -182,7 +182,7 @@ async def create_agent(
 async def get_agent(
     agent_id: PathId, service: ServiceDep, principal: Admin, response: Response
 ) -> AgentView:
-    """Scope `admin`. `GET /admin/resolve?agent=` tells what follows for each tool."""
+    """Scope `admin`. `GET /admin/resolve?agent_id=` tells what follows for each tool."""
     return _shown(service.gate.agents.require(agent_id), service, response)
 
 

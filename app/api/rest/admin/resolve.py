@@ -37,7 +37,7 @@ class Resolved(BaseModel):
     """The resolver's answer for one agent: each tool has a name here, or a reason."""
 
     model_config = example(
-        agent="writer",
+        agent_id="writer",
         subagent=False,
         tool_names=["calculator"],
         prompt_hints={},
@@ -51,7 +51,7 @@ class Resolved(BaseModel):
         runtime_diagnostic=DIAGNOSTIC,
     )
 
-    agent: str | None
+    agent_id: str | None
     subagent: bool
     tool_names: list[str]
     prompt_hints: dict[str, str]
@@ -107,13 +107,13 @@ class RiskExplained(BaseModel):
 async def preview_agent(
     service: ServiceDep,
     principal: Admin,
-    agent: Annotated[
+    agent_id: Annotated[
         str | None, Query(max_length=128, description="Its id; missing for who has none.")
     ] = None,
     subagent: Annotated[bool, Query(description="As one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
 ) -> Resolved:
     """Scope `admin`. And why not the rest: every tool is in `tool_names` or has a reason."""
-    return Resolved(**preview(service.gate, agent, subagent=subagent))
+    return Resolved(**preview(service.gate, agent_id, subagent=subagent))
 
 
 @router.post("/risk/explain", summary="What would a command do?", responses=problems(body=True))
