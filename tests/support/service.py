@@ -8,7 +8,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import websockets
@@ -21,16 +23,32 @@ from app.api.server import listening_socket, make_server, url_of
 from app.api.service import Service
 from app.core.ids import new_id
 from app.core.settings import Settings, load_settings
+from app.db.schema import ensure_schema
 from app.main import application
 
 Message = dict[str, Any]
 PATIENCE_S = 20
 
 
+@cache
+def _empty_database() -> bytes:
+    """A database that holds nothing; migrating one takes longer than most tests."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "tollgate.db"
+        ensure_schema(path)
+        return path.read_bytes()
+
+
 def settings_for(folder: Path, **overrides: Any) -> Settings:
-    """Settings of a service that keeps everything in `folder`, and is open to everybody here."""
+    """Settings of a service that keeps everything in `folder`, and is open to everybody here.
+
+    An empty database of the newest schema is put there.
+    """
     usual = {"data_dir": folder, "port": 0, "open_house": True, "_env_file": None}
-    return load_settings(**usual | overrides)
+    settings = load_settings(**usual | overrides)
+    if settings.data_dir.is_dir() and not settings.database_path.exists():
+        settings.database_path.write_bytes(_empty_database())
+    return settings
 
 
 @dataclass(slots=True)
