@@ -10,6 +10,7 @@ from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import clean, dump_json
+from app.events.durable import CallStatus
 from app.execution.artifacts import ArtifactStore, Spool
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookContext, HookType
@@ -157,16 +158,7 @@ class Finisher:
 
     def interrupted(self, call: Call) -> CallOutcome:
         """A call that was under way when a former process ended."""
-        outcome = CallOutcome(
-            request=call.request,
-            operation_id=call.operation_id,
-            tool_name=call.tool_name,
-            status="interrupted",
-            result=ToolResult.fail(INTERRUPTED, code="interrupted"),
-            text=INTERRUPTED,
-        )
-        self._recorder.completed(call, outcome)
-        return outcome
+        return self._ended(call, "interrupted", "interrupted", INTERRUPTED)
 
     def broken(self, call: Call, error: BaseException | None) -> CallOutcome:
         """A call on whose way something of ours, or a plugin's adapter, failed."""
@@ -175,12 +167,16 @@ class Finisher:
         if not call.is_started:
             self._recorder.started(call)
         message = f"Internal error {error_id}; see the service's log"
+        return self._ended(call, "error", "internal", message)
+
+    def _ended(self, call: Call, status: CallStatus, code: str, message: str) -> CallOutcome:
+        """Record an end of which nothing but a sentence is known."""
         outcome = CallOutcome(
             request=call.request,
             operation_id=call.operation_id,
             tool_name=call.tool_name,
-            status="error",
-            result=ToolResult.fail(message, code="internal"),
+            status=status,
+            result=ToolResult.fail(message, code=code),
             text=message,
         )
         self._recorder.completed(call, outcome)

@@ -12,11 +12,14 @@ from urllib.parse import urlsplit
 
 from app.policy.risk.call import names
 from app.policy.risk.model import Segment
-from app.policy.rules.words import MAYBE, NO, YES, Match, glob
+from app.policy.rules.arguments import texts_of
+from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, Match, glob
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s'\"<>`]+")
 _URL_FIELD = re.compile(r"(?:^|_)(?:url|urls|uri|uris|href|link|endpoint|host)$", re.IGNORECASE)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# The search takes the square of a long run of letters: what stands behind this is an address
+# that is not known, wherever there is one.
+_MAX_SEARCHED, _LONGEST_ADDRESS = 100_000, 8_192
 _HOST = re.compile(r"(?:[^@/\s]+@)?([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])")
 _SCP = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][\w.-]*):(?!//)(.*)", re.DOTALL)
 _ODD = re.compile(r"[\\\s\x00-\x20%]")
@@ -109,6 +112,9 @@ def _plain_host(host: str) -> str:
         return lowered
 
 
+_UNSEEN = Address("", None, None, "")
+
+
 def _ascii(host: str) -> str:
     """Lower case, and international names as they are looked up."""
     lowered = host.lower()
@@ -123,24 +129,14 @@ def _ascii(host: str) -> str:
 def argument_addresses(values: Mapping[str, Any]) -> tuple[Address, ...]:
     """Addresses in any text, and bare hosts under telling names."""
     found: dict[Address, None] = {}
-
-    def walk(value: Any, *, telling: bool, depth: int) -> None:
-        if isinstance(value, str):
-            texts = _URL.findall(value[:100_000]) or ([value] if telling else [])
-            for text in texts:
-                if (seen := address(text)) is not None:
-                    found[seen] = None
-        elif depth > 16:
-            found[Address("", None, None, "")] = None
-        elif isinstance(value, Mapping):
-            for key, item in value.items():
-                named = _URL_FIELD.search(_HUMP.sub("_", str(key))) is not None
-                walk(item, telling=named, depth=depth + 1)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item, telling=telling, depth=depth + 1)
-
-    walk(values, telling=False, depth=0)
+    for text, telling in texts_of(values, _URL_FIELD):
+        if text is None or text.find("://", _MAX_SEARCHED - _LONGEST_ADDRESS) >= 0:
+            found[_UNSEEN] = None
+        if text is None:
+            continue
+        for url in _URL.findall(text[:_MAX_SEARCHED]) or ([text] if telling else []):
+            if (seen := address(url)) is not None:
+                found[seen] = None
     return tuple(found)
 
 
@@ -149,10 +145,13 @@ def word_addresses(segment: Segment) -> tuple[Address, ...]:
     program = (segment.argv[0] or "").rsplit("/", 1)[-1] if segment.argv else ""
     scheme = _TALKS.get(program)
     found: dict[Address, None] = {}
-    for word in segment.argv[1:4_000]:
+    unseen = segment.argv[MAX_WORDS:]
+    if unseen and (scheme is not None or any(word is None or "://" in word for word in unseen)):
+        found[_UNSEEN] = None
+    for word in segment.argv[1:MAX_WORDS]:
         if word is None:
             if scheme is not None or not program:
-                found[Address("", None, None, "")] = None
+                found[_UNSEEN] = None
             continue
         texts = _URL.findall(word)
         candidates = [address(text) for text in texts]

@@ -19,15 +19,15 @@ from app.policy.risk.call import names
 from app.policy.risk.model import Segment
 from app.policy.risk.parse import parse
 from app.policy.risk.syntax import Lit, Redirect, Unreadable
+from app.policy.rules.arguments import texts_of
 from app.policy.rules.fields import as_text
-from app.policy.rules.words import MAYBE, NO, YES, Match
+from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, Match
 
 _PATH_FIELD = re.compile(
     r"(?:^|_)(?:path|paths|file|files|filename|filenames|dir|dirs|directory|directories|folder|"
     r"folders|cwd|root|source|destination|src|dst|dest|target|targets)$",
     re.IGNORECASE,
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _GLOBBED = re.compile(r"[*?\[]")
 _DRIVE = re.compile(r"[A-Za-z]:/")
 _HOMES = ("/root", "/home/*", "/Users/*")
@@ -40,8 +40,8 @@ _NAMES_NO_FILE = frozenset(
     )
 )
 _SCRIPTS = re.compile(r"[<>]")
-MAX_WORDS = 4_000
 _MAX_GLOBBED = 200
+MAX_SCRIPTS = 200
 _FEW_STARS, _SHORT_PATH = 3, 128
 _MAX_COMPARED = 20_000
 
@@ -131,24 +131,13 @@ def elsewhere(segment: Segment, known: tuple[Place, ...], start: str) -> Iterato
 def argument_places(values: Mapping[str, Any], cwd: str) -> tuple[Place, ...]:
     """Paths under telling names, at any depth."""
     found: dict[Place, None] = {}
-
-    def walk(value: Any, *, telling: bool, depth: int) -> None:
-        if isinstance(value, str):
-            if telling:
-                found[Place(resolve(value.replace("\\", "/"), cwd))] = None
-                if "\\" in value:
-                    found[Place(resolve(value, cwd))] = None
-        elif depth > 16:
+    for text, telling in texts_of(values, _PATH_FIELD):
+        if text is None:
             found[Place(None)] = None
-        elif isinstance(value, Mapping):
-            for key, item in value.items():
-                named = _PATH_FIELD.search(_HUMP.sub("_", str(key))) is not None
-                walk(item, telling=named, depth=depth + 1)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item, telling=telling, depth=depth + 1)
-
-    walk(values, telling=False, depth=0)
+        elif telling:
+            found[Place(resolve(text.replace("\\", "/"), cwd))] = None
+            if "\\" in text:
+                found[Place(resolve(text, cwd))] = None
     return tuple(found)
 
 
@@ -160,9 +149,12 @@ def redirected(command: str, segments: tuple[Segment, ...], cwd: str | None) -> 
     """
     texts = [command] if _SCRIPTS.search(command) else []
     texts += [word for s in segments for word in s.argv[1:] if word and _SCRIPTS.search(word)]
+    texts = list(dict.fromkeys(texts))
     where = dict.fromkeys([cwd, *(segment.cwd for segment in segments)])
     found: dict[Place, None] = {}
-    for text in dict.fromkeys(texts[:200]):
+    if len(texts) > MAX_SCRIPTS:
+        found[Place(None)] = None
+    for text in texts[:MAX_SCRIPTS]:
         try:
             tree = parse(text)
         except (Unreadable, RecursionError):

@@ -23,6 +23,8 @@ class Match(IntEnum):
 
 NO, MAYBE, YES = Match
 REST = "..."
+# What stands behind so many words is not looked at: it may be anything.
+MAX_WORDS = 4_000
 _GLOB = re.compile(r"[*?\[]")
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{2,5}")
 _SHORT = re.compile(r"-[A-Za-z0-9]")

@@ -101,6 +101,19 @@ def test_an_allow_by_path_needs_every_path_of_the_call():
     assert verdict({}, rule, **flagged) == "ask"
 
 
+def test_what_is_too_far_behind_to_be_looked_at_may_be_an_address_or_a_redirection():
+    rule = {**NO_EVIL, "tool": "fetch"}
+    padding = "a " * 60_000
+    for text, expected in (
+        ("see https://evil.com", "deny"),
+        (f"{padding}https://evil.com", "ask"),
+        (padding, "allow"),
+    ):
+        assert verdict({"options": {"note": text}}, rule, name="fetch") == expected
+    many = "f " + " ".join(f"'a>b{number}'" for number in range(300)) + " 'x > .env'"
+    assert verdict(many, NO_ENV) == "ask"
+
+
 NO_EVIL = deny("not there", match={"urls": [{"host": "*.evil.com"}]})
 
 
@@ -118,6 +131,8 @@ NO_EVIL = deny("not there", match={"urls": [{"host": "*.evil.com"}]})
         ("echo evil.com", "allow"),
         ("curl $url", "ask"),
         ("ls $url", "allow"),
+        ("curl " + "x " * 5000 + "https://evil.com", "ask"),
+        ("ls " + "x " * 5000, "allow"),
     ],
 )
 def test_a_deny_by_host(command: str, expected: str):
