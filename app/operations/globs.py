@@ -20,13 +20,21 @@ def compile_glob(pattern: str, *, case_insensitive: bool = False) -> Matches:
     """A test for relative paths such as `src/main.py`.
 
     `*` and `?` stay inside one name, `**` spans folders, `[a-z]`, `[!a]` and `{a,b}` work.
-    A pattern without `/` is matched against the name at any depth.
+    A pattern without `/` is matched against the name at any depth. After a leading `!` it
+    says what does not fit (`\\!` for a name that begins with one).
 
     Raises:
         ToolFailed: code `invalid_pattern`.
     """
     if len(pattern) > _MAX_PATTERN:
         raise _invalid(pattern, f"it is longer than {_MAX_PATTERN} characters")
+    if not pattern.startswith("!"):
+        return _matches(pattern, case_insensitive=case_insensitive)
+    unwanted = _matches(pattern[1:], case_insensitive=case_insensitive)
+    return lambda path: not unwanted(path)
+
+
+def _matches(pattern: str, *, case_insensitive: bool) -> Matches:
     pattern = pattern.removeprefix("./")
     if pattern in _MATCH_ALL:
         return lambda _path: True

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from app.operations.protocols import GrepLine, GrepQuery, GrepResult
-from app.operations.scan import LineMatcher, LineWriter, Span, is_binary, single_lines
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from app.operations.marks import has_mark, is_binary, unmarked
+from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
+from app.operations.scan import LineMatcher, LineWriter, Span
 
 COUNT_AHEAD = 200_000
 
 
+class Joined(NamedTuple):
+    """A file at `start:stop` of a buffer that holds several."""
+
+    path: str
+    start: int
+    stop: int
+
+
 class GrepPage:
-    """Feed files in path order with `add`, then take `result`.
+    """Feed files in path order with `add` or `add_joined`, then take `result`.
 
     `total` counts matching lines for `content`, files for the other modes, also beyond the
     page; in `content` it stops `COUNT_AHEAD` lines after the page, so that a pattern like `.`
@@ -39,30 +52,41 @@ class GrepPage:
 
     def add(self, path: str, buffer: bytearray, size: int) -> None:
         """Search `buffer[:size]`; binary content is counted as skipped."""
+        if size and has_mark(buffer):
+            buffer, size = unmarked(buffer, size)
         if is_binary(buffer, size):
             self.skipped += 1
             return
         self._searched += 1
-        spans = self._matcher.lines(buffer, size)
-        first = next(spans, None)
-        if first is None:
-            return
-        if self._query.mode == "files_with_matches":
-            # One hit decides; counting the rest of a large file would be for nothing.
-            self._take_file(path, 1)
-            return
-        matched = [first, *spans]
-        if self._matcher.multiline:
-            matched = list(single_lines(buffer, iter(matched)))
-        if self._query.mode == "content":
-            self._take_lines(path, buffer, size, matched)
-        else:
-            self._take_file(path, len(matched))
+        self._collect(path, buffer, size)
 
-    def _take_file(self, path: str, count: int) -> None:
-        if self._in_page(self._total):
-            self._counts.append((path, count))
-        self._total += 1
+    def add_joined(self, files: Sequence[Joined], buffer: bytearray) -> None:
+        """Search files that stand in `buffer` in this order, a line break behind each.
+
+        One search runs over all of them: a tree where few files match costs one call for
+        hundreds of files. Their content must begin with no byte order mark.
+        """
+        if not self._matcher.joinable:
+            self._add_each(files, buffer)
+            return
+        starts = [file.start for file in files]
+        end = files[-1].stop + 1 if files else 0
+        any_binary = buffer.find(b"\0", 0, end) >= 0
+        position, done = 0, 0
+        while done < len(files) and not self.full:
+            found = self._matcher.first(buffer, position, end)
+            index = len(files) if found is None else bisect_right(starts, found[0]) - 1
+            passed = files[done : index + 1]
+            binary = sum(_is_binary(file, buffer) for file in passed) if any_binary else 0
+            self.skipped += binary
+            self._searched += len(passed) - binary
+            done = index + 1
+            if found is None:
+                return
+            file = files[index]
+            position = file.stop + 1
+            if not (any_binary and _is_binary(file, buffer)):
+                self._take(file, buffer, found)
 
     def result(self) -> GrepResult:
         shown = len(self._counts)
@@ -76,6 +100,39 @@ class GrepPage:
             files_skipped=self.skipped,
             truncated=self._total > self._query.offset + shown,
         )
+
+    def _add_each(self, files: Sequence[Joined], buffer: bytearray) -> None:
+        for path, start, stop in files:
+            if self.full:
+                return
+            self.add(path, buffer[start:stop], stop - start)
+
+    def _take(self, file: Joined, buffer: bytearray, found: Span) -> None:
+        """What was `found` in a joined `file`, which may be nothing but its line break."""
+        is_certain = found[0] < found[1] <= file.stop
+        if is_certain and self._query.mode == "files_with_matches":
+            self._take_file(file.path, 1)
+        else:
+            own = buffer[file.start : file.stop]
+            self._collect(file.path, own, len(own))
+
+    def _collect(self, path: str, buffer: bytearray, size: int) -> None:
+        spans = self._matcher.lines(buffer, size)
+        first = next(spans, None)
+        if first is None:
+            return
+        if self._query.mode == "files_with_matches":
+            # One hit decides; counting the rest of a large file would be for nothing.
+            self._take_file(path, 1)
+        elif self._query.mode == "content":
+            self._take_lines(path, buffer, size, [first, *spans])
+        else:
+            self._take_file(path, 1 + sum(1 for _ in spans))
+
+    def _take_file(self, path: str, count: int) -> None:
+        if self._in_page(self._total):
+            self._counts.append((path, count))
+        self._total += 1
 
     def _in_page(self, index: int) -> bool:
         return index >= self._query.offset and (self._end is None or index < self._end)
@@ -92,3 +149,7 @@ class GrepPage:
         for start, stop in wanted:
             self._lines.extend(writer.matched(start, stop))
         self._lines.extend(writer.finish())
+
+
+def _is_binary(file: Joined, buffer: bytearray) -> bool:
+    return is_binary(buffer, file.stop, file.start)

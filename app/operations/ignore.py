@@ -1,4 +1,9 @@
-"""What a search leaves out: `.gitignore` rules, hidden names, version control and caches."""
+"""What a search leaves out: ignore rules, hidden names, version control and caches.
+
+Rules come from `.gitignore` and from `.ignore`, which ripgrep and fd read too: a tree keeps
+large files in git and out of searches with it. In one folder `.ignore` decides, else the
+deeper folder. Files for one program alone, such as `.rgignore`, do not count.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from pathspec import GitIgnoreSpec
 
 from app.core.text import clean
 
-IGNORE_FILE = ".gitignore"
+IGNORE_FILES = (".gitignore", ".ignore")
 HEAVY_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
 MAX_RULES = 2000
 _MAX_RULE = 500

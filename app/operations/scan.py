@@ -1,4 +1,4 @@
-"""Finding lines in one buffer.
+"""Finding lines in one buffer, which may hold several files one after another.
 
 The whole buffer is searched at once, never line by line: with RE2, which takes time linear
 in the input whatever the pattern, releases the interpreter lock while it works, and with
@@ -16,21 +16,19 @@ from collections.abc import Iterator
 import re2
 
 from app.core.errors import ToolFailed
-from app.operations.protocols import GrepLine, GrepQuery
+from app.operations.protocols.search import GrepLine, GrepQuery
 
 Span = tuple[int, int]
-_BINARY_PROBE = 8192
 _MAX_LINE_BYTES = 16_384
 _NEWLINE = ord("\n")
 _CUT = " … (line truncated)"
 _ANY_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE = re.compile(r"invalid escape sequence: \\[1-9]")
-
-
-def is_binary(buffer: bytearray, end: int) -> bool:
-    """NUL in the first 8192 bytes, as git and grep decide."""
-    return buffer.find(b"\0", 0, min(end, _BINARY_PROBE)) >= 0
+_OWN_TEXT = re.compile(r"\\[Az]|\(\?\w*-")
+# the characters around a word are part of the match: RE2 knows no look-around, and its \b
+# knows only ASCII
+_WORD = r"(?:^|[^\pL\pN_\n])(?:{})(?:$|[^\pL\pN_\n])"
 
 
 class LineMatcher:
@@ -52,22 +50,43 @@ class LineMatcher:
         except UnicodeEncodeError as error:
             raise _invalid(pattern, "it contains a lone surrogate", error.start) from None
         plain = query.fixed_strings or re.escape(pattern) == pattern
-        self._literal = encoded if plain and encoded and not query.case_insensitive else None
+        is_literal = plain and not (query.case_insensitive or query.word)
+        self._literal = encoded if is_literal and encoded else None
+        self._invert = query.invert
+        own_text = not query.fixed_strings and _OWN_TEXT.search(pattern)
+        self._joinable = not (self.multiline or query.invert or own_text)
         if not query.fixed_strings:
             _check_any_byte(pattern)
         self._regex = _compile(query, encoded, multiline=self.multiline)
 
-    def lines(self, buffer: bytearray, end: int) -> Iterator[Span]:
-        """Spans `(start, stop)` of matching lines in `buffer[:end]`, without line breaks.
+    @property
+    def joinable(self) -> bool:
+        """Whether files may be searched as one text with a line break behind each.
 
-        In multiline mode one span may hold several lines.
+        Not where the pattern can tell the text's ends from a line's, or span lines.
         """
-        first = self._regex.search(buffer, 0, end) if end else None
+        return self._joinable
+
+    def first(self, buffer: bytearray, position: int, end: int) -> Span | None:
+        """The first match from `position` on, as it stands in the text of joined files."""
+        found = self._regex.search(buffer, position, end)
+        return None if found is None else found.span()
+
+    def lines(self, buffer: bytearray, end: int) -> Iterator[Span]:
+        """Spans `(start, stop)` of the wanted lines in `buffer[:end]`, without line breaks."""
+        spans = self._spans(buffer, end)
+        if self.multiline:
+            spans = single_lines(buffer, spans)
+        return _other_lines(buffer, end, spans) if self._invert else spans
+
+    def _spans(self, buffer: bytearray, end: int) -> Iterator[Span]:
+        """Spans of matching lines; in multiline mode one may hold several lines."""
+        first = self.first(buffer, 0, end) if end else None
         if first is None:
             return iter(())
         if self._literal is not None:
-            return _literal_lines(buffer, end, self._literal, first.start())
-        return self._regex_lines(buffer, end, first.span())
+            return _literal_lines(buffer, end, self._literal, first[0])
+        return self._regex_lines(buffer, end, first)
 
     def _regex_lines(self, buffer: bytearray, end: int, match: Span) -> Iterator[Span]:
         position = 0
@@ -97,6 +116,19 @@ def _literal_lines(buffer: bytearray, end: int, literal: bytes, begin: int) -> I
         yield start, stop
         position = stop + 1
         begin = buffer.find(literal, position, end)
+
+
+def _other_lines(buffer: bytearray, end: int, spans: Iterator[Span]) -> Iterator[Span]:
+    """The lines of `buffer[:end]` that are not among `spans`."""
+    position = 0
+    while position < end:
+        start, stop = next(spans, (end, end))
+        while position < start:
+            line_end = buffer.find(b"\n", position, start)
+            line_end = start if line_end < 0 else line_end
+            yield position, line_end
+            position = line_end + 1
+        position = stop + 1
 
 
 def single_lines(buffer: bytearray, spans: Iterator[Span]) -> Iterator[Span]:
@@ -171,19 +203,27 @@ def _compile(query: GrepQuery, pattern: bytes, *, multiline: bool) -> re2._Regex
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = not query.case_insensitive
-    options.literal = query.fixed_strings
+    options.literal = query.fixed_strings and not query.word
     options.never_nl = not multiline
     options.dot_nl = multiline
     options.never_capture = True
-    source = pattern if query.fixed_strings else b"(?m)" + pattern
+    source = pattern if options.literal else b"(?m)" + pattern
     try:
-        return re2.compile(source, options)
+        regex = re2.compile(source, options)
+        # only now in its frame: there, `a)(b` alone would be accepted
+        return re2.compile(_whole_words(query).encode(), options) if query.word else regex
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args else "not understood"
         reason = reason.removesuffix(f": (?m){query.pattern}")
         fragment = reason.partition(": ")[2]
         position = query.pattern.find(fragment) if fragment else -1
         raise _invalid(query.pattern, _explain(reason, query.pattern), position) from None
+
+
+def _whole_words(query: GrepQuery) -> str:
+    return "(?m)" + _WORD.format(
+        re2.escape(query.pattern) if query.fixed_strings else query.pattern
+    )
 
 
 def _check_any_byte(pattern: str) -> None:

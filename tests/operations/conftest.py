@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from app.operations.local.workspace import LocalWorkspace
 from app.operations.memory.workspace import memory_workspace
-from app.operations.protocols import Operations
+from app.operations.protocols.operations import Operations
+from app.operations.sandbox.config import SandboxConfig
+from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.workspace import SandboxedWorkspace
 
 Fill = Callable[..., Operations]
 
@@ -41,15 +44,32 @@ def local(root: Path) -> Iterator[Operations]:
         yield workspace.operations
 
 
-@pytest.fixture(params=["local", "memory"])
-def fill(request: pytest.FixtureRequest, root: Path) -> Iterator[Fill]:
+@pytest.fixture
+async def sandbox(tmp_path: Path) -> AsyncIterator[Sandbox]:
+    """Not started: that costs a process, which tests of files do without."""
+    async with Sandbox(SandboxConfig(temporary=tmp_path / "private")) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def sandboxed(sandbox: Sandbox, root: Path) -> AsyncIterator[Operations]:
+    async with SandboxedWorkspace(root, sandbox=sandbox) as workspace:
+        yield workspace.operations
+
+
+@pytest.fixture(params=["local", "sandboxed", "memory"])
+async def fill(request: pytest.FixtureRequest, root: Path, sandbox: Sandbox) -> AsyncIterator[Fill]:
     """Build operations on a workspace with the given files, once per backend."""
-    with ExitStack() as stack:
+    async with AsyncExitStack() as stack:
 
         def build(files: Mapping[str, bytes | str] | None = None) -> Operations:
             if request.param == "memory":
                 return memory_workspace(files)
             fill_folder(root, files or {})
-            return stack.enter_context(LocalWorkspace(root)).operations
+            if request.param == "local":
+                return stack.enter_context(LocalWorkspace(root)).operations
+            workspace = SandboxedWorkspace(root, sandbox=sandbox)
+            stack.push_async_callback(workspace.close)
+            return workspace.operations
 
         yield build

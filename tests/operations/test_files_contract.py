@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from app.core.errors import OutsideWorkspace, ToolFailed
-from app.operations.protocols import Edited
+from app.operations.protocols.files import Edited
 from tests.operations.conftest import Fill
 
 pytestmark = pytest.mark.requirement("OPS-01", "OPS-06")

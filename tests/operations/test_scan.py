@@ -5,8 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.operations.grep_page import GrepPage
-from app.operations.protocols import GrepQuery
+from app.operations.grep_page import GrepPage, Joined
+from app.operations.protocols.search import GrepQuery, GrepResult
 from app.operations.scan import LineMatcher
 
 CONTENT = st.text(st.sampled_from("ab \n\r"), max_size=60).map(str.encode)
@@ -54,3 +54,44 @@ def test_a_very_long_line_is_cut():
     text = page.result().lines[0].text
     assert text.endswith("(line truncated)")
     assert len(text) < 20_000
+
+
+def joined(query: GrepQuery, contents: list[bytes]) -> GrepResult:
+    buffer, files = bytearray(), []
+    for number, content in enumerate(contents):
+        files.append(Joined(str(number), len(buffer), len(buffer) + len(content)))
+        buffer += content + b"\n"
+    page = GrepPage(query, LineMatcher(query))
+    page.add_joined(files, buffer + b"a stale needle b")
+    return page.result()
+
+
+def one_by_one(query: GrepQuery, contents: list[bytes]) -> GrepResult:
+    page = GrepPage(query, LineMatcher(query))
+    for number, content in enumerate(contents):
+        page.add(str(number), bytearray(content), len(content))
+    return page.result()
+
+
+OWN_TEXT = st.sampled_from(
+    [r"\Aa", r"b\z", r"(?-m)^a", r"(?-m:b$)", r"\ba\b", r"\B", "(?i)A", "\x00"]
+)
+
+
+@given(
+    PATTERNS | OWN_TEXT,
+    st.lists(CONTENT | st.sampled_from([b"", b"\0", b"a\0b", b"\xe4\xbd", b"a" * 20]), max_size=6),
+    st.sampled_from(["content", "files_with_matches", "count"]),
+    st.fixed_dictionaries({"word": st.booleans(), "invert": st.booleans()}),
+)
+def test_files_searched_together_give_what_each_gives_alone(
+    pattern: str, contents: list[bytes], mode: str, how: dict[str, bool]
+):
+    query = GrepQuery(pattern, mode=mode, limit=0, **how)  # type: ignore[arg-type]
+    assert joined(query, contents) == one_by_one(query, contents)
+
+
+@given(st.lists(CONTENT, max_size=5), st.integers(0, 6), st.integers(1, 6))
+def test_a_page_is_the_same_however_files_are_fed(contents: list[bytes], offset: int, limit: int):
+    query = GrepQuery("a", offset=offset, limit=limit, before=1, after=1)
+    assert joined(query, contents) == one_by_one(query, contents)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.core.errors import OutsideWorkspace, ToolFailed
-from app.operations.protocols import FindQuery, GrepLine, GrepQuery, Operations
+from app.operations.protocols.operations import Operations
+from app.operations.protocols.search import FindQuery, GrepLine, GrepQuery
 from tests.operations.conftest import Fill
 
 pytestmark = pytest.mark.requirement("OPS-03")
@@ -216,3 +217,87 @@ async def test_searching_outside_is_refused(fill: Fill, path: str):
         await search.find(FindQuery(path=path))
     with pytest.raises(OutsideWorkspace):
         await search.grep(GrepQuery("x", path=path))
+
+
+async def test_an_ignore_file_for_searches_counts_before_gitignore(fill: Fill):
+    operations = fill(
+        {".gitignore": "*.log\n", ".ignore": "!keep.log\ndata/\n", "keep.log": "", "no.log": ""}
+        | {"data/x": "", "sub/.ignore": "y\n", "sub/y": "", "sub/z": "", ".rgignore": "sub\n"}
+    )
+
+    assert await found(operations) == ["keep.log", "sub/z"]
+
+
+async def test_find_goes_down_as_far_as_asked(fill: Fill):
+    operations = fill({"a": "", "b/c": "", "b/d/e": ""})
+
+    assert await found(operations, type="all", max_depth=1) == ["a", "b"]
+    assert await found(operations, type="all", max_depth=2) == ["a", "b", "b/c", "b/d"]
+    assert await found(operations, path="b", max_depth=1) == ["b/c"]
+    assert await matching(operations, "", max_depth=1) == []
+
+
+async def test_a_glob_turned_round_leaves_out(fill: Fill):
+    operations = fill({"a.py": "x", "b.md": "x", "!c.md": "x"})
+
+    assert await found(operations, pattern="!*.md") == ["a.py"]
+    assert await matching(operations, "x", glob="!*.py") == ["!c.md", "b.md"]
+    assert await found(operations, pattern=r"\!*") == ["!c.md"]
+    assert await matching(operations, "x", glob="*.PY", glob_case_insensitive=True) == ["a.py"]
+
+
+@pytest.mark.requirement("FIL-11")
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-16-be"])
+async def test_text_with_a_byte_order_mark_is_searched(fill: Fill, encoding: str):
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    text = mark + "import 你好\nsecond\n".encode(encoding)
+    operations = fill({"a": "first\n", "b": text, "c": "import\n"})
+
+    assert await lines(operations, "^import") == (
+        GrepLine("b", 1, "import 你好"),
+        GrepLine("c", 1, "import"),
+    )
+    assert await matching(operations, r"\Asecond|\Aimport") == ["b", "c"]
+
+
+async def test_words_are_those_of_every_script(fill: Fill):
+    operations = fill({"a": "cat\nconcat\n_cat\n(cat)\nécat\n猫cat\nbobcat cat"})
+
+    result = await lines(operations, "cat", word=True)
+    assert [line.line_number for line in result] == [1, 4, 7]
+    literal = await lines(operations, "(cat)", word=True, fixed_strings=True)
+    assert [line.line_number for line in literal] == [4]
+    alternatives = await lines(operations, "concat|CAT", word=True, case_insensitive=True)
+    assert [line.line_number for line in alternatives] == [1, 2, 4, 7]
+
+
+@pytest.mark.parametrize("pattern", ["a)(b", "a)|(b"])
+async def test_a_broken_pattern_is_not_mended_by_the_frame_of_a_word(fill: Fill, pattern: str):
+    with pytest.raises(ToolFailed) as caught:
+        await fill().search.grep(GrepQuery(pattern, word=True))
+    assert caught.value.details["code"] == "invalid_pattern"
+
+
+async def test_lines_without_a_match_are_found(fill: Fill):
+    operations = fill({"a": "x\n1\nx\n2\n\n", "b": "x\n", "c": "3"})
+
+    wanted = [(line.path, line.line_number) for line in await lines(operations, "x", invert=True)]
+    assert wanted == [("a", 2), ("a", 4), ("a", 5), ("c", 1)]
+    assert await matching(operations, "x", invert=True) == ["a", "c"]
+    spanning = await lines(operations, r"1.x", invert=True, multiline=True)
+    assert [(line.path, line.line_number) for line in spanning] == [
+        ("a", 1),
+        ("a", 4),
+        ("a", 5),
+        ("b", 1),
+        ("c", 1),
+    ]
+
+
+async def test_a_file_named_by_its_path_may_be_larger(fill: Fill):
+    operations = fill({"a": "needle" * 9})
+    limits = {"max_file_bytes": 20, "max_named_bytes": 60}
+
+    assert await matching(operations, "needle", **limits) == []
+    assert await matching(operations, "needle", path="a", **limits) == ["a"]
+    assert await matching(operations, "needle", path="a", max_named_bytes=50) == []

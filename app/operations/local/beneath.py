@@ -216,6 +216,22 @@ class Beneath:
         """The form results carry; it leads back to `parts`."""
         return join_path(parts) if self._restrict else f"/{'/'.join(parts)}"
 
+    def place(self, folder: int, name: str, path: str) -> str:
+        """Where `name` in the open `folder` lies, links and `..` resolved, as results carry it.
+
+        As `path` is written where the system does not tell.
+        """
+        try:
+            here, root = (
+                str(Path(f"/proc/self/fd/{number}").readlink()) for number in (folder, self._root)
+            )
+        except OSError:
+            return self.join(self.parts(path))
+        below, base = f"{here.rstrip('/')}/{name}", f"{root.rstrip('/')}/"
+        if not self._restrict:
+            return below
+        return below[len(base) :] if below.startswith(base) else self.join(self.parts(path))
+
     @contextmanager
     def opened(self, path: str, flags: int) -> Iterator[int]:
         """A descriptor for `path`, closed at the end."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from app.core.errors import ToolFailed
 
 SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+TERMINAL_TYPE = "xterm-256color"
 
 
 def clean_environment(

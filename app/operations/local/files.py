@@ -8,28 +8,39 @@ is followed when its target is inside, so the link stays a link; otherwise it is
 
 from __future__ import annotations
 
+import errno
 import os
-import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 
 from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.failures import failure, not_a_file, too_large
 from app.operations.local.queue import FileKey, WriteQueue
+from app.operations.local.rewriting import Rewriter, read_bounded
 from app.operations.local.stats import to_file_stat
+from app.operations.local.steps import Found, Moved, Signature, signature_of
 from app.operations.local.threads import in_thread
-from app.operations.protocols import Edited, FileStat
+from app.operations.protocols.files import (
+    BeforeWrite,
+    Change,
+    Edited,
+    FileStat,
+    FileState,
+    FileStates,
+    Unread,
+    nothing,
+)
+from app.operations.whole_files import OverApply
 
 DEFAULT_MAX_EDIT_BYTES = 64 << 20
-_CHUNK = 1 << 20
-_NEW_TEMP = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# for writing too: a file the service may not write must not be replaced either
-_OPEN_EXISTING = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+MAX_TOGETHER_BYTES = 256 << 20
+_MAX_TRIES = 50
+_OPEN_DOOMED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class LocalFiles:
+class LocalFiles(OverApply):
     """`FileOperations` on a `Beneath`.
 
     Attributes:
@@ -50,6 +61,9 @@ class LocalFiles:
         self._beneath = beneath
         self._queue = queue
         self._max_edit_bytes = max_edit_bytes
+        self._rewriter = Rewriter(
+            beneath, max_bytes=max_edit_bytes, max_together=MAX_TOGETHER_BYTES
+        )
         self._fsync = fsync
 
     async def read(self, path: str, *, max_bytes: int) -> bytes:
@@ -61,28 +75,59 @@ class LocalFiles:
     async def list_dir(self, path: str) -> list[FileStat]:
         return await in_thread(self._list_dir, path)
 
-    async def write(self, path: str, data: bytes, *, append: bool = False) -> Edited:
-        def change(before: bytes | None) -> bytes:
-            return (before or b"") + data if append else data
+    async def apply(
+        self,
+        paths: Sequence[str],
+        change: Change,
+        *,
+        fresh: bool = False,
+        durable: bool = False,
+        before_write: BeforeWrite = nothing,
+    ) -> list[Edited]:
+        for _ in range(_MAX_TRIES):
+            keys = await in_thread(self._rewriter.keys, paths)
+            async with self._queue.all_alone(keys):
+                with suppress(Moved):
+                    return await self._apply_alone(
+                        paths, keys, change, durable=durable, before_write=before_write
+                    )
+        raise ToolFailed(
+            f"Somebody else keeps writing to {', '.join(map(repr, paths))}; try again",
+            code="workspace_changing",
+        )
 
-        key = await in_thread(self._key, path, create=True)
+    async def _apply_alone(
+        self,
+        paths: Sequence[str],
+        keys: Sequence[FileKey],
+        change: Change,
+        *,
+        durable: bool,
+        before_write: BeforeWrite,
+    ) -> list[Edited]:
+        found, states = await in_thread(self._look, paths, keys, change)
+        edits = [_edited(found[path], states[path]) for path in paths if path in states]
+        await before_write(edits)
+        await in_thread(self._rewriter.replace, found, states, durable=durable or self._fsync)
+        return edits
+
+    def _look(
+        self, paths: Sequence[str], keys: Sequence[FileKey], change: Change
+    ) -> tuple[dict[str, Found], FileStates]:
+        """What is there, and what shall be there."""
+        found = {entry.path: entry for entry in self._rewriter.find(paths)}
+        if [found[path].key for path in paths] != keys:
+            raise Moved
+        states = change({path: entry.state for path, entry in found.items()})
+        return found, {path: states[path] for path in paths if path in states}
+
+    async def delete(self, path: str, *, before_write: BeforeWrite = nothing) -> Edited:
+        key = await in_thread(self._own_key, path)
         async with self._queue.alone(key):
-            return await in_thread(self._replace, path, change)
-
-    async def edit(self, path: str, change: Callable[[bytes], bytes]) -> Edited:
-        """As the Protocol says; a missing file raises ToolFailed `file_not_found`."""
-
-        def change_existing(before: bytes | None) -> bytes:
-            if before is None:
-                raise failure(FileNotFoundError(2, ""), path)
-            return change(before)
-
-        key = await in_thread(self._key, path, create=False)
-        async with self._queue.alone(key):
-            return await in_thread(self._replace, path, change_existing)
-
-    async def delete(self, path: str) -> None:
-        await in_thread(self._delete, path)
+            edited, signature = await in_thread(self._doomed, path)
+            await before_write([edited])
+            await in_thread(self._delete, path, signature)
+            return edited
 
     async def make_dir(self, path: str) -> bool:
         return await in_thread(self._make_dir, path)
@@ -92,7 +137,7 @@ class LocalFiles:
             if status.st_size > max_bytes:
                 raise too_large(path, status.st_size, max_bytes)
             try:
-                return _read_bounded(descriptor, max_bytes, path)
+                return read_bounded(descriptor, max_bytes, path)
             except OSError as error:
                 raise failure(error, path) from None
 
@@ -134,70 +179,47 @@ class LocalFiles:
                 status = os.fstat(descriptor)
         return to_file_stat(path, status)
 
-    def _key(self, path: str, *, create: bool) -> FileKey:
-        with self._beneath.parent(path, follow=True, create=create) as (folder, name):
+    def _own_key(self, path: str) -> FileKey:
+        with self._beneath.parent(path, follow=False) as (folder, name):
             status = os.fstat(folder)
             return status.st_dev, status.st_ino, name
 
-    def _replace(self, path: str, change: Callable[[bytes | None], bytes]) -> Edited:
-        shown = self._beneath.join(self._beneath.parts(path))
-        with self._beneath.parent(path, follow=True) as (folder, name):
+    def _doomed(self, path: str) -> tuple[Edited, Signature]:
+        """What a deletion would remove; a link is not followed."""
+        with self._beneath.parent(path, follow=False) as (folder, name):
+            place = self._beneath.place(folder, name, path)
             try:
-                before, mode = self._existing(folder, name, path)
+                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                data, unread = self._content(folder, name, status, path)
             except OSError as error:
                 raise failure(error, path) from None
-            after = change(before)
-            try:
-                self._put(folder, name, after, mode)
-            except OSError as error:
-                raise failure(error, path) from None
-        return Edited(shown, before, after)
+        mode = status.st_mode & 0o777
+        return Edited(place, data, None, mode, unread), signature_of(status)
 
-    def _existing(self, folder: int, name: str, path: str) -> tuple[bytes | None, int | None]:
-        """Content and permission bits of the file at `name`; both None when it is new."""
+    def _content(
+        self, folder: int, name: str, status: os.stat_result, path: str
+    ) -> tuple[bytes | None, Unread | None]:
+        if stat.S_ISDIR(status.st_mode):
+            raise not_a_file(path)
+        if not stat.S_ISREG(status.st_mode):
+            return None, "link" if stat.S_ISLNK(status.st_mode) else "special"
+        if status.st_size > self._max_edit_bytes:
+            return None, "too_large"
         try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if not stat.S_ISREG(status.st_mode):
-                raise not_a_file(path)
-            descriptor = os.open(name, _OPEN_EXISTING, dir_fd=folder)
-        except FileNotFoundError:
-            return None, None
+            descriptor = os.open(name, _OPEN_DOOMED, dir_fd=folder)
+        except PermissionError:
+            return None, "unreadable"
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise not_a_file(path)
-            if status.st_size > self._max_edit_bytes:
-                raise too_large(path, status.st_size, self._max_edit_bytes)
-            content = _read_bounded(descriptor, self._max_edit_bytes, path)
-            return content, status.st_mode & 0o777
+            return read_bounded(descriptor, self._max_edit_bytes, path), None
         finally:
             os.close(descriptor)
 
-    def _put(self, folder: int, name: str, data: bytes, mode: int | None) -> None:
-        """Write `data` beside `name` and rename it over; nothing is left behind on failure."""
-        temporary = f".{secrets.token_hex(8)}.tmp"
-        descriptor = os.open(temporary, _NEW_TEMP, 0o666 if mode is None else 0o600, dir_fd=folder)
-        try:
-            try:
-                _write_all(descriptor, data)
-                if mode is not None:
-                    os.fchmod(descriptor, mode)
-                if self._fsync:
-                    os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=folder)
-            raise
-
-    def _delete(self, path: str) -> None:
+    def _delete(self, path: str, signature: Signature) -> None:
         with self._beneath.parent(path, follow=False) as (folder, name):
             try:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                if stat.S_ISDIR(status.st_mode):
-                    raise not_a_file(path)
+                if signature_of(status) != signature:
+                    raise failure(BlockingIOError(errno.EAGAIN, ""), path)
                 os.unlink(name, dir_fd=folder)
             except OSError as error:
                 raise failure(error, path) from None
@@ -206,18 +228,11 @@ class LocalFiles:
         return self._beneath.make_dirs(self._beneath.parts(path), path)
 
 
-def _read_bounded(descriptor: int, limit: int, path: str) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := os.read(descriptor, min(_CHUNK, limit + 1 - size)):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > limit:  # it grew after its size was asked
-            raise too_large(path, size, limit)
-    return b"".join(chunks)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+def _edited(found: Found, state: FileState | None) -> Edited:
+    before = found.state
+    return Edited(
+        found.place,
+        None if before is None else before.data,
+        None if state is None else state.data,
+        None if before is None else before.mode,
+    )

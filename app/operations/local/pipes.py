@@ -1,4 +1,4 @@
-"""Both output pipes of a process, read into one bounded queue.
+"""The output pipes of a process, read into one bounded queue.
 
 When the queue is full, reading stops, the pipes fill, and the program waits in its write:
 a flood costs at most the bound plus what the kernel's pipes hold.
@@ -12,11 +12,11 @@ import os
 import struct
 import termios
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Literal
 
-from app.operations.protocols import ProcessChunk
+from app.operations.protocols.processes import ProcessChunk
 
 Stream = Literal["stdout", "stderr"]
 QUEUE_BYTES = 256 << 10
@@ -24,16 +24,30 @@ _READ = 64 << 10
 
 
 class OutputPipes:
-    """Takes ownership of the descriptors; must be used on the loop's thread."""
+    """Takes ownership of the descriptors; must be used on the loop's thread.
 
-    def __init__(self, descriptors: Mapping[Stream, int], bound: int = QUEUE_BYTES) -> None:
+    Args:
+        limit: bytes after which `on_flood` is called, once; what comes later is dropped.
+    """
+
+    def __init__(
+        self,
+        descriptors: Mapping[Stream, int],
+        bound: int = QUEUE_BYTES,
+        *,
+        limit: int | None = None,
+        on_flood: Callable[[], None] | None = None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._open: dict[Stream, int] = dict(descriptors)
         self._bound = bound
+        self._left = limit
+        self._on_flood = on_flood
         self._chunks: deque[ProcessChunk] = deque()
         self._size = 0
         self._paused = True
         self._discard = False
+        self._flooded = False
         self._finished = False
         self._changed = asyncio.Event()
         for descriptor in self._open.values():
@@ -42,7 +56,7 @@ class OutputPipes:
 
     @property
     def at_end(self) -> bool:
-        """Both pipes are closed; chunks may still be queued."""
+        """All pipes are closed; chunks may still be queued."""
         return not self._open
 
     def finish(self) -> None:
@@ -103,15 +117,29 @@ class OutputPipes:
             data = b""
         if not data:
             self._close(stream)
-        elif not self._discard:
-            self._put(stream, data)
-            if self._size >= self._bound:
-                self._pause()
+            return
+        self._put(stream, data)
+        if self._size >= self._bound:
+            self._pause()
 
     def _put(self, stream: Stream, data: bytes) -> None:
+        data = self._within_limit(data)
+        if self._discard or not data:
+            return
         self._chunks.append(ProcessChunk(stream, data))
         self._size += len(data)
         self._changed.set()
+
+    def _within_limit(self, data: bytes) -> bytes:
+        if self._left is None:
+            return data
+        taken = data[: self._left]
+        self._left -= len(taken)
+        if len(taken) < len(data) and not self._flooded:
+            self._flooded = True
+            if self._on_flood is not None:
+                self._on_flood()
+        return taken
 
     def _take_pending(self, stream: Stream, descriptor: int) -> None:
         with suppress(OSError):
@@ -128,36 +156,3 @@ class OutputPipes:
         self._loop.remove_reader(descriptor)
         os.close(descriptor)
         self._changed.set()
-
-
-class InputPipe:
-    """Feeds bytes to a process as it takes them, then closes; takes ownership."""
-
-    def __init__(self, descriptor: int, data: bytes) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._descriptor = descriptor
-        self._left = memoryview(data)
-        os.set_blocking(descriptor, False)
-        if data:
-            self._loop.add_writer(descriptor, self._writable)
-        else:
-            self.close()
-
-    def close(self) -> None:
-        """Drop what was not taken; harmless when repeated."""
-        if self._descriptor >= 0:
-            self._loop.remove_writer(self._descriptor)
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-    def _writable(self) -> None:
-        try:
-            count = os.write(self._descriptor, self._left[: 1 << 16])
-        except BlockingIOError:
-            return
-        except OSError:  # it does not read its input
-            self.close()
-            return
-        self._left = self._left[count:]
-        if not self._left:
-            self.close()

@@ -8,17 +8,16 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 
 from app.operations.local.beneath import Beneath
-from app.operations.local.pipes import InputPipe, OutputPipes
-from app.operations.local.spawn import GATE_LINE, Started, start
+from app.operations.local.running import TERM_GRACE_S, PipedProcess
+from app.operations.local.spawn import Started, start
 from app.operations.local.threads import PROCESSES, run_in, to_end
-from app.operations.protocols import ProcessChunk, ProcessExit, ProcessSpec, RunningProcess
+from app.operations.protocols.processes import ProcessExit, ProcessSpec, RunningProcess
 
 _log = logging.getLogger(__name__)
 
-TERM_GRACE_S = 0.5
-_DRAIN_GRACE_S = 0.2  # for a pipe that somebody holds open after the program has ended
 _KILL_LIMIT_S = 10.0
 _REAP_LIMIT_S = 5.0
 _FIRST_POLL_S = 0.002
@@ -63,87 +62,67 @@ class LocalProcesses:
             started = await to_end(starting)
         except asyncio.CancelledError:
             if not starting.cancelled() and starting.exception() is None:
-                running = _LocalProcess(starting.result(), b"", self._term_grace_s)
-                await running.close()
+                started = starting.result()
+                started.give_up()
+                silent = replace(spec, stdin=None, interactive=False)
+                await _LocalProcess(started, silent, self._term_grace_s).close()
             raise
-        return _LocalProcess(started, GATE_LINE + (spec.stdin or b""), self._term_grace_s)
+        started.let_go()
+        return _LocalProcess(started, spec, self._term_grace_s)
 
 
-class _LocalProcess:
+class _LocalProcess(PipedProcess):
     """`RunningProcess` over a `Started`. Its leader stays a zombie until the tree is gone."""
 
-    def __init__(self, started: Started, stdin: bytes, term_grace_s: float) -> None:
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, started: Started, spec: ProcessSpec, term_grace_s: float) -> None:
+        super().__init__(started.pipes, spec)
         self._process = started.process
         self._tree = started.tree
         self._term_grace_s = term_grace_s
-        self._input = InputPipe(started.stdin, stdin)
-        self._pipes = OutputPipes({"stdout": started.stdout, "stderr": started.stderr})
-        self._claimed = False
-        self._waiting = 0
         self._killing = asyncio.Lock()
-        self._exit: asyncio.Future[ProcessExit] = self._loop.create_future()
         self._pidfd = os.pidfd_open(started.process.pid)
-        self._loop.add_reader(self._pidfd, self._ended)
+        self._loop.add_reader(self._pidfd, self._note_end)
+        self._clock = self._start_clock(spec.limits.wall_s)
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def output(self) -> AsyncIterator[ProcessChunk]:
-        """As the Protocol says; when a child keeps a pipe open, it ends shortly after the
-        process itself did."""
-        self._claimed = True
-        return self._chunks()
-
-    async def wait(self) -> ProcessExit:
-        if not self._claimed:
-            self._pipes.discard()
-        self._waiting += 1
-        try:
-            return await asyncio.shield(self._exit)
-        finally:
-            self._waiting -= 1
-
     async def kill(self) -> None:
+        self._note_end()
+        self._reason = self._reason or "killed"
         await to_end(self._kill())
 
-    async def close(self) -> None:
-        """Kill, and give up what was not read."""
-        try:
-            await self.kill()
-        finally:
-            self._pipes.close()
+    def _start_clock(self, wall_s: float | None) -> asyncio.TimerHandle | None:
+        if wall_s is None:
+            return None
+        return self._loop.call_later(wall_s, self._over_limit, "timeout")
 
-    async def _chunks(self) -> AsyncIterator[ProcessChunk]:
-        try:
-            while (chunk := await self._pipes.next()) is not None:
-                yield chunk
-        finally:
-            self._claimed = False
-            if self._waiting:
-                self._pipes.discard()
-
-    def _ended(self) -> None:
+    def _note_end(self) -> None:
+        if self._exit.done() or self._pidfd < 0:
+            return
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
         info = os.waitid(os.P_PIDFD, self._pidfd, flags)
         if info is None:
             return
         self._loop.remove_reader(self._pidfd)
-        status = info.si_status
+        if self._clock is not None:
+            self._clock.cancel()
+        number = info.si_status
+        reason = self._reason or "exited"
         by_itself = info.si_code == os.CLD_EXITED
-        self._exit.set_result(
-            ProcessExit(status) if by_itself else ProcessExit(128 + status, status)
+        self._settle(
+            ProcessExit(number, reason=reason)
+            if by_itself
+            else ProcessExit(128 + number, number, reason)
         )
-        self._input.close()
-        self._pipes.finish()
-        if not self._pipes.at_end:
-            self._loop.call_later(_DRAIN_GRACE_S, self._pipes.cut)
 
     async def _kill(self) -> None:
         async with self._killing:
             if self._pidfd < 0:
                 return
+            if self._clock is not None:
+                self._clock.cancel()
             self._input.close()
             members = await run_in(PROCESSES, self._tree.signal, signal.SIGTERM)
             if members and not await self._dies_within(self._term_grace_s):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 FileKey = tuple[int, int, str]
@@ -42,3 +42,11 @@ class WriteQueue:
             entry.users -= 1
             if not entry.users:
                 del self._entries[key]
+
+    @asynccontextmanager
+    async def all_alone(self, keys: Iterable[FileKey]) -> AsyncIterator[None]:
+        """Hold several files. In one order for everybody, so that nobody waits in a circle."""
+        async with AsyncExitStack() as stack:
+            for key in sorted(set(keys)):
+                await stack.enter_async_context(self.alone(key))
+            yield

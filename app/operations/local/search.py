@@ -1,8 +1,7 @@
 """Searching names and content of a workspace, in one thread, stopped by cancelling.
 
-In process rather than through ripgrep: there is no program to ship, nothing outside can
-be reached, and files are read into one reused buffer, so that a page fault per file does
-not dominate.
+In process rather than through ripgrep: there is no program to ship, and nothing outside
+can be reached.
 """
 
 from __future__ import annotations
@@ -22,19 +21,15 @@ from app.operations.grep_page import GrepPage
 from app.operations.ignore import IgnoreRules
 from app.operations.local.beneath import Beneath
 from app.operations.local.failures import failure
+from app.operations.local.filefeed import FileFeed, Stopped
 from app.operations.local.stats import to_file_stat
 from app.operations.local.threads import SEARCHES, run_in, to_end
-from app.operations.local.walk import OPEN_FILE, Entry, IgnoreCache, Walk
-from app.operations.protocols import FileStat, FindQuery, FindResult, GrepQuery, GrepResult
+from app.operations.local.walk import Entry, IgnoreCache, Walk
+from app.operations.protocols.files import FileStat
+from app.operations.protocols.search import FindQuery, FindResult, GrepQuery, GrepResult
 from app.operations.scan import LineMatcher
 
 T = TypeVar("T")
-_FIRST_BUFFER = 256 << 10
-_CHUNK = 1 << 20
-
-
-class Stopped(Exception):
-    """The awaiting task was cancelled; never leaves this module's threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +54,7 @@ class LocalSearch:
 
     def _find(self, query: FindQuery, stop: threading.Event) -> FindResult:
         matches = compile_glob(query.pattern, case_insensitive=query.case_insensitive)
-        walk = Walk(
-            self._cache, respect_ignore=query.respect_ignore, include_hidden=query.include_hidden
-        )
+        walk = self._walk(query)
         with self._start(query.path, respect_ignore=query.respect_ignore) as start:
             found = _matching(walk, start, query, matches, stop)
             if query.sort == "modified":
@@ -69,37 +62,43 @@ class LocalSearch:
             return _page(found, query)
 
     def _grep(self, query: GrepQuery, stop: threading.Event) -> GrepResult:
-        matcher = LineMatcher(query)
-        glob = compile_glob(query.glob) if query.glob else None
-        page = GrepPage(query, matcher)
-        buffer = _FileBuffer(query.max_file_bytes, stop)
-        if not self._grep_one(query.path, page, buffer):
-            walk = Walk(
-                self._cache,
-                respect_ignore=query.respect_ignore,
-                include_hidden=query.include_hidden,
-            )
+        page = GrepPage(query, LineMatcher(query))
+        feed = FileFeed(page, query.max_file_bytes, stop)
+        glob = compile_glob(query.glob or "*", case_insensitive=query.glob_case_insensitive)
+        if not self._grep_one(query, page, stop):
+            walk = self._walk(query)
             with self._start(query.path, respect_ignore=query.respect_ignore) as start:
                 cut = len(start.prefix)
                 for entry in walk.entries(start.folder, start.prefix, start.rules):
                     if page.full:
                         break
-                    if entry.kind == "file" and (glob is None or glob(entry.path[cut:])):
-                        _scan(page, entry.path, buffer, buffer.load(entry))
+                    if entry.kind == "file" and glob(entry.path[cut:]):
+                        feed.add(entry)
             page.skipped += walk.skipped
+        feed.flush()
         return page.result()
 
-    def _grep_one(self, path: str, page: GrepPage, buffer: _FileBuffer) -> bool:
-        """Search `path` itself when it is a file; False when it is a directory."""
+    def _walk(self, query: FindQuery | GrepQuery) -> Walk:
+        return Walk(
+            self._cache,
+            respect_ignore=query.respect_ignore,
+            include_hidden=query.include_hidden,
+            max_depth=query.max_depth,
+        )
+
+    def _grep_one(self, query: GrepQuery, page: GrepPage, stop: threading.Event) -> bool:
+        """Search the path itself when it is a file; False when it is a directory."""
+        path = query.path
         with self._beneath.opened(path, os.O_PATH) as descriptor:
             if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 return False
         with self._beneath.file(path) as (descriptor, _):
-            shown = self._beneath.join(self._beneath.parts(path))
+            feed = FileFeed(page, query.max_named_bytes, stop)
             try:
-                _scan(page, shown, buffer, buffer.read(descriptor))
+                feed.read(self._beneath.join(self._beneath.parts(path)), descriptor)
             except OSError as error:
                 raise failure(error, path) from None
+            feed.flush()
         return True
 
     @contextmanager
@@ -130,61 +129,6 @@ class LocalSearch:
             if rules and rules.ignores(self._beneath.join(parts[: count + 1]), is_dir=True):
                 return None
         return rules
-
-
-class _FileBuffer:
-    """One buffer for all files of a search; it grows to the largest that is allowed."""
-
-    def __init__(self, max_bytes: int, stop: threading.Event) -> None:
-        self.data = bytearray(_FIRST_BUFFER)
-        self._max_bytes = max_bytes
-        self._stop = stop
-
-    def load(self, entry: Entry) -> int:
-        """Bytes read into `data`; -1 for a file to skip."""
-        try:
-            descriptor = os.open(entry.name, OPEN_FILE, dir_fd=entry.folder)
-        except OSError:
-            return -1
-        try:
-            return self.read(descriptor)
-        except OSError:
-            return -1
-        finally:
-            os.close(descriptor)
-
-    def read(self, descriptor: int) -> int:
-        if self._stop.is_set():
-            raise Stopped
-        size = os.readv(descriptor, [self.data])
-        # a read that leaves room has met the end: most files need neither fstat nor a second
-        # read, and what is not a regular file cannot fill the buffer without being asked below
-        if size < len(self.data):
-            return size if size <= self._max_bytes else -1
-        return self._read_rest(descriptor, size)
-
-    def _read_rest(self, descriptor: int, size: int) -> int:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > self._max_bytes:
-            return -1
-        if status.st_size >= len(self.data):
-            self.data.extend(bytes(status.st_size + 1 - len(self.data)))
-        while size < len(self.data):
-            if self._stop.is_set():
-                raise Stopped
-            with memoryview(self.data) as view:
-                count = os.readv(descriptor, [view[size : size + _CHUNK]])
-            if not count:
-                return size
-            size += count
-        return size if size <= self._max_bytes else -1
-
-
-def _scan(page: GrepPage, path: str, buffer: _FileBuffer, size: int) -> None:
-    if size < 0:
-        page.skipped += 1
-    else:
-        page.add(path, buffer.data, size)
 
 
 async def run_stoppable(work: Callable[[threading.Event], T]) -> T:

@@ -1,10 +1,11 @@
 """Starting one program, in a thread, with its limits set before its first instruction.
 
 A shell of one line is started as leader of a new session. It waits for one line on its
-standard input, `GATE_LINE`, while its limits are set from outside with `prlimit`, and then
-becomes the program. So the limits hold from the start, in bytes rather than in a shell's
-units, no code of ours runs between fork and exec (`preexec_fn` blocks the loop for 43 ms
-in an 800 MB service), and a start that is given up never runs the program.
+standard input while its limits are set from outside with `prlimit`, and then becomes the
+program; on a terminal it opens that first, which makes it the session's own. So the limits
+hold from the start, in bytes rather than in a shell's units, no code of ours runs between
+fork and exec (`preexec_fn` blocks the loop for 43 ms in an 800 MB service), and a start that
+is given up never runs the program.
 
 The working directory is opened beneath the workspace and reached as /proc/self/fd/N, which
 the child resolves to the descriptor, not to a path somebody could swap. The descriptor
@@ -18,33 +19,49 @@ import resource
 import secrets
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import TollgateError, ToolFailed
 from app.operations.local.beneath import Beneath
-from app.operations.local.environment import check_argv, clean_environment
+from app.operations.local.environment import TERMINAL_TYPE, check_argv, clean_environment
 from app.operations.local.failures import failure
+from app.operations.local.running import Pipes
+from app.operations.local.terminal import open_terminal
 from app.operations.local.tree import MARKER, ProcessTree
-from app.operations.protocols import ProcessLimits, ProcessSpec
+from app.operations.process_errors import program_not_found
+from app.operations.protocols.processes import ProcessLimits, ProcessSpec, Terminal
 
-GATE_LINE = b"\n"
 _SHELL = "/bin/sh"
-_GATE = 'IFS= read -r _ || exit 125; exec "$@"'
+_WAIT = "IFS= read -r _ || exit 125; "
+_EXEC = 'exec "$@"'
+_EXEC_WITHOUT_INPUT = 'exec "$@" </dev/null'
+# opening its terminal is how a session leader makes it the controlling one
+_EXEC_ON_TERMINAL = 'tty=$1; shift; exec "$@" <>"$tty" >&0 2>&0'
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A program that waits for `GATE_LINE` on `stdin`, its own input after it.
+    """A program that waits to be let go.
 
     Whoever gets it owns the descriptors and must reap `process`.
     """
 
     process: subprocess.Popen[bytes]
     tree: ProcessTree
-    stdin: int
-    stdout: int
-    stderr: int
+    gate: int
+    pipes: Pipes
+
+    def let_go(self) -> None:
+        """Let it run."""
+        with suppress(OSError):  # it was killed meanwhile
+            os.write(self.gate, b"\n")
+        os.close(self.gate)
+
+    def give_up(self) -> None:
+        """It never runs: its gate closes."""
+        os.close(self.gate)
 
 
 def start(beneath: Beneath, spec: ProcessSpec, private_tmp: str | None) -> Started:
@@ -60,47 +77,95 @@ def start(beneath: Beneath, spec: ProcessSpec, private_tmp: str | None) -> Start
     environment = clean_environment(home, spec.env, private_tmp)
     token = secrets.token_hex(16)
     with beneath.opened(spec.cwd, os.O_PATH | os.O_DIRECTORY) as folder:
-        program = _find_program(spec.argv[0], folder, environment["PATH"])
+        program = find_program(spec.argv[0], folder, environment["PATH"])
         environment[MARKER] = token
-        gate = _GATE if spec.stdin is not None else f"{_GATE} </dev/null"
+        command = [program, *spec.argv[1:]]
         try:
-            process = subprocess.Popen(  # noqa: S603 - argv goes in as arguments; no shell text is built
-                [_SHELL, "-c", gate, "sh", program, *spec.argv[1:]],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                cwd=f"/proc/self/fd/{folder}",
-                env=environment,
-                start_new_session=True,
-            )
+            if spec.terminal is None:
+                process = _popen(_gate(spec), command, folder, environment)
+                return _prepare(process, spec, token)
+            environment["TERM"] = spec.env.get("TERM", TERMINAL_TYPE)
+            return _start_on_terminal(spec, spec.terminal, command, folder, environment, token)
         except OSError as error:
             raise _start_failure(error, spec) from None
-    return _prepare(process, spec, token)
 
 
-def _prepare(process: subprocess.Popen[bytes], spec: ProcessSpec, token: str) -> Started:
+def _gate(spec: ProcessSpec) -> str:
+    has_input = spec.stdin is not None or spec.interactive
+    return _WAIT + (_EXEC if has_input else _EXEC_WITHOUT_INPUT)
+
+
+def _start_on_terminal(
+    spec: ProcessSpec,
+    terminal: Terminal,
+    command: list[str],
+    folder: int,
+    environment: dict[str, str],
+    token: str,
+) -> Started:
+    ours, theirs, name = open_terminal(terminal)
+    try:
+        process = _popen(_WAIT + _EXEC_ON_TERMINAL, [name, *command], folder, environment, theirs)
+        return _prepare(process, spec, token, ours)
+    finally:
+        os.close(theirs)
+        os.close(ours)
+
+
+def _popen(
+    gate: str,
+    command: list[str],
+    folder: int,
+    environment: dict[str, str],
+    output: int = subprocess.PIPE,
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - argv goes in as arguments; no shell text is built
+        [_SHELL, "-c", gate, "sh", *command],
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
+        bufsize=0,
+        cwd=f"/proc/self/fd/{folder}",
+        env=environment,
+        start_new_session=True,
+    )
+
+
+def _prepare(
+    process: subprocess.Popen[bytes], spec: ProcessSpec, token: str, terminal: int | None = None
+) -> Started:
     """Set the limits while the shell waits."""
-    pipes = [pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe]
+    held: list[int] = []
+
+    def own(descriptor: int) -> int:
+        held.append(os.dup(descriptor))
+        return held[-1]
+
+    files = [file for file in (process.stdin, process.stdout, process.stderr) if file]
     try:
         _limit(process.pid, spec.limits)
-        stdin, stdout, stderr = (os.dup(pipe.fileno()) for pipe in pipes)
         tree = ProcessTree(process.pid, token)
-    except OSError as error:
+        gate = own(files[0].fileno())
+        if terminal is None:
+            pipes = Pipes(*(own(file.fileno()) for file in files))
+        else:
+            pipes = Pipes(own(terminal), own(terminal), None)
+    except OSError:
+        for descriptor in held:
+            os.close(descriptor)
         process.kill()
         process.wait()
-        raise _start_failure(error, spec) from None
+        raise
     finally:
-        for pipe in pipes:
-            pipe.close()
-    return Started(process, tree, stdin, stdout, stderr)
+        for file in files:
+            file.close()
+    return Started(process, tree, gate, pipes)
 
 
 def _limit(pid: int, limits: ProcessLimits) -> None:
     wanted = {
         resource.RLIMIT_CPU: limits.cpu_s,
         resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_NPROC: limits.processes,
         resource.RLIMIT_DATA: limits.memory_bytes,
         resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_CORE: 0,
@@ -112,13 +177,13 @@ def _limit(pid: int, limits: ProcessLimits) -> None:
             resource.prlimit(pid, kind, (capped, capped))
 
 
-def _find_program(name: str, folder: int, search: str) -> str:
+def find_program(name: str, folder: int, search: str) -> str:
     """A path that never begins with a dash, as the shell's exec needs it."""
     if "/" not in name:
         absolute = os.pathsep.join(part for part in search.split(":") if part.startswith("/"))
         found = shutil.which(name, path=absolute)
         if found is None:
-            raise _program_not_found(name)
+            raise program_not_found(name)
         return found
     if not name.startswith(("/", ".")):
         name = f"./{name}"
@@ -127,19 +192,11 @@ def _find_program(name: str, folder: int, search: str) -> str:
             raise ToolFailed(
                 f"Program is not executable: {name!r}", code="permission_denied", path=name
             )
-        raise _program_not_found(name)
+        raise program_not_found(name)
     return name
-
-
-def _program_not_found(name: str) -> ToolFailed:
-    return ToolFailed(
-        f"Program not found: {name!r}; install it or give its path",
-        code="program_not_found",
-        program=name,
-    )
 
 
 def _start_failure(error: OSError, spec: ProcessSpec) -> TollgateError:
     if not Path(_SHELL).exists():
-        return _program_not_found(_SHELL)
+        return program_not_found(_SHELL)
     return failure(error, spec.argv[0])

@@ -6,7 +6,7 @@ import os
 import stat
 from datetime import UTC, datetime
 
-from app.operations.protocols import FileStat, FileType
+from app.operations.protocols.files import FileStat, FileType
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from app.operations.ignore import IGNORE_FILE, IgnoreRules, IgnoreSpec, left_out, parse_ignore
+from app.operations.ignore import IGNORE_FILES, IgnoreRules, IgnoreSpec, left_out, parse_ignore
 
 Kind = Literal["file", "dir", "other"]
 
@@ -35,15 +35,15 @@ class Entry(NamedTuple):
 
 
 class IgnoreCache:
-    """Parsed `.gitignore` files by identity and time of their content."""
+    """Parsed ignore files by identity and time of their content."""
 
     def __init__(self) -> None:
         self._specs: OrderedDict[tuple[int, int, int, int], IgnoreSpec | None] = OrderedDict()
 
-    def load(self, folder: int) -> IgnoreSpec | None:
-        """Rules of the `.gitignore` in `folder`; None without one that can be read."""
+    def load(self, folder: int, name: str) -> IgnoreSpec | None:
+        """Rules of the file `name` in `folder`; None without one that can be read."""
         try:
-            descriptor = os.open(IGNORE_FILE, OPEN_FILE, dir_fd=folder)
+            descriptor = os.open(name, OPEN_FILE, dir_fd=folder)
         except OSError:
             return None
         try:
@@ -63,8 +63,12 @@ class IgnoreCache:
 
     def extend(self, folder: int, base: int, parent: IgnoreRules | None) -> IgnoreRules | None:
         """`parent` with the rules of `folder`, whose path has `base` characters, before it."""
-        spec = self.load(folder)
-        return parent if spec is None else IgnoreRules(spec, base, parent)
+        rules = parent
+        for name in IGNORE_FILES:
+            spec = self.load(folder, name)
+            if spec is not None:
+                rules = IgnoreRules(spec, base, rules)
+        return rules
 
 
 @dataclass(slots=True)
@@ -81,12 +85,19 @@ class Walk:
 
     Attributes:
         skipped: folders that could not be entered.
+        max_depth: as in `FindQuery`.
     """
 
     def __init__(
-        self, cache: IgnoreCache, *, respect_ignore: bool = True, include_hidden: bool = False
+        self,
+        cache: IgnoreCache,
+        *,
+        respect_ignore: bool = True,
+        include_hidden: bool = False,
+        max_depth: int | None = None,
     ) -> None:
         self.skipped = 0
+        self._max_depth = max_depth
         self._cache = cache
         self._respect_ignore = respect_ignore
         self._include_hidden = include_hidden
@@ -127,6 +138,8 @@ class Walk:
                 os.close(level.folder)
 
     def _enter(self, level: _Level, name: str, depth: int) -> _Level | None:
+        if self._max_depth is not None and depth >= self._max_depth:
+            return None
         if depth >= _MAX_DEPTH:
             self.skipped += 1
             return None
@@ -144,7 +157,7 @@ class Walk:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     name = entry.name
-                    has_ignore = has_ignore or name == IGNORE_FILE
+                    has_ignore = has_ignore or name in IGNORE_FILES
                     if not left_out(
                         name,
                         respect_ignore=self._respect_ignore,

@@ -1,4 +1,4 @@
-"""One workspace root and the three operations on it."""
+"""One workspace root and the operations on it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from pathlib import Path
 
 from app.core.errors import ConfigurationError
 from app.operations.local.beneath import Beneath
+from app.operations.local.code import NoCode
 from app.operations.local.files import LocalFiles
 from app.operations.local.processes import LocalProcesses
 from app.operations.local.queue import WriteQueue
 from app.operations.local.search import LocalSearch
-from app.operations.protocols import Operations
+from app.operations.protocols.code import CodeOperations
+from app.operations.protocols.operations import Operations
+from app.operations.protocols.sandbox import LEVELS, LevelStatus, SandboxStatus
+
+NOTHING_CONFINES = "Nothing confines commands: they have the rights of the service"
 
 
 class LocalWorkspace:
@@ -46,6 +51,7 @@ class LocalWorkspace:
             files=LocalFiles(self._beneath, queue or WriteQueue()),
             search=LocalSearch(self._beneath),
             processes=LocalProcesses(self._beneath, private_tmp=tmp),
+            code=NoCode(),
         )
 
     def close(self) -> None:
@@ -59,6 +65,30 @@ class LocalWorkspace:
         self.close()
 
 
-def open_workspace(root: Path, *, private_tmp: Path | None = None) -> Operations:
-    """The operations alone, for a root that lives as long as the process."""
-    return LocalWorkspace(root, private_tmp=private_tmp).operations
+class LocalWorkspaces:
+    """`Workspaces` without a sandbox, for tests and for the operator's own programs."""
+
+    def __init__(self, queue: WriteQueue | None = None) -> None:
+        # One queue for the process: two projects over the same files must not lose edits.
+        self._queue = queue or WriteQueue()
+
+    @property
+    def status(self) -> SandboxStatus:
+        level = LevelStatus(True, False, (), (), True, NOTHING_CONFINES)
+        return SandboxStatus(dict.fromkeys(LEVELS, level), NOTHING_CONFINES)
+
+    @property
+    def code(self) -> CodeOperations:
+        return NoCode()
+
+    async def prepare(self) -> None:
+        """Nothing takes long here."""
+
+    def keep_out(self, port: int) -> None:
+        """Nothing limits the network here."""
+
+    def open(self, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> Operations:
+        return self.open_for_operator(root)
+
+    def open_for_operator(self, root: Path) -> Operations:
+        return LocalWorkspace(root, queue=self._queue).operations

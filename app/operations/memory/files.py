@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.core.clock import Clock, SystemClock
 from app.core.errors import OutsideWorkspace, ToolFailed
 from app.operations.paths import join_path, leaves_lexically, split_path
-from app.operations.protocols import Edited, FileStat
+from app.operations.protocols.files import (
+    BeforeWrite,
+    Change,
+    Edited,
+    FileStat,
+    FileState,
+    nothing,
+)
+from app.operations.whole_files import OverApply
 
 ROOT = "/workspace"
 _NEW_MODE = 0o644
@@ -30,6 +39,7 @@ class MemoryTree:
     clock: Clock = field(default_factory=SystemClock)
     files: dict[str, MemoryFile] = field(default_factory=dict)
     folders: dict[str, datetime] = field(default_factory=dict)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def fill(self, files: Mapping[str, bytes | str]) -> None:
         """Put files in, text as UTF-8."""
@@ -100,8 +110,8 @@ def failed(code: str, path: str) -> ToolFailed:
     return ToolFailed(f"{_MESSAGES[code]}: {path!r}", code=code, path=path)
 
 
-class MemoryFiles:
-    """`FileOperations` on a `MemoryTree`. Nothing awaits, so edits cannot overlap."""
+class MemoryFiles(OverApply):
+    """`FileOperations` on a `MemoryTree`; one change at a time."""
 
     def __init__(self, tree: MemoryTree) -> None:
         self._tree = tree
@@ -126,23 +136,67 @@ class MemoryFiles:
         children = [child for child in map(self._tree.stat, names) if child is not None]
         return sorted(children, key=lambda child: (child.type != "directory", child.path))
 
-    async def write(self, path: str, data: bytes, *, append: bool = False) -> Edited:
-        resolved = self._tree.resolve(path)
-        before = self._tree.files.get(resolved)
-        after = before.data + data if append and before else data
-        self._tree.put(resolved, after)
-        return Edited(resolved, before.data if before else None, after)
+    async def apply(
+        self,
+        paths: Sequence[str],
+        change: Change,
+        *,
+        fresh: bool = False,
+        durable: bool = False,
+        before_write: BeforeWrite = nothing,
+    ) -> list[Edited]:
+        async with self._tree.lock:
+            places = {path: self._place(path) for path in paths}
+            if len(set(places.values())) < len(paths):
+                raise ToolFailed("Two paths name one file; name it once", code="same_file")
+            states = change({path: self._state(place) for path, place in places.items()})
+            written = [path for path in paths if path in states]
+            edits = [self._edited(places[path], states[path]) for path in written]
+            await before_write(edits)
+            kept = dict(self._tree.files), dict(self._tree.folders)
+            try:
+                for path in written:
+                    self._set(places[path], states[path])
+            except ToolFailed:
+                self._tree.files, self._tree.folders = kept
+                raise
+            return edits
 
-    async def edit(self, path: str, change: Callable[[bytes], bytes]) -> Edited:
-        before = self._existing(path).data
-        after = change(before)
-        resolved = self._tree.resolve(path)
-        self._tree.put(resolved, after)
-        return Edited(resolved, before, after)
+    def _place(self, path: str) -> str:
+        place = self._tree.resolve(path)
+        if self._tree.is_folder(place):
+            raise failed("not_a_file", path)
+        return place
 
-    async def delete(self, path: str) -> None:
-        self._existing(path)
-        del self._tree.files[self._tree.resolve(path)]
+    def _state(self, place: str) -> FileState | None:
+        file = self._tree.files.get(place)
+        return None if file is None else FileState(file.data, file.mode)
+
+    def _edited(self, place: str, state: FileState | None) -> Edited:
+        before = self._state(place)
+        return Edited(
+            place,
+            None if before is None else before.data,
+            None if state is None else state.data,
+            None if before is None else before.mode,
+        )
+
+    def _set(self, place: str, state: FileState | None) -> None:
+        if state is None:
+            self._tree.files.pop(place, None)
+            return
+        self._tree.put(place, state.data)
+        if state.mode is not None:
+            self._tree.files[place].mode = state.mode
+
+    async def delete(self, path: str, *, before_write: BeforeWrite = nothing) -> Edited:
+        async with self._tree.lock:
+            self._existing(path)
+            place = self._tree.resolve(path)
+            edited = self._edited(place, None)
+            await before_write([edited])
+            del self._tree.files[place]
+            return edited
 
     async def make_dir(self, path: str) -> bool:
         return self._tree.add_folders(self._tree.resolve(path))

@@ -8,7 +8,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from app.core.errors import ToolFailed
 from app.operations.memory.files import MemoryTree
-from app.operations.protocols import ProcessChunk, ProcessExit, ProcessSpec, RunningProcess
+from app.operations.process_errors import input_closed
+from app.operations.protocols.processes import (
+    ProcessChunk,
+    ProcessExit,
+    ProcessSpec,
+    RunningProcess,
+)
 
 Script = Callable[[ProcessSpec], tuple[Sequence[ProcessChunk], ProcessExit]]
 
@@ -40,21 +46,35 @@ class MemoryProcesses:
         self._tree.folder(spec.cwd)
         self.started.append(spec)
         chunks, ended = self._script(spec)
-        yield _ScriptedProcess(next(self._pids), chunks, ended)
+        takes_input = spec.interactive or spec.terminal is not None
+        yield _ScriptedProcess(next(self._pids), chunks, ended, takes_input=takes_input)
 
 
 class _ScriptedProcess:
-    def __init__(self, pid: int, chunks: Sequence[ProcessChunk], ended: ProcessExit) -> None:
+    def __init__(
+        self, pid: int, chunks: Sequence[ProcessChunk], ended: ProcessExit, *, takes_input: bool
+    ) -> None:
         self.pid = pid
         self._chunks = list(chunks)
         self._ended = ended
+        self._takes_input = takes_input
+        self.written = b""
 
     async def output(self) -> AsyncIterator[ProcessChunk]:
         while self._chunks:
             yield self._chunks.pop(0)
+
+    async def write(self, data: bytes) -> None:
+        if not self._takes_input:
+            raise input_closed()
+        self.written += data
+
+    async def close_input(self) -> None:
+        self._takes_input = False
 
     async def wait(self) -> ProcessExit:
         return self._ended
 
     async def kill(self) -> None:
         self._chunks.clear()
+        self._takes_input = False

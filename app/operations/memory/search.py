@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from app.operations.globs import compile_glob
 from app.operations.grep_page import GrepPage
-from app.operations.ignore import IGNORE_FILE, IgnoreRules, left_out, parse_ignore
+from app.operations.ignore import IGNORE_FILES, IgnoreRules, left_out, parse_ignore
 from app.operations.memory.files import MemoryTree
-from app.operations.protocols import FileStat, FindQuery, FindResult, GrepQuery, GrepResult
+from app.operations.protocols.files import FileStat
+from app.operations.protocols.search import FindQuery, FindResult, GrepQuery, GrepResult
 from app.operations.scan import LineMatcher
 
 _KINDS = {"file": "file", "directory": "dir", "other": "other"}
@@ -39,19 +40,19 @@ class MemorySearch:
         page = GrepPage(query, LineMatcher(query))
         path = self._tree.resolve(query.path)
         if path in self._tree.files:
-            self._scan(page, path, query)
+            self._scan(page, path, query.max_named_bytes)
             return page.result()
         folder = self._tree.folder(query.path)
         cut = _prefix_length(folder)
-        glob = compile_glob(query.glob) if query.glob else None
+        glob = compile_glob(query.glob or "*", case_insensitive=query.glob_case_insensitive)
         for entry in self._below(folder, query):
-            if entry.type == "file" and (glob is None or glob(entry.path[cut:])):
-                self._scan(page, entry.path, query)
+            if entry.type == "file" and glob(entry.path[cut:]):
+                self._scan(page, entry.path, query.max_file_bytes)
         return page.result()
 
-    def _scan(self, page: GrepPage, path: str, query: GrepQuery) -> None:
+    def _scan(self, page: GrepPage, path: str, max_bytes: int) -> None:
         data = self._tree.files[path].data
-        if len(data) > query.max_file_bytes:
+        if len(data) > max_bytes:
             page.skipped += 1
         else:
             page.add(path, bytearray(data), len(data))
@@ -66,6 +67,8 @@ class MemorySearch:
         for path in sorted(paths, key=lambda path: path.split("/")):
             entry = self._tree.stat(path)
             if entry is None or any(path.startswith(parent) for parent in dropped):
+                continue
+            if query.max_depth is not None and path.count("/", len(prefix)) >= query.max_depth:
                 continue
             if self._is_left_out(entry, folder, query):
                 dropped.append(f"{path}/")
@@ -95,10 +98,11 @@ class MemorySearch:
         parents = path.split("/")[:-1]
         for count in range(len(parents) + 1):
             base = "".join(f"{parent}/" for parent in parents[:count])
-            file = self._tree.files.get(base + IGNORE_FILE)
-            spec = parse_ignore(file.data) if file and base.startswith(start) else None
-            if spec is not None:
-                rules = IgnoreRules(spec, len(base), rules)
+            for name in IGNORE_FILES:
+                file = self._tree.files.get(base + name)
+                spec = parse_ignore(file.data) if file and base.startswith(start) else None
+                if spec is not None:
+                    rules = IgnoreRules(spec, len(base), rules)
         return rules
 
 

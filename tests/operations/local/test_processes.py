@@ -16,8 +16,8 @@ from app.operations.local.beneath import Beneath
 from app.operations.local.pipes import QUEUE_BYTES
 from app.operations.local.processes import LocalProcesses
 from app.operations.local.workspace import LocalWorkspace
-from app.operations.protocols import (
-    Operations,
+from app.operations.protocols.operations import Operations
+from app.operations.protocols.processes import (
     ProcessExit,
     ProcessLimits,
     ProcessSpec,

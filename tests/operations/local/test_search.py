@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.operations.local.search import run_stoppable
-from app.operations.protocols import FindQuery, GrepQuery, Operations
+from app.operations.protocols.operations import Operations
+from app.operations.protocols.search import FindQuery, GrepQuery
 from tests.operations.conftest import fill_folder, open_descriptors
 
 

@@ -1,0 +1,118 @@
+"""Files of a walk into a `GrepPage`, through buffers that are used again and again.
+
+Small files are read one behind the other into one buffer and searched together. On 18,000
+files of 260 MB that took 165 ms of CPU time where a search per file took 205, and ripgrep 180.
+Threads that read or match beside it made it slower by a tenth to a half: each of the short
+system calls hands the interpreter lock over and waits to get it back.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+
+from app.operations.grep_page import GrepPage, Joined
+from app.operations.local.walk import OPEN_FILE, Entry
+from app.operations.marks import has_mark
+
+_JOINED_BYTES = 512 << 10
+_LEAST_ROOM = 128 << 10
+_CHUNK = 1 << 20
+_NEWLINE = ord("\n")
+
+
+class Stopped(Exception):
+    """The awaiting task was cancelled; never leaves the thread of a search."""
+
+
+class FileFeed:
+    """Reads files and hands them to `page` in the order they came; end with `flush`."""
+
+    def __init__(self, page: GrepPage, max_bytes: int, stop: threading.Event) -> None:
+        self._page = page
+        self._max_bytes = max_bytes
+        self._stop = stop
+        self._joined: list[Joined] = []
+        self._buffer = bytearray(_JOINED_BYTES)
+        self._room = memoryview(self._buffer)
+        self._filled = 0
+        self._large = bytearray()
+
+    def add(self, entry: Entry) -> None:
+        """Read a file; one that cannot be read, or is too large, counts as skipped."""
+        if self._stop.is_set():
+            raise Stopped
+        try:
+            descriptor = os.open(entry.name, OPEN_FILE, dir_fd=entry.folder)
+        except OSError:
+            self._page.skipped += 1
+            return
+        try:
+            self.read(entry.path, descriptor)
+        except OSError:
+            self._page.skipped += 1
+        finally:
+            os.close(descriptor)
+
+    def read(self, path: str, descriptor: int) -> None:
+        """Read an open file from its beginning.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if _JOINED_BYTES - self._filled < _LEAST_ROOM:
+            self.flush()
+        start = self._filled
+        room = _JOINED_BYTES - start - 1
+        # a read that leaves room has met the end: most files need neither fstat nor a second
+        # read, and what is not a regular file cannot fill the room without being asked below
+        size = os.readv(descriptor, [self._room[start : start + room]])
+        if size == room:
+            self._read_large(path, descriptor)
+        elif size > self._max_bytes:
+            self._page.skipped += 1
+        elif size and has_mark(self._buffer, start):
+            self._add_alone(path, self._buffer[start : start + size], size)
+        else:
+            self._joined.append(Joined(path, start, start + size))
+            self._buffer[start + size] = _NEWLINE
+            self._filled = start + size + 1
+
+    def flush(self) -> None:
+        """Search what was read and not yet searched."""
+        if self._joined:
+            self._page.add_joined(self._joined, self._buffer)
+        self._joined = []
+        self._filled = 0
+
+    def _add_alone(self, path: str, buffer: bytearray, size: int) -> None:
+        self.flush()
+        self._page.add(path, buffer, size)
+
+    def _read_large(self, path: str, descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > self._max_bytes:
+            self._page.skipped += 1
+            return
+        if status.st_size >= len(self._large):
+            self._large.extend(bytes(status.st_size + 1 - len(self._large)))
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        size = self._read_all(descriptor)
+        if size > self._max_bytes:
+            self._page.skipped += 1
+        else:
+            self._add_alone(path, self._large, size)
+
+    def _read_all(self, descriptor: int) -> int:
+        """Fill `_large`; what a file grew by meanwhile is left."""
+        size = 0
+        while size < len(self._large):
+            if self._stop.is_set():
+                raise Stopped
+            with memoryview(self._large) as view:
+                count = os.readv(descriptor, [view[size : size + _CHUNK]])
+            if not count:
+                break
+            size += count
+        return size

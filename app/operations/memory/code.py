@@ -1,0 +1,46 @@
+"""Code whose endings are scripted; nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+
+from app.operations.protocols.code import CodeExit, CodeSpec, RunningCode
+from app.operations.protocols.processes import ProcessChunk, ProcessExit
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedRun:
+    """What one piece of code prints and how it ends."""
+
+    chunks: tuple[ProcessChunk, ...] = ()
+    ending: CodeExit = field(default_factory=lambda: CodeExit(ProcessExit(0)))
+
+
+class MemoryCode:
+    """`CodeOperations` that answers with `script`; `specs` holds what was asked for."""
+
+    def __init__(self, script: Callable[[CodeSpec], ScriptedRun] | None = None) -> None:
+        self._script = script or (lambda _: ScriptedRun())
+        self.specs: list[CodeSpec] = []
+
+    def open(self, spec: CodeSpec) -> AbstractAsyncContextManager[RunningCode]:
+        return self._open(spec)
+
+    @asynccontextmanager
+    async def _open(self, spec: CodeSpec) -> AsyncIterator[RunningCode]:
+        self.specs.append(spec)
+        yield _MemoryRun(self._script(spec))
+
+
+class _MemoryRun:
+    def __init__(self, run: ScriptedRun) -> None:
+        self._run = run
+
+    async def output(self) -> AsyncIterator[ProcessChunk]:
+        for chunk in self._run.chunks:
+            yield chunk
+
+    async def wait(self) -> CodeExit:
+        return self._run.ending

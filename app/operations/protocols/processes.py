@@ -1,0 +1,134 @@
+"""Starting programs, talking to them, ending all they started."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from app.operations.protocols.sandbox import SandboxReport
+
+ExitReason = Literal[
+    "exited", "timeout", "memory", "disk", "files", "processes", "output", "killed", "lost"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """Limits of one process tree; None leaves a limit as it is.
+
+    Attributes:
+        wall_s: seconds until the whole tree is ended; None for as long as it is wanted.
+        cpu_s: CPU seconds per process.
+        file_bytes: largest file it may write.
+        disk_bytes: bytes the whole tree may write.
+        processes: processes of the tree.
+        memory_bytes: memory of the whole tree (of each process where nothing meters it).
+        output_bytes: what the tree may write to its output streams before it is ended.
+    """
+
+    wall_s: float | None = None
+    cpu_s: int | None = 600
+    file_bytes: int | None = 256 << 20
+    disk_bytes: int | None = 1 << 30
+    processes: int | None = 64
+    memory_bytes: int | None = 2 << 30
+    open_files: int | None = 1024
+    output_bytes: int | None = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """The size of a terminal in characters."""
+
+    rows: int = 24
+    columns: int = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """What to start. The environment starts empty but for a fixed safe set plus `env`.
+
+    Attributes:
+        stdin: what the program reads; then its input ends, unless `interactive`.
+        interactive: its input stays open for `RunningProcess.write`.
+        terminal: run it on a terminal of this size (implies `interactive`); both output
+            streams then come as `stdout`.
+        network: False forbids the network also where the project allows it.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str = "."
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes | None = None
+    limits: ProcessLimits = field(default_factory=ProcessLimits)
+    interactive: bool = False
+    terminal: Terminal | None = None
+    network: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessChunk:
+    """Bytes as they came."""
+
+    stream: Literal["stdout", "stderr"]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessExit:
+    """How a process ended.
+
+    Attributes:
+        code: the exit status; when a signal ended it, 128 + `signal`.
+        reason: `exited` when it ended by itself, else which limit ended the tree; `killed`
+            when the service did; `lost` when its supervisor vanished.
+        peak_bytes: the most memory the tree was seen to use, where it was metered.
+        orphans: descendants that still ran when the program had ended, and were ended.
+    """
+
+    code: int
+    signal: int | None = None
+    reason: ExitReason = "exited"
+    sandbox: SandboxReport = SandboxReport("none")  # noqa: RUF009 - immutable
+    peak_bytes: int | None = None
+    orphans: int = 0
+
+
+class RunningProcess(Protocol):
+    """One started process tree."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def output(self) -> AsyncIterator[ProcessChunk]:
+        """Both streams as they come, until the process has ended and its pipes are drained."""
+
+    async def write(self, data: bytes) -> None:
+        """Give it input; returns when the program's pipe has taken all of it.
+
+        Raises:
+            ToolFailed: code `input_closed` when it was not started `interactive`, has
+                closed its input, or has ended.
+        """
+
+    async def close_input(self) -> None:
+        """End its input, as Ctrl-D at the start of a line does; harmless when repeated."""
+
+    async def wait(self) -> ProcessExit:
+        """How it ended. Output nobody reads is discarded meanwhile."""
+
+    async def kill(self) -> None:
+        """End the whole tree: terminate, then kill; returns when nothing of it is left."""
+
+
+class ProcessOperations(Protocol):
+    """Starting processes inside one workspace."""
+
+    def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
+        """Start `spec`; leaving the context kills whatever of the tree still runs.
+
+        Raises (on entering): ToolFailed `program_not_found`, `not_a_directory`,
+            `sandbox_unavailable`; OutsideWorkspace for a `cwd` outside.
+        """

@@ -1,0 +1,45 @@
+"""Opening folders as workspaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from app.operations.protocols.code import CodeOperations
+from app.operations.protocols.operations import Operations
+from app.operations.protocols.sandbox import SandboxStatus
+
+
+class Workspaces(Protocol):
+    """How this installation opens folders. Blocking; a folder is opened once and kept."""
+
+    @property
+    def status(self) -> SandboxStatus:
+        """What confines programs at each level; asks the kernel at its first use."""
+
+    @property
+    def code(self) -> CodeOperations:
+        """Python for calls that work in no folder."""
+
+    async def prepare(self) -> None:
+        """Have ready what the first call would wait for; raises nothing."""
+
+    def keep_out(self, port: int) -> None:
+        """Let no workspace that is opened connect to `port`: the service listens there."""
+
+    def open(self, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> Operations:
+        """For calls of agents: what they start is confined.
+
+        Args:
+            tcp_ports: where commands may connect to; none is no network.
+
+        Raises:
+            ConfigurationError: `root` is no folder.
+        """
+
+    def open_for_operator(self, root: Path) -> Operations:
+        """For programs that the operator configured, which run with the service's rights.
+
+        Raises:
+            ConfigurationError: `root` is no folder.
+        """
