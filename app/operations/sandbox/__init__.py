@@ -1,0 +1,1 @@
+"""Processes that the kernel confines: the service's side of the sandbox."""

@@ -1,0 +1,26 @@
+"""How the programs of `jail` are started: afresh, with nothing of the service."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import app
+
+_ROOT = str(Path(app.__file__).resolve().parents[1])
+
+
+def inside(module: str, *arguments: str) -> list[str]:
+    """The command line of a program of `jail`: an isolated interpreter that finds only it."""
+    code = (
+        f"import sys; sys.path.insert(0, {_ROOT!r}); "
+        f"from app.operations.sandbox.jail.{module} import main; main()"
+    )
+    flags = ("-I", "-S", "-X", "frozen_modules=on", "-c")
+    return [sys.executable, *flags, code, *arguments]
+
+
+def inside_environment() -> dict[str, str]:
+    """All that a program of `jail` gets to see of the service's environment: the time zone."""
+    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": os.environ.get("TZ") or "UTC"}

@@ -1,0 +1,104 @@
+"""All layers that go on in the payload itself, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from app.operations.sandbox.jail import (
+    capabilities,
+    filters,
+    guard,
+    kernel,
+    landlock,
+    layers,
+    limits,
+    paths,
+    seccomp,
+)
+from app.operations.sandbox.jail.job import Policy
+
+
+class LayerFailed(Exception):
+    """A layer that was asked for could not be installed; nothing may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What was set up around the payload before it confines itself.
+
+    Attributes:
+        namespaces: whether it is in namespaces of its own.
+        own: what of `/proc` and `/dev/shm` belongs to its tree alone.
+        terminal: whether it has a controlling terminal.
+        guard: a socket on whose other end the metadata guard waits for its listener.
+    """
+
+    namespaces: bool = False
+    own: tuple[str, ...] = ()
+    terminal: bool = False
+    guard: int | None = None
+
+
+@dataclass(slots=True)
+class _Installed:
+    """The layers that are on, in their order."""
+
+    names: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def layer(self, *names: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            raise LayerFailed(f"{' and '.join(names)}: {error}") from None
+        self.names += names
+
+
+def confine(policy: Policy, around: Surroundings, pid: int) -> list[str]:
+    """Install the layers of `policy` on this process, whose number is `pid`, for good.
+
+    Returns:
+        Their names, in the order of installation.
+
+    Raises:
+        LayerFailed: when one cannot be installed, or when the filter of system calls, which
+            no level does without, is not asked for.
+    """
+    if layers.SECCOMP not in policy.layers:
+        raise LayerFailed("seccomp: no level runs without the filter of system calls")
+    installed = _Installed()
+    with installed.layer(layers.CAPABILITIES):
+        capabilities.drop()
+    with installed.layer(layers.LIMITS):
+        limits.apply(policy, own_count=around.namespaces)
+    with installed.layer(layers.NO_NEW_PRIVILEGES):
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+    locks = [name for name in layers.LANDLOCK if name in policy.layers]
+    if locks:
+        with installed.layer(*locks):
+            landlock.restrict(_domain(policy, around))
+    if around.guard is not None:
+        with installed.layer(layers.GUARD):
+            guard.install(around.guard)
+    with installed.layer(layers.SECCOMP):
+        seccomp.install(_filter(policy, around, pid))
+    return installed.names
+
+
+def _domain(policy: Policy, around: Surroundings) -> landlock.Domain:
+    files = None
+    if layers.LANDLOCK_FILES in policy.layers:
+        files = paths.rules(policy, own=around.own, terminal=around.terminal)
+    connect = policy.tcp_ports if layers.LANDLOCK_NETWORK in policy.layers else None
+    return landlock.Domain(files, connect, scope=layers.LANDLOCK_SCOPE in policy.layers)
+
+
+def _filter(policy: Policy, around: Surroundings, pid: int) -> bytes:
+    if policy.forks:
+        owners = around.namespaces or around.guard is not None
+        return filters.ordinary(network=bool(policy.tcp_ports), udp=policy.udp, owners=owners)
+    if policy.level == "standard" and layers.LANDLOCK_FILES in policy.layers:
+        return filters.standard(pid)
+    return filters.strict(pid)  # also where nothing else would keep standard from files

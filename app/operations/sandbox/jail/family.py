@@ -1,0 +1,87 @@
+"""Finding processes and what they use through /proc."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+
+class Proc:
+    """A view of /proc that stays the one it was opened as, whatever is mounted later.
+
+    Attributes:
+        descriptor: the open folder.
+        own: this process's number in that view, which another namespace may not share.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        if descriptor is None:
+            descriptor = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.descriptor = descriptor
+        self.own = int(os.readlink("self", dir_fd=self.descriptor))
+
+    def read(self, path: str) -> bytes:
+        """A small file; empty when its process is gone or out of reach."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.descriptor)
+        except OSError:
+            return b""
+        try:
+            return os.read(descriptor, 1 << 16)
+        except OSError:
+            return b""
+        finally:
+            os.close(descriptor)
+
+    def write(self, path: str, text: str) -> None:
+        """Set one of this process's own attributes.
+
+        Raises:
+            OSError: as the kernel answers.
+        """
+        descriptor = os.open(f"self/{path}", os.O_WRONLY | os.O_CLOEXEC, dir_fd=self.descriptor)
+        try:
+            os.write(descriptor, text.encode("ascii"))
+        finally:
+            os.close(descriptor)
+
+    def descendants(self, pid: int) -> Iterator[tuple[int, int]]:
+        """Every descendant of `pid`, zombies included, with the number of its threads."""
+        waiting = self.children(pid, self._threads(pid))
+        while waiting:
+            here = waiting.pop()
+            threads = self._threads(here)
+            yield here, len(threads)
+            waiting += self.children(here, threads)
+
+    def children(self, pid: int, threads: list[str] | None = None) -> list[int]:
+        """The children of `pid`; they hang below the thread that forked them."""
+        texts = (self.read(f"{pid}/task/{one}/children") for one in threads or [str(pid)])
+        return [int(child) for text in texts for child in text.split()]
+
+    def open_files(self, pid: int) -> int:
+        """How many descriptors `pid` has open; 0 before Linux 6.2, which does not count them."""
+        try:
+            return os.stat(f"{pid}/fd", dir_fd=self.descriptor).st_size
+        except OSError:
+            return 0
+
+    def is_zombie(self, pid: int) -> bool:
+        """Whether `pid` has ended and only waits to be reaped; True when it is gone."""
+        text = self.read(f"{pid}/stat")
+        return not text or text[text.rindex(b")") + 2 :][:1] in b"ZX"
+
+    def _threads(self, pid: int) -> list[str]:
+        try:
+            path = f"{pid}/task"
+            folder = os.open(
+                path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.descriptor
+            )
+        except OSError:
+            return []
+        try:
+            return os.listdir(folder)  # noqa: PTH208 - a descriptor, not a path
+        except OSError:
+            return []
+        finally:
+            os.close(folder)

@@ -1,0 +1,34 @@
+"""The names of the layers, as every result reports them."""
+
+from __future__ import annotations
+
+from app.operations.sandbox.jail.job import Policy
+
+LANDLOCK_FILES, LANDLOCK_NETWORK = "landlock-fs", "landlock-net"
+LANDLOCK_SCOPE = "landlock-scope"
+LANDLOCK = (LANDLOCK_FILES, LANDLOCK_NETWORK, LANDLOCK_SCOPE)
+SECCOMP = "seccomp"
+GUARD = "metadata-guard"
+NAMESPACES = "namespaces"
+UID_DROP = "uid-drop"
+CAPABILITIES = "caps-dropped"
+LIMITS, NO_NEW_PRIVILEGES = "rlimits", "no_new_privs"
+
+# in the order of installation
+ALL = (
+    *(UID_DROP, NAMESPACES, CAPABILITIES, LIMITS, NO_NEW_PRIVILEGES),
+    *(*LANDLOCK, GUARD, SECCOMP),
+)
+_AGAINST_METADATA = (NAMESPACES, UID_DROP, GUARD)
+
+
+def missing(policy: Policy) -> list[str]:
+    """What the level uses and `policy` does not ask for.
+
+    One of namespaces, another user and the metadata guard is enough to keep modes and times
+    outside; where none is there, the guard is what is missing.
+    """
+    wanted = [*LANDLOCK, SECCOMP]
+    if policy.forks and not any(name in policy.layers for name in _AGAINST_METADATA):
+        wanted.append(GUARD)
+    return [name for name in wanted if name not in policy.layers]

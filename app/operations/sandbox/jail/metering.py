@@ -1,0 +1,108 @@
+"""What a tree uses: the limits no kernel limit keeps for a whole tree."""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import islice
+
+from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.folder import count_since
+from app.operations.sandbox.jail.job import Policy
+
+_BUFFER = 208 << 10  # what the kernel may hold for one socket, which no process's size shows
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_INTERVAL_S = 0.1
+_CROWDED_INTERVAL_S = 0.02
+_SHARE = 20  # metering takes at most a twentieth of a processor
+_LONGEST_S = 1.0
+_THREADS_PER_PROCESS = 16
+
+
+class Meter:
+    """Meters the tree below this process.
+
+    Attributes:
+        peak_bytes: the most memory seen.
+        interval_s: how long to wait until the next look.
+    """
+
+    def __init__(self, policy: Policy, proc: Proc) -> None:
+        self.peak_bytes = 0
+        self.interval_s = _INTERVAL_S
+        self._used = 0
+        self._policy = policy
+        self._proc = proc
+        self._written_before = self._written(proc.own)
+        self._began_ns = time.time_ns()
+        self._disks = {folder: os.statvfs(folder) for folder in policy.writable}
+        self._free_inodes = {folder: disk.f_ffree for folder, disk in self._disks.items()}
+
+    def excess(self) -> str | None:
+        """The limit the tree is beyond, as the reason of its end: or None."""
+        began = time.monotonic()
+        limit = self._policy.processes
+        # a fork bomb is not walked to its end
+        tree = list(islice(self._proc.descendants(self._proc.own), limit + 1))
+        reason = self._processes(tree) or self._memory(tree) or self._disk(tree)
+        crowded = len(tree) > limit // 2 or self._used > self._policy.memory_bytes // 2
+        shortest = _CROWDED_INTERVAL_S if crowded else _INTERVAL_S
+        spent = time.monotonic() - began
+        self.interval_s = min(max(shortest, _SHARE * spent), _LONGEST_S)
+        return reason
+
+    def written_bytes(self) -> int:
+        """What the tree wrote to disks; exact when all of it has been reaped."""
+        return self._written(self._proc.own) - self._written_before
+
+    def _memory(self, tree: list[tuple[int, int]]) -> str | None:
+        used = sum(self._resident(pid) for pid, _ in tree)
+        self._used = used
+        self.peak_bytes = max(self.peak_bytes, used)
+        if sum(self._proc.open_files(pid) for pid, _ in tree) * _BUFFER > self._policy.memory_bytes:
+            return "memory"
+        if used <= self._policy.memory_bytes:
+            return None
+        # pages that several of them share were counted for each
+        shared_once = sum(self._proportional(pid) for pid, _ in tree) or used
+        return "memory" if shared_once > self._policy.memory_bytes else None
+
+    def _processes(self, tree: list[tuple[int, int]]) -> str | None:
+        limit = self._policy.processes
+        threads = sum(threads for _, threads in tree)
+        beyond = len(tree) > limit or threads > limit * _THREADS_PER_PROCESS
+        return "processes" if beyond else None
+
+    def _disk(self, tree: list[tuple[int, int]]) -> str | None:
+        written = self.written_bytes() + sum(self._written(pid) for pid, _ in tree)
+        if written > self._policy.disk_bytes:
+            return "disk"
+        for folder, before in self._disks.items():
+            now = os.statvfs(folder)
+            if self._free_inodes[folder] - now.f_ffree > self._policy.inodes:
+                # others may have made them: this counts the whole disk
+                made = count_since(folder, self._began_ns, self._policy.inodes)
+                if made > self._policy.inodes:
+                    return "files"
+                self._free_inodes[folder] = now.f_ffree + made
+            shrinking = now.f_bavail < before.f_bavail
+            if shrinking and now.f_bavail * now.f_frsize < self._policy.disk_floor_bytes:
+                return "disk"
+        return None
+
+    def _resident(self, pid: int) -> int:
+        fields = self._proc.read(f"{pid}/statm").split()
+        return int(fields[1]) * _PAGE if len(fields) > 1 else 0
+
+    def _proportional(self, pid: int) -> int:
+        for line in self._proc.read(f"{pid}/smaps_rollup").splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) << 10
+        return 0
+
+    def _written(self, pid: int) -> int:
+        # a reaped process's count has been added to its reaper's
+        for line in self._proc.read(f"{pid}/io").splitlines():
+            if line.startswith(b"write_bytes:"):
+                return int(line.split()[1])
+        return 0

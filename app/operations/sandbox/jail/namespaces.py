@@ -1,0 +1,159 @@
+"""Namespaces: a machine of its own, read-only but for the writable folders.
+
+They need no privilege where the kernel lets ordinary users make user namespaces; inside
+Docker's default profile they do not exist.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import signal
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from app.operations.sandbox.jail import kernel
+from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.kernel import libc, mount, syscall
+from app.operations.sandbox.jail.numbers import NUMBERS
+
+# holds the interpreter's lock while it calls, which a fork needs
+_interpreter = ctypes.PyDLL(None, use_errno=True)
+_interpreter.syscall.restype = ctypes.c_long
+
+_MOUNTS = 0x20000
+_NAMES = 0x4000000
+_MESSAGES = 0x8000000
+_USERS = 0x10000000
+_PROCESSES = 0x20000000
+_NETWORK = 0x40000000
+
+_READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXEC = 1, 2, 4, 8
+_BIND, _RECURSIVE, _PRIVATE = 4096, 16384, 1 << 18
+_SET_READ_ONLY, _SET_NO_SUID, _SET_NO_DEVICES = 1, 2, 4
+_AT_RECURSIVE = 0x8000
+_HOST_NAME = b"sandbox"
+_FIRST_NUMBERS = 300  # what the kernel keeps back when numbers start again
+_PID_MAX_PER_NAMESPACE = (6, 14)
+_KERNEL = Path("/proc/sys/kernel")
+_PROC_OPTIONS = "hidepid=ptraceable"  # not even the first process's command line
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of its own
+_SHARED_MEMORY_OPTIONS = "size=64m,mode=1777"
+
+
+def fork(*, network: bool, users: bool) -> int:
+    """Fork a child that is the first process of its own namespaces; like `os.fork`.
+
+    Everything in them ends with that child. One step instead of unshare and fork, which
+    would need a process more. The child's C library keeps the parent's idea of its thread
+    number, so the child may fork and call the kernel, but must not start threads.
+
+    Args:
+        network: whether to stay in the machine's network.
+        users: whether to make a user namespace too, which ordinary users must; `settle`
+            comes next then.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
+    flags = _PROCESSES | _MOUNTS | _MESSAGES | _NAMES | signal.SIGCHLD
+    flags |= (0 if network else _NETWORK) | (_USERS if users else 0)
+    number = ctypes.c_long(NUMBERS["clone"])
+    nothing = [ctypes.c_long(0)] * 4
+    _interpreter.PyOS_BeforeFork()
+    pid: int = _interpreter.syscall(number, ctypes.c_long(flags), *nothing)
+    failure = ctypes.get_errno()
+    if pid == 0:
+        _interpreter.PyOS_AfterFork_Child()
+    else:
+        _interpreter.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise OSError(failure, os.strerror(failure), "clone")
+    return pid
+
+
+def separate_users(proc: Proc) -> None:
+    """Leave the machine's user namespace, and with it what its root may do.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
+    uid, gid = os.geteuid(), os.getegid()
+    syscall("unshare", _USERS)
+    settle(proc, uid, gid)
+
+
+def settle(proc: Proc, uid: int, gid: int) -> None:
+    """Be in the new user namespace who one was outside.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
+    proc.write("setgroups", "deny")
+    proc.write("uid_map", f"{uid} {uid} 1")
+    proc.write("gid_map", f"{gid} {gid} 1")
+
+
+def furnish(writable: Sequence[str], processes: int) -> tuple[str, ...]:
+    """Give the new namespaces a name and their own view of the files.
+
+    Returns:
+        What of `/proc` and `/dev/shm` is the tree's own; the rest of the machine's stays
+        out of reach.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
+    libc.sethostname(_HOST_NAME, len(_HOST_NAME))
+    mount("", "/", "", _RECURSIVE | _PRIVATE)
+    for folder in writable:
+        mount(folder, folder, "", _BIND | _RECURSIVE)
+    _change("/", _SET_READ_ONLY | _SET_NO_SUID, 0, _AT_RECURSIVE)
+    for folder in writable:
+        _make_writable(folder)
+    own = []
+    with suppress(OSError):
+        flags = _NO_SUID | _NO_DEVICES | _NO_EXEC
+        mount("tmpfs", SHARED_MEMORY, "tmpfs", flags, _SHARED_MEMORY_OPTIONS)
+        own.append(SHARED_MEMORY)
+    # a container that hides parts of /proc may not mount another one
+    with suppress(OSError):
+        mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC, _PROC_OPTIONS)
+        _bound_numbers(processes)
+        _change("/proc", _SET_READ_ONLY, 0, 0)
+        own.append("/proc")
+    return tuple(own)
+
+
+def _make_writable(folder: str) -> None:
+    added = _SET_NO_SUID | _SET_NO_DEVICES
+    try:
+        _change(folder, added, _SET_READ_ONLY, _AT_RECURSIVE)
+    except OSError as error:
+        if error.errno != errno.EPERM:
+            raise
+        _change(folder, added, _SET_READ_ONLY, 0)  # a mount in it was read-only before
+
+
+def _bound_numbers(processes: int) -> None:
+    """Let a fork bomb run out of process numbers: root has no RLIMIT_NPROC.
+
+    Numbers begin where they begin again after the last one, so that no more than
+    `processes` can ever be alive. Before Linux 6.14 the last number is the machine's, not
+    the namespace's, and is left alone.
+    """
+    major, minor = os.uname().release.split(".")[:2]
+    if (int(major), int(minor)) >= _PID_MAX_PER_NAMESPACE:
+        with suppress(OSError):
+            limit = str(_FIRST_NUMBERS + processes)
+            (_KERNEL / "pid_max").write_text(limit, encoding="ascii")
+            (_KERNEL / "ns_last_pid").write_text(str(_FIRST_NUMBERS - 1), encoding="ascii")
+
+
+def _change(path: str, added: int, removed: int, flags: int) -> None:
+    attributes = struct.pack("QQQQ", added, removed, 0, 0)
+    name = os.fsencode(path)
+    syscall("mount_setattr", kernel.AT_FDCWD, name, flags, attributes, len(attributes))

@@ -1,0 +1,199 @@
+"""One run's supervisor: it sets the stage, watches the tree, ends it and tells how it ended.
+
+It is out of the payload's reach (its Landlock domain encloses the payload's), and the
+service holds it on a leash: when that pipe ends, so does the tree, also when the service
+was killed. It outlives the zygote.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NoReturn
+
+from app.operations.sandbox.jail import (
+    capabilities,
+    kernel,
+    landlock,
+    layers,
+    namespaces,
+    payload,
+)
+from app.operations.sandbox.jail.confine import Surroundings
+from app.operations.sandbox.jail.ending import Ending
+from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.job import ENDED, Job
+from app.operations.sandbox.jail.watch import Ears, Verdict, Watch
+from app.operations.sandbox.jail.wires import Wires, close_all_but, place, say
+
+_INIT = 1
+_SETUP, _TIMEOUT, _EXITED = "setup", "timeout", "exited"
+_FIRST_TO_END = "800"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How the zygote forked this supervisor.
+
+    Attributes:
+        contained: into namespaces of its own.
+        users: among them one for users.
+        uid, gid: who it was before.
+        proc: the zygote's /proc.
+    """
+
+    contained: bool
+    users: bool
+    uid: int
+    gid: int
+    proc: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What is around the payload before it starts.
+
+    Attributes:
+        proc: the machine's /proc, or what of it this process may see.
+        installed: the layers that are on already.
+        own: what of `/proc` and `/dev/shm` belongs to the tree alone.
+    """
+
+    proc: Proc
+    installed: tuple[str, ...]
+    own: tuple[str, ...]
+
+
+def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
+    """Run `job` to its end and report on its status pipe; never returns."""
+    began = time.monotonic()
+    parents = {_INIT, os.getppid(), job.service_pid} - {0}
+    try:
+        stage = _surround(job, origin)
+        ears = _start(job, wires, stage, contained=origin.contained)
+        scoped = layers.LANDLOCK_SCOPE in stage.installed
+        ending = Ending(
+            stage.proc, contained=origin.contained, scoped=scoped, protected=list(parents)
+        )
+        watch = Watch(job, ears, stage.proc, ending, stage.installed)
+        verdict = watch.until_the_end(began)
+    except Exception as error:  # noqa: BLE001 - the service waits for an answer
+        say(wires.status, event=ENDED, reason=_SETUP, error=str(error) or type(error).__name__)
+        os._exit(1)
+    _end(watch, verdict, ending, wires.status)
+    os._exit(0)
+
+
+def _surround(job: Job, origin: Origin) -> _Stage:
+    """The layers that this process shares with its tree.
+
+    Raises:
+        OSError: when one cannot be installed.
+    """
+    policy = job.policy
+    installed: list[str] = []
+    own: tuple[str, ...] = ()
+    os.setsid()
+    kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+    proc = Proc(origin.proc)  # opened before anything was made read-only
+    if origin.contained:
+        if origin.users:
+            namespaces.settle(proc, origin.uid, origin.gid)
+        _volunteer_for_the_end(proc)
+        own = namespaces.furnish(policy.writable, policy.processes)
+        installed.append(layers.NAMESPACES)
+    if policy.uid is not None and os.geteuid() == 0:
+        capabilities.become(policy.uid)
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # else the meter may not read the payload's /proc
+        installed.append(layers.UID_DROP)
+        if origin.contained:
+            namespaces.separate_users(proc)
+    elif layers.UID_DROP in policy.layers:
+        raise PermissionError("uid-drop: only root can become another user")
+    if layers.LANDLOCK_SCOPE in policy.layers:
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+        landlock.restrict(landlock.Domain(scope=True))
+        installed.append(layers.LANDLOCK_SCOPE)
+    capabilities.drop()  # it acts on files in the payload's name
+    return _Stage(proc, tuple(installed), own)
+
+
+def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
+    """Fork the payload and let go of everything that is the tree's."""
+    confirm, theirs = os.pipe()
+    guard: socket.socket | None = None
+    guard_theirs: socket.socket | None = None
+    if layers.GUARD in job.policy.layers and job.policy.forks and not contained:
+        guard, guard_theirs = socket.socketpair()
+    own = os.getpid()
+    top = os.fork()
+    if top == 0:
+        if not contained:
+            _die_with(own, stage.proc)
+        listener = None if guard_theirs is None else guard_theirs.fileno()
+        around = Surroundings(namespaces=contained, own=stage.own, guard=listener)
+        payload.become(job, wires, theirs, around)
+    numbers = stage.proc.children(stage.proc.own)
+    _let_go()
+    kept = [0, 1, 2, wires.status, wires.leash, confirm, stage.proc.descriptor]
+    kept += [] if guard is None else [guard.fileno()]
+    bringer = None if guard is None else guard.detach()
+    if guard_theirs is not None:
+        guard_theirs.detach()  # closed with the rest
+    close_all_but(kept)
+    return Ears(
+        top=top,
+        number=numbers[0] if numbers else 0,
+        status=wires.status,
+        leash=wires.leash,
+        confirm=confirm,
+        guard=bringer,
+    )
+
+
+def _die_with(supervisor: int, proc: Proc) -> None:
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != supervisor:
+        os._exit(1)
+    _volunteer_for_the_end(proc)
+
+
+def _volunteer_for_the_end(proc: Proc) -> None:
+    """When memory runs out, let the machine end this before anything else."""
+    with suppress(OSError):
+        proc.write("oom_score_adj", _FIRST_TO_END)
+
+
+def _let_go() -> None:
+    """Hold none of the payload's streams: they end when the tree does."""
+    nothing = os.open("/dev/null", os.O_RDWR)
+    place(dict.fromkeys((0, 1, 2), nothing))
+
+
+def _end(watch: Watch, verdict: Verdict, ending: Ending, status: int) -> None:
+    exited = verdict.reason == _EXITED
+    orphans = ending.still_running(watch.ears.number) if exited else 0
+    method = ending.finish(watch.remains)
+    if verdict.reason == _SETUP:
+        say(status, event=ENDED, reason=_SETUP, error=verdict.error)
+        return
+    waited = watch.remains.statuses.get(watch.ears.top)
+    code = os.waitstatus_to_exitcode(waited) if waited is not None else -signal.SIGKILL
+    exhausted = exited and code == -signal.SIGXCPU
+    say(
+        status,
+        event=ENDED,
+        code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        reason=_TIMEOUT if exhausted else verdict.reason,
+        kill=method,
+        orphans=orphans,
+        peak_bytes=max(watch.meter.peak_bytes, watch.remains.peak_bytes),
+        cpu_s=round(watch.remains.cpu_s, 4),
+        wall_s=round(time.monotonic() - watch.clock, 4),
+        written_bytes=watch.meter.written_bytes(),
+    )

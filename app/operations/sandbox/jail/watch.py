@@ -1,0 +1,175 @@
+"""Watching a tree: its end, its limits, and what the service says about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import time
+from dataclasses import dataclass
+
+from app.operations.sandbox.jail import layers
+from app.operations.sandbox.jail.ending import Ending, Remains
+from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.guard import Guard
+from app.operations.sandbox.jail.job import GO, STARTED, TERMINATE, Job
+from app.operations.sandbox.jail.metering import Meter
+from app.operations.sandbox.jail.wires import say
+
+_READ = select.POLLIN
+_LINE_BYTES = 4096
+_NEVER_CONFINED = "the process ended before it was confined"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why the watch is over.
+
+    Attributes:
+        reason: `exited`, `killed`, `setup`, or the limit the tree went beyond.
+        error: what failed, for `setup`.
+    """
+
+    reason: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """What the supervisor listens to.
+
+    Attributes:
+        top: the process it started, the main program.
+        number: the same process as the machine numbers it; 0 when it ended too soon.
+        status: where the service listens.
+        leash: the service's orders.
+        confirm: the payload's word that it is confined.
+        guard: brings the listener of the metadata guard.
+    """
+
+    top: int
+    number: int
+    status: int
+    leash: int
+    confirm: int
+    guard: int | None
+
+
+class Watch:
+    """Watches one tree until a reason to end it.
+
+    Attributes:
+        clock: when its time began, in monotonic seconds.
+        remains: what of it has been reaped.
+    """
+
+    def __init__(
+        self, job: Job, ears: Ears, proc: Proc, ending: Ending, installed: tuple[str, ...]
+    ) -> None:
+        self.ears = ears
+        self.clock = 0.0
+        self.meter = Meter(job.policy, proc)
+        self.remains = Remains()
+        self._policy = job.policy
+        self._ending = ending
+        self._installed = installed
+        self._confirmed = b""
+        self._confirming = True
+        self._running = not job.parked
+        self._guard: Guard | None = None
+        self._pidfd = os.pidfd_open(ears.top)
+        self._poll = select.poll()
+        for descriptor in (self._pidfd, ears.leash, ears.confirm, ears.guard):
+            if descriptor is not None:
+                self._poll.register(descriptor, _READ)
+
+    def until_the_end(self, began: float) -> Verdict:
+        """Watch; the time of a run that is not parked counts from `began`."""
+        self.clock = began
+        look = began + self.meter.interval_s
+        while True:
+            events = dict(self._poll.poll(self._patience(look)))
+            verdict = self._hear(events)
+            if verdict is not None:
+                return verdict
+            now = time.monotonic()
+            wall = self._policy.wall_s
+            if self._running and wall is not None and now >= self.clock + wall:
+                return Verdict("timeout")
+            if self._policy.forks and now >= look:
+                self.remains.reap()  # orphans that ended count as processes until then
+                excess = self.meter.excess()
+                if excess is not None:
+                    return Verdict(excess)
+                look = time.monotonic() + self.meter.interval_s
+
+    def _patience(self, look: float) -> int | None:
+        """Milliseconds until there is something to do unasked."""
+        due = [look] if self._policy.forks else []
+        if self._running and self._policy.wall_s is not None:
+            due.append(self.clock + self._policy.wall_s)
+        return max(0, int((min(due) - time.monotonic()) * 1000) + 1) if due else None
+
+    def _hear(self, events: dict[int, int]) -> Verdict | None:
+        ears = self.ears
+        if ears.guard in events:
+            self._take_listener(ears.guard)
+        if self._guard is not None and self._guard.listener in events:
+            self._guarded(events[self._guard.listener])
+        if self._confirming and (ears.confirm in events or self._pidfd in events):
+            failed = self._hear_confirmation(ended=self._pidfd in events)
+            if failed is not None:
+                return failed
+        if self._pidfd in events:
+            return Verdict("exited")
+        if ears.leash in events:
+            return self._obey()
+        return None
+
+    def _take_listener(self, channel: int | None) -> None:
+        assert channel is not None
+        self._poll.unregister(channel)
+        with socket.socket(fileno=channel) as receiver:
+            _, listeners, _, _ = socket.recv_fds(receiver, 1, 1)
+        for listener in listeners:
+            self._guard = Guard(listener, self._policy.writable)
+            self._poll.register(listener, _READ)
+
+    def _guarded(self, event: int) -> None:
+        assert self._guard is not None
+        if event & _READ:
+            self._guard.answer()
+        else:  # nobody is left who could call
+            self._poll.unregister(self._guard.listener)
+
+    def _hear_confirmation(self, *, ended: bool) -> Verdict | None:
+        part = os.read(self.ears.confirm, _LINE_BYTES)
+        self._confirmed += part
+        if part and not part.endswith(b"\n") and not ended:
+            return None
+        self._confirming = False
+        self._poll.unregister(self.ears.confirm)
+        word = json.loads(self._confirmed) if self._confirmed.endswith(b"\n") else {}
+        if "layers" not in word:
+            return Verdict("setup", error=word.get("error", _NEVER_CONFINED))
+        on = {*self._installed, *word["layers"]}
+        say(
+            self.ears.status,
+            event=STARTED,
+            pid=self.ears.number,
+            layers=[name for name in layers.ALL if name in on],
+            missing=layers.missing(self._policy),
+        )
+        return None
+
+    def _obey(self) -> Verdict | None:
+        orders = os.read(self.ears.leash, 64)
+        if not orders:
+            return Verdict("killed")
+        if GO in orders and not self._running:
+            self._running = True
+            self.clock = time.monotonic()
+        if TERMINATE in orders:
+            self._ending.ask()
+        return None

@@ -1,0 +1,110 @@
+"""The policy of one run, from its level, its limits and what this machine can do."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import PurePath
+
+from app.operations.protocols.code import Strictness
+from app.operations.protocols.processes import ProcessLimits
+from app.operations.protocols.sandbox import Level, LevelStatus
+from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
+from app.operations.sandbox.jail.job import Policy
+
+WALL_S: dict[Strictness, float] = {"strict": 5.0, "standard": 10.0, "lenient": 30.0}
+_MEMORY_BYTES: dict[Strictness, int] = {"strict": 512 << 20, "standard": 1 << 30}
+_NO_CPU_LIMIT_S = 10**9
+_OPEN_FILES = 1024
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+
+
+def command_policy(
+    config: SandboxConfig,
+    status: LevelStatus,
+    limits: ProcessLimits,
+    *,
+    writable: tuple[str, ...],
+    program: str,
+    network: Network = NO_NETWORK,
+    level: Level = "bash",
+) -> Policy:
+    """For programs of a workspace: its folders, and the network it is let at."""
+    disk = _least(limits.disk_bytes, config.disk_bytes)
+    ports = _ports(config, status, network)
+    return Policy(
+        level=level,
+        layers=status.layers,
+        wall_s=limits.wall_s,
+        cpu_s=limits.cpu_s or _NO_CPU_LIMIT_S,
+        memory_bytes=_least(limits.memory_bytes, config.memory_bytes),
+        processes=_least(limits.processes, config.processes),
+        file_bytes=_least(limits.file_bytes, disk),
+        disk_bytes=disk,
+        open_files=limits.open_files or _OPEN_FILES,
+        writable=writable,
+        readable=(*config.readable, *_python_of(program)),
+        tcp_ports=ports,
+        udp=bool(ports) and network.udp,
+        uid=config.uid,
+    )
+
+
+def lenient_policy(
+    config: SandboxConfig, status: LevelStatus, wall_s: float, writable: tuple[str, ...]
+) -> Policy:
+    """For Python that may do what a command may, without a network."""
+    limits = ProcessLimits(wall_s=wall_s, cpu_s=int(wall_s) + 1)
+    return command_policy(
+        *(config, status, limits),
+        writable=writable,
+        program=sys.executable,
+        level="lenient",
+    )
+
+
+def pure_policy(
+    config: SandboxConfig, status: LevelStatus, level: Strictness, wall_s: float, *, extra: bool
+) -> Policy:
+    """For Python that computes: no file, no network, no process.
+
+    Args:
+        extra: it imports modules from outside the standard library.
+    """
+    return Policy(
+        level=level,
+        layers=status.layers,
+        wall_s=wall_s,
+        cpu_s=int(wall_s) + 1,
+        memory_bytes=min(_MEMORY_BYTES[level], config.memory_bytes),
+        processes=0,
+        file_bytes=0,
+        disk_bytes=0,
+        inodes=0,
+        readable=module_folders() if extra else (),
+        uid=config.uid,
+    )
+
+
+def module_folders() -> tuple[str, ...]:
+    """Where modules are installed beside the standard library, in the order of our own path."""
+    paths = sysconfig.get_paths()
+    own = [path for path in sys.path if PurePath(path).name in _PACKAGE_FOLDERS]
+    return tuple(dict.fromkeys((*own, paths["purelib"], paths["platlib"])))
+
+
+def _python_of(program: str) -> tuple[str, ...]:
+    """Our interpreter's folders, for a program that is installed with it."""
+    folders = tuple(dict.fromkeys((sys.prefix, sys.base_prefix)))
+    inside = any(PurePath(program).is_relative_to(folder) for folder in folders)
+    return folders if inside else ()
+
+
+def _ports(config: SandboxConfig, status: LevelStatus, network: Network) -> tuple[int, ...]:
+    if "landlock-net" not in status.layers:
+        return ()  # nothing could hold programs to these ports
+    return tuple(port for port in network.tcp_ports if port not in config.own_ports)
+
+
+def _least(wanted: int | None, most: int) -> int:
+    return most if wanted is None else min(wanted, most)

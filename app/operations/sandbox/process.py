@@ -1,0 +1,152 @@
+"""One process tree under a supervisor, seen from the service."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from contextlib import suppress
+
+from app.operations.local.running import TERM_GRACE_S, PipedProcess
+from app.operations.local.threads import to_end
+from app.operations.process_errors import sandbox_unavailable
+from app.operations.protocols.processes import ProcessExit, ProcessSpec
+from app.operations.protocols.sandbox import Level
+from app.operations.sandbox.jail.job import ENDED, GO, STARTED, TERMINATE, Job
+from app.operations.sandbox.pipes import JobPipes
+from app.operations.sandbox.status_lines import Event, StatusLines, exit_of, report_of
+from app.operations.sandbox.zygote import Zygote
+
+_log = logging.getLogger(__name__)
+
+_START_LIMIT_S = 30.0
+_END_LIMIT_S = 15.0
+
+
+class SandboxedProcess(PipedProcess):
+    """`RunningProcess` over the pipes of a job; takes ownership of our ends.
+
+    The supervisor ends the tree when the leash closes, whatever happened to us, and is
+    itself gone when its status pipe closes.
+    """
+
+    def __init__(self, pipes: JobPipes, spec: ProcessSpec, level: Level) -> None:
+        super().__init__(pipes.ours, spec)
+        self._level: Level = level
+        self._leash = pipes.leash
+        self._killing = asyncio.Lock()
+        self._started: asyncio.Future[Event] = self._loop.create_future()
+        self._gone = asyncio.Event()
+        self._status = StatusLines(pipes.status, self._on_event, self._on_gone)
+
+    @property
+    def pid(self) -> int:
+        """0 before `started`."""
+        return int(self._start_event().get("pid") or 0)
+
+    def has_ended(self) -> bool:
+        """Also when the loop has not heard of it yet."""
+        self._status.catch_up()
+        return self._exit.done()
+
+    async def started(self) -> None:
+        """Return when it is confined and runs, or waits for its work when it is parked.
+
+        Raises:
+            ToolFailed: code `sandbox_unavailable`.
+        """
+        try:
+            async with asyncio.timeout(_START_LIMIT_S):
+                await asyncio.shield(self._started)
+        except TimeoutError:
+            raise sandbox_unavailable(
+                f"The sandbox did not start the program within {_START_LIMIT_S:g} s"
+            ) from None
+
+    def go(self) -> None:
+        """Start the clock of a parked job."""
+        self._pull(GO)
+
+    async def kill(self) -> None:
+        if not self._exit.done():
+            self._reason = self._reason or "killed"
+        await to_end(self._end())
+
+    async def _end(self) -> None:
+        async with self._killing:
+            self._input.close()
+            if not self._exit.done() and self._start_event():
+                self._pull(TERMINATE)
+                await asyncio.wait({self._exit}, timeout=TERM_GRACE_S)
+            self._let_go()
+            try:
+                async with asyncio.timeout(_END_LIMIT_S):
+                    await self._gone.wait()
+            except TimeoutError:
+                _log.error("the supervisor of %s does not end", self.pid)
+                self._status.close()
+
+    def _start_event(self) -> Event:
+        failed = not self._started.done() or self._started.exception() is not None
+        return {} if failed else self._started.result()
+
+    def _on_event(self, event: Event) -> None:
+        if event["event"] == STARTED and not self._started.done():
+            self._started.set_result(event)
+        elif event["event"] == ENDED and not self._exit.done():
+            if not self._started.done():
+                self._not_started(f"The sandbox could not be set up: {event.get('error')}")
+            self._settle(exit_of(event, self._level, self._start_event(), self._reason))
+
+    def _on_gone(self) -> None:
+        """The supervisor has ended; without an `ended` event it was killed."""
+        self._let_go()
+        if not self._started.done():
+            self._not_started("The sandbox ended while this started; try again")
+        if not self._exit.done():
+            report = report_of(self._level, self._start_event())
+            lost = ProcessExit(128 + signal.SIGKILL, signal.SIGKILL, "lost", report)
+            self._settle(lost)
+        self._gone.set()
+
+    def _not_started(self, why: str) -> None:
+        self._started.set_exception(sandbox_unavailable(why))
+        self._started.exception()  # read, so that it is not reported as never retrieved
+
+    def _pull(self, message: bytes) -> None:
+        if self._leash >= 0:
+            with suppress(OSError):  # the supervisor has ended
+                os.write(self._leash, message)
+
+    def _let_go(self) -> None:
+        if self._leash >= 0:
+            os.close(self._leash)
+            self._leash = -1
+
+
+async def launch(
+    zygote: Zygote, job: Job, pipes: JobPipes, spec: ProcessSpec, level: Level
+) -> SandboxedProcess:
+    """Start `job` over `pipes`; on failure nothing of either is left.
+
+    Raises:
+        ToolFailed: code `sandbox_unavailable`.
+    """
+    process = SandboxedProcess(pipes, spec, level)
+    try:
+        async with zygote.starts:
+            await _send(zygote, job, pipes)
+            await process.started()
+    except BaseException:
+        pipes.close_theirs()
+        await process.close()
+        raise
+    return process
+
+
+async def _send(zygote: Zygote, job: Job, pipes: JobPipes) -> None:
+    try:
+        await zygote.send(job, pipes.theirs)
+    finally:
+        pipes.close_theirs()

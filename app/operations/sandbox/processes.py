@@ -1,0 +1,108 @@
+"""Starting the programs of one workspace in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from app.operations.local.beneath import Beneath
+from app.operations.local.environment import TERMINAL_TYPE, check_argv, clean_environment
+from app.operations.local.spawn import find_program
+from app.operations.local.threads import PROCESSES, run_in, to_end
+from app.operations.protocols.processes import ProcessSpec, RunningProcess
+from app.operations.sandbox.config import NO_NETWORK, Network
+from app.operations.sandbox.jail.job import Job
+from app.operations.sandbox.pipes import open_pipes
+from app.operations.sandbox.policies import command_policy
+from app.operations.sandbox.process import SandboxedProcess, launch
+from app.operations.sandbox.sandbox import Sandbox
+
+_NAMES_BY_TCP = {"RES_OPTIONS": "use-vc"}
+
+
+class SandboxedProcesses:
+    """`ProcessOperations` at level `bash`, on a `Beneath`.
+
+    All programs of the workspace share one private temporary folder, HOME and TMPDIR of
+    theirs, which is made for the first of them and removed by `close`.
+    """
+
+    def __init__(self, sandbox: Sandbox, beneath: Beneath, network: Network = NO_NETWORK) -> None:
+        self._sandbox = sandbox
+        self._beneath = beneath
+        self._network = network
+        self._private_tmp: str | None = None
+        self._making = asyncio.Lock()
+
+    def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
+        return self._open(spec)
+
+    async def close(self) -> None:
+        """Remove the private folder; start nothing afterwards."""
+        async with self._making:
+            folder, self._private_tmp = self._private_tmp, None
+            if folder is not None:
+                await self._sandbox.remove_folder(folder)
+
+    @asynccontextmanager
+    async def _open(self, spec: ProcessSpec) -> AsyncIterator[RunningProcess]:
+        running = await self._start(spec)
+        try:
+            yield running
+        finally:
+            await running.close()
+
+    async def _start(self, spec: ProcessSpec) -> SandboxedProcess:
+        job = await self._job(spec)
+        terminal = spec.terminal
+        has_input = spec.stdin is not None or spec.interactive
+        pipes = open_pipes(has_input=has_input, terminal=terminal)
+        return await launch(self._sandbox.zygote, job, pipes, spec, "bash")
+
+    async def _job(self, spec: ProcessSpec) -> Job:
+        """All about `spec` but its descriptors."""
+        check_argv(spec.argv)
+        status = await self._sandbox.level("bash")
+        tmp = await self._tmp()
+        network = self._network if spec.network else NO_NETWORK
+        environment = clean_environment(tmp, _extra(spec, network), tmp)
+        program = await to_end(run_in(PROCESSES, _find, self._beneath, spec, environment["PATH"]))
+        policy = command_policy(
+            *(self._sandbox.config, status, spec.limits),
+            writable=(self._beneath.root, tmp),
+            program=program,
+            network=network,
+        )
+        return Job(
+            policy=policy,
+            root=self._beneath.root,
+            cwd="/".join(self._beneath.parts(spec.cwd)) or ".",
+            argv=(program, *spec.argv[1:]),
+            env=environment,
+            terminal=spec.terminal is not None,
+            service_pid=os.getpid(),
+        )
+
+    async def _tmp(self) -> str:
+        async with self._making:
+            if self._private_tmp is None:
+                self._private_tmp = await self._sandbox.make_folder()
+            return self._private_tmp
+
+
+def _extra(spec: ProcessSpec, network: Network) -> dict[str, str]:
+    """What the environment gets beyond the safe set; the caller's own comes last."""
+    extra: dict[str, str] = {}
+    if network.tcp_ports and not network.udp:
+        extra |= _NAMES_BY_TCP  # names are looked up through port 53, where that is open
+    if spec.terminal is not None:
+        extra["TERM"] = TERMINAL_TYPE
+    return extra | dict(spec.env)
+
+
+def _find(beneath: Beneath, spec: ProcessSpec, search: str) -> str:
+    """The program's path; blocking. Refuses a `cwd` outside or that is no folder."""
+    with beneath.opened(spec.cwd, os.O_PATH | os.O_DIRECTORY) as folder:
+        return find_program(spec.argv[0], folder, search)

@@ -1,0 +1,149 @@
+"""The sandbox of this process: one zygote, one probe, warm workers, private folders."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from app.core.errors import TollgateError
+from app.operations.local.failures import failure
+from app.operations.local.threads import PROCESSES, run_in, to_end
+from app.operations.process_errors import sandbox_unavailable
+from app.operations.protocols.code import Strictness
+from app.operations.protocols.sandbox import Level, LevelStatus, SandboxStatus
+from app.operations.sandbox.config import SandboxConfig
+from app.operations.sandbox.folders import TemporaryFolders
+from app.operations.sandbox.pool import WarmPool
+from app.operations.sandbox.probing import probe
+from app.operations.sandbox.status import judge
+from app.operations.sandbox.workers import Worker, park
+from app.operations.sandbox.zygote import Zygote
+
+_log = logging.getLogger(__name__)
+
+# a program may have left tens of thousands of folders: no start has to wait for that
+_REMOVALS = ThreadPoolExecutor(2, thread_name_prefix="removal")
+_WARM: tuple[Strictness, ...] = ("strict", "standard")
+
+
+class Sandbox:
+    """Share one among all workspaces of a process; must be used on one event loop.
+
+    Everything is started with its first use; `start` does it beforehand. Close it at the
+    end, by `close` or as a context; what still runs then ends with the service in any case.
+
+    Args:
+        status: what this machine offers, where that is known; else a child finds it out.
+    """
+
+    def __init__(
+        self, config: SandboxConfig | None = None, *, status: SandboxStatus | None = None
+    ) -> None:
+        self.config = config or SandboxConfig()
+        self.zygote = Zygote()
+        self._folders = TemporaryFolders(self.config.temporary, self.config.uid)
+        self._status = status
+        self._probing = asyncio.Lock()
+        self._pools = {level: self._pool(level) for level in _WARM}
+
+    @property
+    def status(self) -> SandboxStatus:
+        """What this machine offers; blocks some 100 ms when nothing was started yet."""
+        if self._status is None:
+            config = self.config
+            self._status = judge(probe(config.uid), weaker=config.weaker, uid=config.uid)
+        return self._status
+
+    async def start(self) -> SandboxStatus:
+        """Probe the kernel, and have the zygote and the warm workers ready.
+
+        This raises nothing: what cannot be started is in the status, or in the log and in
+        what the next call says.
+        """
+        status = await self.known()
+        if any(level.available for level in status.levels.values()):
+            try:
+                await self.zygote.start()
+            except TollgateError as error:
+                _log.warning("the sandbox does not start: %s", error)
+                return status
+        if status.levels["strict"].available:
+            await asyncio.gather(*(pool.fill() for pool in self._pools.values()))
+        return status
+
+    async def known(self) -> SandboxStatus:
+        """`status` without blocking the loop."""
+        async with self._probing:
+            if self._status is None:
+                await to_end(run_in(PROCESSES, lambda: self.status))
+        return self.status
+
+    async def level(self, level: Level) -> LevelStatus:
+        """What confines a run at `level`.
+
+        Raises:
+            ToolFailed: code `sandbox_unavailable`.
+        """
+        found = (await self.known()).levels[level]
+        if not found.available:
+            raise sandbox_unavailable(f"Level {level} is not available. {found.sentence}")
+        return found
+
+    def keep_out(self, port: int) -> None:
+        """Let no workspace connect to `port`: the service itself listens there."""
+        self.config = replace(self.config, own_ports=self.config.own_ports | {port})
+
+    async def warm_worker(self, level: Strictness, wall_s: float) -> Worker | None:
+        """A confined interpreter that waits for its code; None when there is none such."""
+        pool = self._pools.get(level)
+        return None if pool is None else await pool.take(wall_s)
+
+    async def make_folder(self) -> str:
+        """A new private folder.
+
+        Raises:
+            StorageUnavailable, ToolFailed: it cannot be made.
+        """
+        making = asyncio.ensure_future(run_in(PROCESSES, self._folders.make))
+        try:
+            return await to_end(making)
+        except OSError as error:
+            raise failure(error, "private temporary folder") from None
+        except asyncio.CancelledError:
+            if not making.cancelled() and making.exception() is None:
+                await self.remove_folder(making.result())
+            raise
+
+    async def remove_folder(self, folder: str) -> None:
+        await to_end(run_in(_REMOVALS, self._folders.remove, folder))
+
+    @asynccontextmanager
+    async def folder(self) -> AsyncIterator[str]:
+        """A private folder that is removed at the end."""
+        made = await self.make_folder()
+        try:
+            yield made
+        finally:
+            await self.remove_folder(made)
+
+    async def __aenter__(self) -> Sandbox:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End warm workers and zygote, and remove all private folders."""
+        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
+        await self.zygote.close()
+        await to_end(run_in(_REMOVALS, self._folders.close))
+
+    def _pool(self, level: Strictness) -> WarmPool:
+        async def parked() -> Worker:
+            return await park(self.zygote, self.config, await self.level(level), level)
+
+        return WarmPool(self.config.warm_workers, parked)

@@ -1,0 +1,125 @@
+"""Which levels this machine can offer, with which layers, and what to tell people.
+
+A level whose minimum is not met is off. An administrator may let it run weaker; then each
+call asks. Without a system-call filter nothing runs, whatever the administrator says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from app.operations.protocols.sandbox import LEVELS, Level, LevelStatus, SandboxStatus
+from app.operations.sandbox.probing import Probe
+
+Weaker = Literal["refuse", "ask"]
+
+_BASE = ("rlimits", "no_new_privs", "caps-dropped")
+_LANDLOCK = ("landlock-fs", "landlock-net", "landlock-scope")
+_CONFINED = "Confined: files, network and processes."
+_PURE = "Confined: no files, no network, no processes."
+_NO_FILTER = "Off: this kernel offers no system-call filter (seccomp)."
+_NO_FILES = "this kernel cannot confine files (Landlock): commands could read and write whatever \
+the service can"
+_SIGNALS = "commands share the service's user and could signal it or outlive their call: use \
+Linux 6.12 or later, allow user namespaces, or set a separate user"
+_METADATA = "commands could change permissions and times of the service's files: allow user \
+namespaces or system-call notification, or set a separate user"
+_LAZY = "Confined by the system-call filter alone, as strict is; this kernel has no Landlock."
+
+
+def judge(probe: Probe, *, weaker: Weaker = "refuse", uid: int | None = None) -> SandboxStatus:
+    """What `probe` means for each level.
+
+    Args:
+        weaker: what an administrator decided for levels whose minimum is not met.
+        uid: the separate user that commands run as.
+    """
+    levels = {
+        level: _judge_level(level, probe, _wanted(level, probe, uid), weaker) for level in LEVELS
+    }
+    return SandboxStatus(levels, _summary(probe, levels), probe.missing, probe.landlock_abi)
+
+
+def _summary(probe: Probe, levels: Mapping[Level, LevelStatus]) -> str:
+    """One line for a banner."""
+    if probe.failed is not None:
+        return f"Nothing runs: {probe.failed}"
+    off = [level for level, found in levels.items() if not found.available]
+    asking = [level for level, found in levels.items() if found.asks]
+    if not off and not asking:
+        return levels["bash"].sentence
+    parts = [
+        f"{', '.join(names)} {verb}" for names, verb in ((off, "off"), (asking, "ask")) if names
+    ]
+    return f"{'; '.join(parts)}. {levels[(off + asking)[-1]].sentence}"
+
+
+def _wanted(level: Level, probe: Probe, uid: int | None) -> tuple[str, ...]:
+    """The layers a level uses, in the order of installation."""
+    drop = () if uid is None else ("uid-drop",)
+    if level in ("strict", "standard"):
+        return (*drop, *_BASE, *_LANDLOCK, "seccomp")
+    # one of the two guards the metadata of files outside, another user does as well
+    outer = ("namespaces",) if probe.has("namespaces") else ()
+    guard = ("metadata-guard",) if not outer and not drop else ()
+    return (*drop, *outer, *_BASE, *_LANDLOCK, *guard, "seccomp")
+
+
+def _judge_level(
+    level: Level, probe: Probe, wanted: tuple[str, ...], weaker: Weaker
+) -> LevelStatus:
+    layers = tuple(layer for layer in wanted if layer in probe.layers)
+    missing = tuple(layer for layer in wanted if layer not in probe.layers)
+    refusal = _refusal(probe)
+    if refusal is not None:
+        return LevelStatus(
+            available=False,
+            asks=False,
+            layers=layers,
+            missing=missing,
+            minimum_met=False,
+            sentence=refusal,
+        )
+    lack = _lack(level, probe, wanted)
+    return LevelStatus(
+        available=lack is None or weaker == "ask",
+        asks=lack is not None and weaker == "ask",
+        layers=layers,
+        missing=missing,
+        minimum_met=lack is None,
+        sentence=_sentence(level, probe, lack, weaker),
+    )
+
+
+def _refusal(probe: Probe) -> str | None:
+    """Why nothing runs at all."""
+    if probe.failed is not None:
+        return f"Off: {probe.failed}."
+    if not probe.has("seccomp", "no_new_privs"):
+        return _NO_FILTER
+    return None
+
+
+def _lack(level: Level, probe: Probe, wanted: tuple[str, ...]) -> str | None:
+    """What is missing of the level's minimum."""
+    if "uid-drop" in wanted and not probe.has("uid-drop"):
+        why = probe.missing.get("uid-drop", "it is not root")
+        return f"the service cannot become the user set for commands: {why}"
+    if level in ("strict", "standard"):
+        return None
+    if not probe.has("landlock-fs"):
+        return _NO_FILES
+    if not probe.has("landlock-scope") and "namespaces" not in wanted:
+        return _SIGNALS
+    if "metadata-guard" in wanted and not probe.has("metadata-guard"):
+        return _METADATA
+    return None
+
+
+def _sentence(level: Level, probe: Probe, lack: str | None, weaker: Weaker) -> str:
+    if lack is not None:
+        return f"{'Each call asks' if weaker == 'ask' else 'Off'}: {lack}."
+    if level in ("lenient", "bash"):
+        return _CONFINED
+    return _LAZY if level == "standard" and not probe.has("landlock-fs") else _PURE

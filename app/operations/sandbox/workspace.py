@@ -1,0 +1,95 @@
+"""Workspaces whose programs are confined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.operations.local.beneath import Beneath
+from app.operations.local.files import LocalFiles
+from app.operations.local.queue import WriteQueue
+from app.operations.local.search import LocalSearch
+from app.operations.local.workspace import LocalWorkspace
+from app.operations.protocols.code import CodeOperations
+from app.operations.protocols.operations import Operations
+from app.operations.protocols.sandbox import SandboxStatus
+from app.operations.sandbox.code import SandboxedCode
+from app.operations.sandbox.config import NO_NETWORK, Network
+from app.operations.sandbox.processes import SandboxedProcesses
+from app.operations.sandbox.sandbox import Sandbox
+
+
+class SandboxedWorkspace:
+    """One root: files opened beneath it in this process, programs and Python in `sandbox`.
+
+    Args:
+        root: an existing directory.
+        network: where its programs may connect to.
+        queue: share one among all workspaces of the process.
+
+    Raises:
+        ConfigurationError: `root` is no directory.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        sandbox: Sandbox,
+        network: Network = NO_NETWORK,
+        queue: WriteQueue | None = None,
+    ) -> None:
+        self._beneath = Beneath(root)
+        self._processes = SandboxedProcesses(sandbox, self._beneath, network)
+        self.operations = Operations(
+            root=self._beneath.root,
+            files=LocalFiles(self._beneath, queue or WriteQueue()),
+            search=LocalSearch(self._beneath),
+            processes=self._processes,
+            code=SandboxedCode(sandbox, self._beneath.root),
+        )
+
+    async def close(self) -> None:
+        """Use nothing of `operations` afterwards; harmless when repeated."""
+        await self._processes.close()
+        self._beneath.close()
+
+    async def __aenter__(self) -> SandboxedWorkspace:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class SandboxedWorkspaces:
+    """`Workspaces` of a process: one sandbox and one write queue for all of them.
+
+    Two workspaces over the same files must not lose edits, so they share the queue.
+    """
+
+    def __init__(self, sandbox: Sandbox, queue: WriteQueue | None = None) -> None:
+        self._sandbox = sandbox
+        self._queue = queue or WriteQueue()
+
+    @property
+    def status(self) -> SandboxStatus:
+        return self._sandbox.status
+
+    @property
+    def code(self) -> CodeOperations:
+        return SandboxedCode(self._sandbox)
+
+    async def prepare(self) -> None:
+        await self._sandbox.start()
+
+    def keep_out(self, port: int) -> None:
+        self._sandbox.keep_out(port)
+
+    def open(self, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> Operations:
+        network = Network(tcp_ports)
+        workspace = SandboxedWorkspace(
+            root, sandbox=self._sandbox, network=network, queue=self._queue
+        )
+        return workspace.operations
+
+    def open_for_operator(self, root: Path) -> Operations:
+        return LocalWorkspace(root, queue=self._queue).operations

@@ -1,0 +1,1 @@
+"""The programs on the inside of the sandbox, run for real."""

@@ -1,0 +1,1 @@
+"""Running Python: levels, checks, guards, endings. No wall here but the process itself."""

@@ -1,0 +1,165 @@
+"""Limits of a tree: those of the kernel, and those the supervisor meters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.operations.sandbox.jail.inside import COMMON, Inside, bash, python
+
+MB = 1 << 20
+
+
+def test_memory_of_the_whole_tree(inside: Inside, layers: tuple[str, ...], root: Path):
+    code = """
+import os, time
+for _ in range(6):
+    if os.fork() == 0:
+        hold = os.urandom(1) * (60 << 20)
+        time.sleep(30)
+time.sleep(30)
+"""
+
+    result = inside.run(python(code, "lenient", root, layers, memory_bytes=200 * MB))
+
+    assert result.ended["reason"] == "memory"
+    assert result.ended["peak_bytes"] > 200 * MB
+
+
+def test_memory_of_children_of_threads(inside: Inside, layers: tuple[str, ...], root: Path):
+    """They hang below the thread that forked them, where a hasty look misses them."""
+    code = """
+import os, threading, time
+def hog():
+    if os.fork() == 0:
+        hold = os.urandom(1) * (100 << 20)
+        time.sleep(30)
+    time.sleep(30)
+for _ in range(3):
+    threading.Thread(target=hog).start()
+"""
+
+    result = inside.run(python(code, "lenient", root, layers, memory_bytes=250 * MB))
+
+    assert result.ended["reason"] == "memory"
+
+
+def test_memory_of_one_process(inside: Inside, root: Path):
+    for level in ("strict", "standard"):
+        result = inside.run(python("x = [0] * 10**9", level, root, COMMON, memory_bytes=256 * MB))
+
+        assert "MemoryError" in result.err, result
+        assert result.ended["code"] == 1
+
+
+def test_processor_time(inside: Inside, layers: tuple[str, ...], root: Path):
+    result = inside.run(python("while True: pass", "lenient", root, layers, cpu_s=1))
+
+    assert result.ended["reason"] == "timeout"
+
+
+def test_a_fork_bomb_is_bounded_and_ended(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "bomb() { bomb | bomb & }; bomb; while :; do sleep 0.1; done"
+
+    result = inside.run(bash(script, root, layers, processes=40, wall_s=4))
+
+    assert result.ended["reason"] in ("processes", "timeout")
+    assert result.ended["kill"] in ("pidns", "landlock")
+
+
+def test_a_tree_of_too_many_processes_is_ended(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "for i in $(seq 30); do sleep 30 & done; wait"
+
+    result = inside.run(bash(script, root, layers, processes=20, wall_s=3))
+
+    # where the kernel keeps the limit it says no first
+    assert result.ended["reason"] == "processes" or "Resource temporarily" in result.err
+
+
+def test_orphans_that_ended_do_not_count(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "for i in $(seq 60); do (true &) ; sleep 0.02; done; echo through"
+
+    result = inside.run(bash(script, root, layers, processes=30))
+
+    assert result.out == "through\n", result
+
+
+def test_one_file(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "dd if=/dev/zero of=f bs=1M count=20"
+
+    result = inside.run(bash(script, root, layers, file_bytes=4 * MB))
+
+    assert (root / "f").stat().st_size == 4 * MB
+    assert result.ended["code"] not in (0, None) or result.ended["signal"]
+
+
+def test_disk_of_the_whole_tree(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "while :; do dd if=/dev/zero of=f bs=1M count=8 2>/dev/null; sleep 0.02; done"
+
+    result = inside.run(bash(script, root, layers, disk_bytes=64 * MB))
+
+    assert result.ended["reason"] == "disk"
+    assert result.ended["written_bytes"] > 64 * MB
+
+
+def test_the_number_of_files(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "i=0; while :; do i=$((i+1)); : > f$i; done"
+
+    result = inside.run(bash(script, root, layers, inodes=3000))
+
+    assert result.ended["reason"] == "files"
+
+
+def test_a_disk_that_is_nearly_full(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "dd if=/dev/zero of=f bs=1M count=8; sync; sleep 20"
+
+    result = inside.run(bash(script, root, layers, disk_floor_bytes=1 << 60))
+
+    assert result.ended["reason"] == "disk"
+
+
+def test_files_cannot_be_hidden_from_the_count(inside: Inside, layers: tuple[str, ...], root: Path):
+    script = "mkdir h; cd h; chmod 300 .; i=0; while :; do i=$((i+1)); : > f$i; done"
+
+    result = inside.run(bash(script, root, layers, inodes=1000))
+    (root / "h").chmod(0o700)
+
+    assert result.ended["reason"] == "files"
+
+
+def test_files_of_others_do_not_count(inside: Inside, layers: tuple[str, ...], root: Path):
+    run = inside.start(
+        bash("touch a b c; echo up; sleep 1; echo through", root, layers, inodes=500)
+    )
+    run.printed("up")
+    for number in range(1000):
+        (root.parent / f"other{number}").touch()
+
+    assert run.finish().out == "up\nthrough\n"
+
+
+def test_space_cannot_be_reserved_unmetered(inside: Inside, layers: tuple[str, ...], root: Path):
+    result = inside.run(bash("fallocate -l 100M f; stat -c %b f", root, layers))
+
+    assert "not supported" in result.err
+    assert result.out == "0\n"
+
+
+def test_memory_the_kernel_holds_for_sockets(inside: Inside, layers: tuple[str, ...], root: Path):
+    code = """
+import os, socket, time
+for _ in range(12):
+    if os.fork() == 0:
+        pairs = [socket.socketpair() for _ in range(200)]
+        time.sleep(30)
+time.sleep(30)
+"""
+
+    result = inside.run(python(code, "lenient", root, layers, memory_bytes=512 * MB))
+
+    assert result.ended["reason"] == "memory"
+
+
+def test_open_files_and_core_dumps(inside: Inside, layers: tuple[str, ...], root: Path):
+    result = inside.run(bash("ulimit -Hn; ulimit -Hc; ulimit -Hl", root, layers, open_files=64))
+
+    assert result.out.split() == ["64", "0", "0"]

@@ -1,0 +1,152 @@
+"""Private folders: removed whatever was left in them, and never more than them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.operations.sandbox.folders import TemporaryFolders, remove_tree
+from tests.operations.conftest import names, open_descriptors
+
+
+def test_a_folder_is_private_and_goes_with_its_base(tmp_path: Path):
+    before = open_descriptors()
+    folders = TemporaryFolders(tmp_path / "place")
+
+    one, other = Path(folders.make()), Path(folders.make())
+
+    assert stat.S_IMODE(one.stat().st_mode) == 0o700
+    assert one != other
+    folders.remove(str(one))
+    assert not one.exists()
+    folders.close()
+    folders.close()
+    assert names(tmp_path / "place") == []
+    assert open_descriptors() == before
+
+
+def test_a_tree_deeper_than_any_path_is_removed(tmp_path: Path):
+    top = tmp_path / "top"
+    top.mkdir()
+    here = os.open(top, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("deep", dir_fd=here)
+        inner = os.open("deep", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+
+    remove_tree(top)
+
+    assert not top.exists()
+
+
+def test_what_links_lead_to_stays(tmp_path: Path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    outside.chmod(0o750)
+    top = tmp_path / "top"
+    (top / "inner").mkdir(parents=True)
+    (top / "link").symlink_to(outside)
+    (top / "inner" / "link").symlink_to(outside / "kept")
+    os.link(outside / "kept", top / "hard")
+
+    remove_tree(top)
+
+    assert not top.exists()
+    assert (outside / "kept").read_text() == "x"
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o750
+
+
+def test_many_folders_side_by_side_are_removed(tmp_path: Path):
+    top = tmp_path / "top"
+    for number in range(40):
+        for inner in ("a", "b", "c"):
+            (top / str(number) / inner).mkdir(parents=True)
+            (top / str(number) / inner / "file").write_text("x")
+
+    remove_tree(top)
+
+    assert not top.exists()
+
+
+def test_a_folder_that_was_moved_out_is_not_followed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    outside = tmp_path / "outside"
+    (outside / "kept" / "inner").mkdir(parents=True)
+    top = tmp_path / "top"
+    (top / "a" / "moved").mkdir(parents=True)
+    unlink = os.unlink
+
+    def unlink_and_move(name: str, *, dir_fd: int) -> None:
+        unlink(name, dir_fd=dir_fd)
+        (top / "a" / "moved").rename(outside / "moved")
+
+    (top / "a" / "moved" / "trigger").write_text("x")
+    monkeypatch.setattr(os, "unlink", unlink_and_move)
+
+    remove_tree(top)
+
+    assert names(outside) == ["kept", "moved"]
+    assert names(outside / "kept") == ["inner"]
+
+
+CLOSED = """
+import os, sys
+from pathlib import Path
+from app.operations.sandbox.folders import remove_tree
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+top = Path(sys.argv[1]) / "top"
+(top / "closed" / "inner").mkdir(parents=True)
+(top / "closed" / "inner" / "file").write_text("x")
+(top / "closed" / "inner").chmod(0)
+(top / "closed").chmod(0)
+remove_tree(top)
+sys.exit(top.exists())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_closed_folders_are_no_hindrance_to_an_ordinary_user(tmp_path: Path):
+    place = tmp_path / "open"
+    place.mkdir()
+    os.chown(place, 65534, 65534)
+    for folder in (place, *list(place.parents)[:3]):
+        folder.chmod(0o755)
+    code = [sys.executable, "-c", CLOSED, str(place)]
+
+    done = subprocess.run(code, cwd=Path.cwd(), capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from app.operations.sandbox.folders import TemporaryFolders
+TemporaryFolders(Path(sys.argv[1])).make()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_holds_is_not(tmp_path: Path):
+    living = TemporaryFolders(tmp_path)
+    held = Path(living.make())
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=Path.cwd(), check=False)
+    assert len(names(tmp_path)) == 2
+
+    folders = TemporaryFolders(tmp_path)
+    folders.make()
+
+    assert held.exists()
+    assert len(names(tmp_path)) == 2
+    folders.close()
+    living.close()
+    assert names(tmp_path) == []
