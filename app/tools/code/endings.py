@@ -1,0 +1,125 @@
+"""How code ended, as a result."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+from app.operations.protocols.code import CodeExit, Strictness
+from app.operations.protocols.processes import ExitReason
+from app.toolkit.result import RawResult, ToolResult
+from app.tools.code.output import Printed
+from app.tools.code.produced import KeptFile, shown
+from app.tools.shell.transcript import clip
+
+MAX_CHARS = 10_000
+_MAX_VALUE = 4_000
+_MAX_ERROR = 2_000
+_LABEL_ROOM = 600
+
+_LIMITS: dict[ExitReason, str] = {
+    "memory": "Memory limit exceeded",
+    "disk": "Disk limit exceeded: it wrote too much",
+    "files": "File limit exceeded: it made too many files",
+    "processes": "Process limit exceeded: it started too many processes",
+    "output": "Output limit exceeded: it printed too much",
+    "killed": "The code was ended",
+    "lost": "The process that watched over the code is gone; run it again",
+}
+
+
+def result_of(
+    code: str,
+    level: Strictness,
+    seconds: int,
+    printed: Printed,
+    ended: CodeExit,
+    files: Sequence[KeptFile],
+) -> ToolResult:
+    """The result of code that was started."""
+    failure = failure_of(ended, level, seconds)
+    data: dict[str, Any] = {
+        "success": failure is None,
+        "output": printed.text("stdout"),
+        "stderr": printed.text("stderr"),
+        "value": ended.value,
+        "strictness": level,
+        "timeout": seconds,
+        "exit_code": ended.exit.code,
+        "reason": ended.exit.reason,
+        "truncated": printed.truncated,
+        "files": [file.to_dict() for file in files],
+        "files_left_out": ended.files_left_out,
+        "sandbox": ended.exit.sandbox.to_dict(),
+    }
+    if failure is not None:
+        data["error"] = failure[1]
+    text = _text(data, files, failure[1] if failure else None)
+    raw_result = shown(files) or RawResult("terminal", _transcript(code, data))
+    if failure is None:
+        return ToolResult.ok(data, text=text, raw_result=raw_result)
+    return ToolResult.fail(failure[1], code=failure[0], data=data, text=text, raw_result=raw_result)
+
+
+def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, str] | None:
+    """Code and sentence of what went wrong; None when nothing did."""
+    exit_, mode = ended.exit, f"'{level}' mode"
+    if exit_.reason == "timeout" or exit_.signal == signal.SIGXCPU:
+        return "timeout", f"Execution timeout ({seconds}s limit in {mode})"
+    if exit_.reason != "exited":
+        return f"code_{exit_.reason}", f"{_LIMITS[exit_.reason]} ({mode})"
+    if exit_.signal is not None:
+        return "code_failed", f"The code was ended by {_signal(exit_.signal, mode)}"
+    if exit_.code == 0:
+        return None
+    if ended.error is None:
+        return "code_failed", f"The code ended with status {exit_.code}"
+    error = clip(ended.error, _MAX_ERROR)
+    if error.startswith("MemoryError"):
+        return "code_memory", f"{error} (memory is limited in {mode})"
+    return "code_failed", error
+
+
+def _signal(number: int, mode: str) -> str:
+    if number == signal.SIGSYS:
+        return f"SIGSYS: it asked the system for something that {mode} does not allow"
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    crashed = number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL)
+    return f"{name}: the interpreter crashed" if crashed else name
+
+
+def _text(data: dict[str, Any], files: Sequence[KeptFile], failure: str | None) -> str:
+    """What the model reads: output, then errors, the value, files, and how it ended."""
+    room = MAX_CHARS - _LABEL_ROOM
+    out, err = data["output"].rstrip("\n"), data["stderr"].rstrip("\n")
+    # Errors get at least a third, and whatever the output leaves.
+    err = clip(err, max(room // 3, room - len(out)))
+    out = clip(out, max(room // 3, room - len(err)))
+    parts = [out] if out else []
+    if err:
+        parts.append(f"STDERR:\n{err}")
+    if data["value"] is not None:
+        parts.append(f"Value: {clip(data['value'], _MAX_VALUE)}")
+    parts += [str(file) for file in files]
+    if data["files_left_out"]:
+        parts.append(f"{data['files_left_out']} more files were left out")
+    if failure is not None:
+        parts.append(f"Failed: {failure}")
+    return "\n".join(parts) or "The code ran and printed nothing"
+
+
+def _transcript(code: str, data: dict[str, Any]) -> dict[str, Any]:
+    """As `bash` has it, so that one renderer draws both."""
+    return {
+        "command": clip(code, MAX_CHARS),
+        "stdout": data["output"],
+        "stderr": data["stderr"],
+        "exit_code": data["exit_code"],
+        "timed_out": data["reason"] == "timeout",
+        "truncated": data["truncated"],
+        "value": data["value"],
+    }

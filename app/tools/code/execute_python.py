@@ -1,0 +1,145 @@
+"""`execute_python`: run Python in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from pydantic import Field
+
+from app.core.errors import ProjectRequired
+from app.operations.protocols.code import CodeOperations, CodeSpec, Strictness
+from app.operations.sandbox.jail.python.check import (
+    EARLY_CHARS,
+    MAX_CHARS,
+    Refusal,
+    examine,
+    parse,
+    used,
+)
+from app.operations.sandbox.jail.python.levels import SECONDS
+from app.toolkit.context import Output, ToolContext
+from app.toolkit.ports import CODE_OPERATIONS, CODE_RULES
+from app.toolkit.result import ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.code.endings import MAX_CHARS as MAX_OUTPUT
+from app.tools.code.endings import result_of
+from app.tools.code.modules import CodeRules
+from app.tools.code.output import Printed
+from app.tools.code.produced import keep_files
+
+_ENDING_S = 30
+
+
+class ExecutePythonArgs(ToolArgs):
+    code: str = Field(
+        min_length=1,
+        max_length=MAX_CHARS,
+        description="Python source. The value of a last expression is returned.",
+    )
+    strictness: Strictness | None = Field(
+        default=None,
+        description="standard (10 s, listed modules), strict (5 s, pure computation) or lenient "
+        "(30 s, everything, files in its own folder; asks first). Default: standard.",
+    )
+
+
+def why_it_asks(args: ExecutePythonArgs, services: Services) -> str | None:
+    """Why this very call needs a person's word; None when it does not."""
+    if (args.strictness or rules_of(services).default) == "lenient":
+        return "Python in 'lenient' mode may import and call everything"
+    return None
+
+
+def rules_of(services: Services) -> CodeRules:
+    """What the installation says about running code; the defaults where it says nothing."""
+    rules = services.get(CODE_RULES)
+    return rules if isinstance(rules, CodeRules) else CodeRules()
+
+
+@tool(
+    category="code",
+    toolset="code",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.LOCAL_STATE,
+    kind="execute",
+    sandbox="standard",
+    command_argument="code",
+    language="python",
+    asks=why_it_asks,
+    routing_hint="main-process-proxy",
+    timeout_s=max(SECONDS.values()) + _ENDING_S,
+    tags=("code", "execute", "python"),
+    argument_aliases={"source": "code", "script": "code", "level": "strictness"},
+)
+async def execute_python(
+    args: ExecutePythonArgs, ctx: ToolContext
+) -> AsyncIterator[Output | ToolResult]:
+    """Run Python code in a sandbox, each call on its own: nothing is kept between calls.
+
+    For computing and for reshaping data; for commands and the workspace's files prefer bash.
+    There is no network and no input. Returns what it printed, the value of its last
+    expression, and in lenient mode the files it made, plots included.
+    """
+    rules = rules_of(ctx.services)
+    level = args.strictness or rules.default
+    extra = rules.extra_modules(level)
+    modules = await _read(args.code, level, extra)
+    if isinstance(modules, Refusal):
+        yield _refused(modules, level)
+        return
+    spec = CodeSpec(args.code, level, SECONDS[level], modules)
+    printed = Printed(MAX_OUTPUT)
+    async with _operations(ctx).open(spec) as running:
+        async for chunk in running.output():
+            for output in printed.add(chunk):
+                yield output
+        ended = await running.wait()
+    for output in printed.finish():
+        yield output
+    files = await keep_files(ended.files, ctx)
+    yield result_of(args.code, level, SECONDS[level], printed, ended, files)
+
+
+async def _read(code: str, level: Strictness, extra: frozenset[str]) -> Refusal | tuple[str, ...]:
+    """Why the code is not started, or which extra modules it needs.
+
+    Very long code is read in the sandbox, before it runs, and may need them all.
+    """
+    if len(code) > EARLY_CHARS:
+        return tuple(sorted(extra))
+    return await asyncio.to_thread(_needs, code, level, extra)
+
+
+def _needs(code: str, level: Strictness, extra: frozenset[str]) -> Refusal | tuple[str, ...]:
+    tree = parse(code)
+    return tree if isinstance(tree, Refusal) else examine(tree, level, extra) or used(tree, extra)
+
+
+def _refused(refusal: Refusal, level: Strictness) -> ToolResult:
+    """The seeds' two keys, and where the problems are."""
+    data = {
+        "success": False,
+        "error": refusal.message,
+        "strictness": level,
+        "problems": [
+            {"kind": problem.kind, "name": problem.name, "line": problem.line}
+            for problem in refusal.problems
+        ],
+    }
+    return ToolResult.fail(refusal.message, code=refusal.code, data=data)
+
+
+def _operations(ctx: ToolContext) -> CodeOperations:
+    """Those of the project; without one, those of the installation: code needs no files.
+
+    Raises:
+        ProjectRequired: there are neither.
+    """
+    if ctx.bound_operations is not None:
+        return ctx.bound_operations.code
+    operations: CodeOperations | None = ctx.services.get(CODE_OPERATIONS)
+    if operations is None:
+        raise ProjectRequired("running code")
+    return operations

@@ -1,0 +1,110 @@
+"""Which modules code may import beyond the lists of its level, as the operator and plugins say."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from app.core.errors import ConfigurationError
+from app.core.sections import CodeExecutionSettings
+from app.operations.protocols.code import Strictness
+
+LEVELS: tuple[str, ...] = get_args(Strictness)
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+_MAX_MODULES = 1_000
+
+
+class ExtraModules:
+    """Extra modules by level; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._modules: Mapping[str, frozenset[str]] = {}
+
+    def register(self, level: str, modules: Iterable[str]) -> None:
+        """Let code at `level` import `modules` and what lies beneath them.
+
+        Nothing happens for lenient, where every module may be imported.
+
+        Raises:
+            ValueError: there is no such level, a name is no module's, or there are too many.
+            TypeError: `modules` is one text.
+        """
+        if level not in LEVELS:
+            raise ValueError(f"level {level!r} is none of {', '.join(LEVELS)}")
+        names = _names(modules)
+        if level == "lenient":
+            return
+        with self._lock:
+            known = self._modules.get(level, frozenset()) | names
+            if len(known) > _MAX_MODULES:
+                raise ValueError(f"more than {_MAX_MODULES} extra modules for {level!r}")
+            # Replaced, not changed: whoever reads meanwhile holds a whole set.
+            self._modules = {**self._modules, level: known}
+
+    def of(self, level: str) -> frozenset[str]:
+        """What code at `level` may import in addition."""
+        return self._modules.get(level, frozenset())
+
+
+REGISTERED = ExtraModules()
+"""What the code of this process, plugins above all, has added."""
+
+
+def register_extra_modules(level: str, modules: Iterable[str]) -> None:
+    """Let code at `level` import further modules from now on, in this process.
+
+        register_extra_modules("standard", {"numpy", "pandas"})
+
+    Raises:
+        ValueError, TypeError: as `ExtraModules.register`.
+    """
+    REGISTERED.register(level, modules)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeRules:
+    """What holds for running code in this installation.
+
+    Attributes:
+        default: the level of a call that names none.
+        configured: extra modules from the settings; those that code registered come on top.
+    """
+
+    default: Strictness = "standard"
+    configured: ExtraModules = field(default_factory=ExtraModules)
+    registered: ExtraModules = REGISTERED
+
+    @classmethod
+    def of(cls, settings: CodeExecutionSettings) -> CodeRules:
+        """The rules that the settings state.
+
+        Raises:
+            ConfigurationError: `extra_allowed_modules` holds what is no module's name.
+        """
+        configured = ExtraModules()
+        for level, modules in settings.extra_allowed_modules.items():
+            try:
+                configured.register(level, modules)
+            except ValueError as error:
+                raise ConfigurationError(
+                    f"code_execution.extra_allowed_modules.{level}: {error}"
+                ) from None
+        return cls(settings.default_strictness, configured)
+
+    def extra_modules(self, level: str) -> frozenset[str]:
+        """Modules beyond the level's own list."""
+        return self.configured.of(level) | self.registered.of(level)
+
+
+def _names(modules: Iterable[str]) -> frozenset[str]:
+    if isinstance(modules, str):
+        raise TypeError(f"modules must be a set or list of names, not the text {modules!r}")
+    names = frozenset(modules)
+    for name in names:
+        if not isinstance(name, str) or len(name) > 200 or not _MODULE.fullmatch(name):
+            raise ValueError(f"{name!r} is not the name of a module")
+    return names

@@ -1,0 +1,45 @@
+"""What code printed: decoded as it comes, kept within bounds."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import Literal
+
+from app.operations.protocols.processes import ProcessChunk
+from app.toolkit.context import Output
+from app.tools.shell.transcript import BoundedText
+
+Stream = Literal["stdout", "stderr"]
+STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
+
+
+class Printed:
+    """Both streams, of each the beginning and the end within `limit` characters."""
+
+    def __init__(self, limit: int) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._decoders = {stream: decoder("replace") for stream in STREAMS}
+        self._texts = {stream: BoundedText(limit) for stream in STREAMS}
+
+    def add(self, chunk: ProcessChunk) -> Iterator[Output]:
+        """The text that became whole with a chunk."""
+        return self._keep(chunk.stream, self._decoders[chunk.stream].decode(chunk.data))
+
+    def finish(self) -> Iterator[Output]:
+        """What stands for characters that never became whole."""
+        for stream in STREAMS:
+            yield from self._keep(stream, self._decoders[stream].decode(b"", final=True))
+
+    def text(self, stream: Stream) -> str:
+        """A whole stream, shortened in the middle where it is too long."""
+        return str(self._texts[stream])
+
+    @property
+    def truncated(self) -> bool:
+        return any(text.omitted for text in self._texts.values())
+
+    def _keep(self, stream: Stream, text: str) -> Iterator[Output]:
+        self._texts[stream].add(text)
+        if text:
+            yield Output(text, stream)
