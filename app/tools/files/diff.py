@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from app.operations.protocols import Edited
+from app.operations.protocols.files import Edited
 from app.toolkit.result import RawResult
 from app.tools.files.text import count_lines, line_start, split_lines
 
@@ -45,21 +45,24 @@ class FileDiff:
 def diff_of_edit(edited: Edited, encoding: str) -> FileDiff:
     """The diff of one write; characters that `encoding` cannot read are replaced."""
     before = None if edited.before is None else edited.before.decode(encoding, "replace")
-    return unified_diff(edited.path, before, edited.after.decode(encoding, "replace"))
+    after = None if edited.after is None else edited.after.decode(encoding, "replace")
+    return unified_diff(edited.path, before, after)
 
 
-def unified_diff(path: str, before: str | None, after: str) -> FileDiff:
-    """Compare two texts; `before` is None for a new file.
+def unified_diff(path: str, before: str | None, after: str | None) -> FileDiff:
+    """Compare two texts; `before` is None for a new file, `after` for one that is gone.
 
     A change of more than 2000 lines is shown as one block, not aligned line by line:
     alignment takes quadratic time.
     """
-    window = _window(before or "", after)
+    window = _window(before or "", after or "")
     changed = before != after and bool(window.old or window.new)
     aligned = window.old_lines + window.new_lines <= _MAX_ALIGNED_LINES
     changes = _changes(window) if aligned else []
     lines, truncated = _capped(_hunks(window, changes) if aligned else _block(window))
-    head = [f"--- {'/dev/null' if before is None else f'a/{path}'}", f"+++ b/{path}"]
+    old_name = "/dev/null" if before is None else f"a/{path}"
+    new_name = "/dev/null" if after is None else f"b/{path}"
+    head = [f"--- {old_name}", f"+++ {new_name}"]
     return FileDiff(
         path=path,
         text="\n".join([*head, *lines]) if changed else "",

@@ -40,6 +40,10 @@ class EditFileArgs(ToolArgs):
     )
     insert: bool = Field(default=False, description="Insert before start_line, replace nothing.")
     encoding: Encoding = Field(default="utf-8", description="Such as utf-8 or gbk.")
+    overwrite_changed: bool = Field(
+        default=False,
+        description="With start_line: also edit a file that changed since it was read.",
+    )
 
     @model_validator(mode="after")
     def _one_mode(self) -> EditFileArgs:
@@ -131,7 +135,9 @@ async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
     first: old_text must match exactly and once. Line endings are kept. Returns a diff.
     """
     change = _Change(args)
-    edited = await ctx.operations.files.edit(args.path, change)
+    # Text must match to be replaced; a line number says nothing about what stands there.
+    fresh = args.start_line is not None and not args.overwrite_changed
+    edited = await ctx.operations.files.edit(args.path, change, fresh=fresh)
     diff = await asyncio.to_thread(diff_of_edit, edited, change.codec)
     data = {
         "path": args.path,

@@ -27,6 +27,6 @@ class FileDeleteArgs(ToolArgs):
     argument_aliases={"file_path": "path", "filename": "path"},
 )
 async def file_delete(args: FileDeleteArgs, ctx: ToolContext) -> dict[str, Any]:
-    """Delete one file for good. Prefer it over rm in bash. Directories are refused."""
+    """Delete one file. Prefer it over rm in bash: a person can undo it. Directories are refused."""
     await ctx.operations.files.delete(args.path)
     return {"success": True, "path": args.path}

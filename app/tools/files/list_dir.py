@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from app.operations.globs import compile_glob
-from app.operations.protocols import FileStat, FindQuery
+from app.operations.protocols.files import FileStat
+from app.operations.protocols.search import FindQuery
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
@@ -16,6 +17,7 @@ from app.tools.arguments import PathText
 
 _MAX_ENTRIES = 5000
 _MAX_SCANNED = 20_000
+_INDENT = "  "
 
 
 class ListDirArgs(ToolArgs):
@@ -25,6 +27,9 @@ class ListDirArgs(ToolArgs):
     )
     recursive: bool = Field(
         default=False, description="Also list what is below, but for what .gitignore names."
+    )
+    max_depth: int | None = Field(
+        default=None, ge=1, le=200, description="Levels that recursive goes down; 1 for no further."
     )
     max_entries: int = Field(default=200, ge=1, le=_MAX_ENTRIES, description="Most entries.")
 
@@ -70,33 +75,43 @@ def _file_list_shape(result: ToolResult) -> ToolResult:
 async def list_dir(args: ListDirArgs, ctx: ToolContext) -> ToolResult:
     """List a directory: folders (with a trailing /), then files with their size in bytes.
 
+    recursive draws the tree below, without what .gitignore names.
     To look for files by name in the whole workspace prefer find_files.
     """
-    matching = await (_below(args, ctx) if args.recursive else _children(args, ctx))
+    matching, total = await (_below(args, ctx) if args.recursive else _children(args, ctx))
     shown = matching[: args.max_entries]
+    lines = await _tree(args, shown, ctx) if args.recursive else [_line(entry) for entry in shown]
     directories = sum(1 for entry in matching if entry.type == "directory")
     data = {
         "path": args.path,
         "entries": [_entry(entry) for entry in shown],
-        "total_files": len(matching) - directories,
+        "total_files": total - directories,
         "total_dirs": directories,
-        "truncated": len(shown) < len(matching),
+        "truncated": len(shown) < total,
     }
-    text = _text(args, shown, len(matching), directories)
+    text = _text(args, lines, total - len(shown), data)
     return ToolResult.ok(data, text=text, raw_result=RawResult("table", data["entries"]))
 
 
-async def _children(args: ListDirArgs, ctx: ToolContext) -> list[FileStat]:
+async def _children(args: ListDirArgs, ctx: ToolContext) -> tuple[list[FileStat], int]:
     matches = compile_glob(args.pattern)
     children = await ctx.operations.files.list_dir(args.path)
-    return [child for child in children if matches(_name(child))]
+    matching = [child for child in children if matches(_name(child))]
+    return matching, len(matching)
 
 
-async def _below(args: ListDirArgs, ctx: ToolContext) -> list[FileStat]:
+async def _below(args: ListDirArgs, ctx: ToolContext) -> tuple[list[FileStat], int]:
+    """The first entries of the tree and how many there are; those beyond count as files."""
     query = FindQuery(
-        path=args.path, pattern=args.pattern, type="all", limit=_MAX_SCANNED, include_hidden=True
+        path=args.path,
+        pattern=args.pattern,
+        type="all",
+        limit=_MAX_SCANNED,
+        max_depth=args.max_depth,
+        include_hidden=True,
     )
-    return list((await ctx.operations.search.find(query)).entries)
+    found = await ctx.operations.search.find(query)
+    return list(found.entries), found.total
 
 
 def _name(entry: FileStat) -> str:
@@ -104,20 +119,43 @@ def _name(entry: FileStat) -> str:
 
 
 def _entry(entry: FileStat) -> dict[str, Any]:
-    return {"name": _name(entry), "path": entry.path, "type": entry.type, "size": entry.size}
+    return {
+        "name": _name(entry),
+        "path": entry.path,
+        "type": entry.type,
+        "size": entry.size,
+        "modified": entry.modified.isoformat(),
+    }
 
 
-def _text(args: ListDirArgs, shown: list[FileStat], total: int, directories: int) -> str:
-    head = f"[Directory: {args.path} | Files: {total - directories} | Directories: {directories}]"
-    lines = [_line(entry, entry.path if args.recursive else _name(entry)) for entry in shown]
-    if not total:
-        lines.append(
-            "(nothing here)" if args.pattern == "*" else f"(no name matches {args.pattern})"
-        )
-    if len(shown) < total:
-        lines.append(f"[{total - len(shown)} more: raise max_entries or narrow pattern]")
+def _text(args: ListDirArgs, lines: list[str], more: int, data: dict[str, Any]) -> str:
+    counts = f"Files: {data['total_files']} | Directories: {data['total_dirs']}"
+    head = f"[Directory: {args.path} | {counts}]"
+    if not lines:
+        empty = "(nothing here)" if args.pattern == "*" else f"(no name matches {args.pattern})"
+        return f"{head}\n{empty}"
+    if more:
+        lines = [*lines, f"[{more} more: raise max_entries or narrow pattern]"]
     return "\n".join([head, *lines])
 
 
-def _line(entry: FileStat, label: str) -> str:
-    return f"{label}/" if entry.type == "directory" else f"{label}  {entry.size}"
+async def _tree(args: ListDirArgs, shown: list[FileStat], ctx: ToolContext) -> list[str]:
+    """Each entry below its folder, indented; a folder that `pattern` left out is named too."""
+    lines: list[str] = []
+    above: tuple[str, ...] = ()
+    top = await ctx.operations.files.stat(args.path)
+    skipped = len(PurePosixPath(top.path).parts) if top else 0
+    for entry in shown:
+        parts = PurePosixPath(entry.path).parts[skipped:]
+        same = 0
+        while same < min(len(above), len(parts) - 1) and above[same] == parts[same]:
+            same += 1
+        lines += [f"{_INDENT * depth}{parts[depth]}/" for depth in range(same, len(parts) - 1)]
+        lines.append(_INDENT * (len(parts) - 1) + _line(entry))
+        above = parts if entry.type == "directory" else parts[:-1]
+    return lines
+
+
+def _line(entry: FileStat) -> str:
+    name = _name(entry)
+    return f"{name}/" if entry.type == "directory" else f"{name}  {entry.size}"

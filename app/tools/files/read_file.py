@@ -1,4 +1,4 @@
-"""`read_file`: text of one file, or of several."""
+"""`read_file`: text of one file, or of several; images and PDF documents too."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
+from app.operations.protocols.code import ProducedFile
 from app.toolkit.context import ToolContext
-from app.toolkit.ports import ARTIFACTS, Artifacts
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
-from app.tools.files.text import MAX_FILE_BYTES, count_lines, decode, line_start, split_lines
+from app.tools.code.produced import keep_files, shown
+from app.tools.files.detect import detect
+from app.tools.files.excerpt import MAX_CHARS, Wanted, cut_out
+from app.tools.files.image_size import image_size
+from app.tools.files.pdf import MAX_PAGES, read_pages
+from app.tools.files.source import ARTIFACT_PATH, MAX_IMAGE_BYTES, read_bytes, too_large
+from app.tools.files.text import MAX_FILE_BYTES, decode
+from app.tools.images import image_type, shown_images
 
-MAX_CHARS = 128_000
 MAX_LINES = 100_000
-MAX_ARTIFACT_BYTES = 64 << 20
-_ARTIFACT = "artifact:"
 _INLINE_BYTES = 1 << 18
-_NUMBER_WIDTH = 6
+_PDF = b"%PDF-"
 
 
 class ReadFileArgs(ToolArgs):
@@ -29,11 +33,19 @@ class ReadFileArgs(ToolArgs):
     paths: Annotated[list[PathText], Field(min_length=1, max_length=20)] | None = Field(
         default=None, description="Several files, instead of path."
     )
-    encoding: Encoding = Field(default="utf-8", description="Such as utf-8, gbk, utf-16, latin-1.")
+    encoding: Encoding | None = Field(
+        default=None,
+        description="Such as utf-8, gbk, utf-16, latin-1; told by the file if left out.",
+    )
     start_line: int | None = Field(default=None, ge=1, description="First line, from 1.")
     end_line: int | None = Field(default=None, ge=1, description="Last line, inclusive.")
     limit: int = Field(default=2000, ge=1, le=MAX_LINES, description="Most lines per file.")
     show_line_numbers: bool = Field(default=True, description="Number the lines.")
+    pages: str | None = Field(
+        default=None,
+        pattern=r"^[1-9]\d{0,5}(-[1-9]\d{0,5})?$",
+        description=f"Pages of a PDF such as 3 or 1-5, {MAX_PAGES} at most.",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> ReadFileArgs:
@@ -43,53 +55,28 @@ class ReadFileArgs(ToolArgs):
             raise ValueError("start_line and end_line go with path, not with paths")
         if self.start_line and self.end_line and self.end_line < self.start_line:
             raise ValueError("end_line must not be before start_line")
+        if self.page_range:
+            first, last = self.page_range
+            if last < first or last - first >= MAX_PAGES:
+                raise ValueError(f"pages must name 1 to {MAX_PAGES} pages in order, such as 1-5")
         return self
+
+    @property
+    def page_range(self) -> tuple[int, int] | None:
+        """First and last page, both from 1."""
+        if self.pages is None:
+            return None
+        first, _, last = self.pages.partition("-")
+        return int(first), int(last or first)
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Lines `start` to `end` of a file of `total`; `cut` when the last one is not whole."""
+class Content:
+    """What one file gave: for programs, for the model, and an image for renderers."""
 
-    path: str
-    lines: list[str]
-    start: int
-    total: int
-    size: int
-    wanted_end: int
-    cut: bool
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.lines) - 1 if self.lines else 0
-
-    @property
-    def truncated(self) -> bool:
-        return self.cut or self.end < self.wanted_end
-
-    def to_data(self) -> dict[str, Any]:
-        return {
-            "path": self.path,
-            "content": "".join(self.lines),
-            "size": self.size,
-            "total_lines": self.total,
-            "start_line": self.start if self.lines else 0,
-            "end_line": self.end,
-            "truncated": self.truncated,
-        }
-
-    def to_text(self, *, numbered: bool) -> str:
-        shown = f"{self.start if self.lines else 0}-{self.end}"
-        parts = [f"[File: {self.path} | Lines: {self.total} | Showing: {shown}]"]
-        for number, line in enumerate(self.lines, self.start):
-            plain = line.rstrip("\r\n")
-            parts.append(f"{number:>4}| {plain}" if numbered else plain)
-        if not self.total:
-            parts.append("(empty file)")
-        elif self.cut:
-            parts.append(f"[Line {self.end} is cut: {MAX_CHARS} characters are the most]")
-        elif self.truncated:
-            parts.append(f"[More follows: go on with start_line={self.end + 1}]")
-        return "\n".join(parts)
+    data: dict[str, Any]
+    text: str
+    image: RawResult | None = None
 
 
 def _as_file_read(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -132,93 +119,105 @@ def _file_read_shape(result: ToolResult) -> ToolResult:
     ),
 )
 async def read_file(args: ReadFileArgs, ctx: ToolContext) -> ToolResult:
-    """Read text files of the workspace; prefer it over cat, head or sed in bash.
+    """Read files of the workspace; prefer it over cat, head or sed in bash.
 
-    Returns numbered lines under a header with the line count. Long files come in parts:
-    go on with start_line. Read several files at once with paths. The path artifact:<id>
-    reads on in a tool's output that was cut off.
+    Returns numbered lines under a header with the line count, text of PDF pages, or an
+    image's size. Long files come in parts: go on with start_line. Read several files at
+    once with paths. The path artifact:<id> reads on in a tool's output that was cut off.
     """
     if args.path is not None:
-        excerpt = await _excerpt(args, args.path, MAX_CHARS, ctx)
-        text = excerpt.to_text(numbered=args.show_line_numbers)
-        return ToolResult.ok(excerpt.to_data(), text=text, raw_result=RawResult("text", text))
+        content = await _content(args, args.path, MAX_CHARS, ctx)
+        raw = content.image or RawResult("text", content.text)
+        return ToolResult.ok(content.data, text=content.text, raw_result=raw)
     return await _read_many(args, args.paths or [], ctx)
 
 
 async def _read_many(args: ReadFileArgs, paths: list[str], ctx: ToolContext) -> ToolResult:
     parts: list[str] = []
     files: list[dict[str, Any]] = []
+    images: list[dict[str, Any]] = []
     failed = 0
     for path in paths:
         try:
-            excerpt = await _excerpt(args, path, MAX_CHARS // len(paths), ctx)
+            content = await _content(args, path, MAX_CHARS // len(paths), ctx)
         except ToolFailed as error:
             failed += 1
-            files.append({"path": path, "error": error.message})
+            code = error.details.get("code", error.code)
+            files.append({"path": path, "error": error.message, "code": code})
             parts.append(f"[File: {path} | Error: {error.message}]")
         else:
-            files.append(excerpt.to_data())
-            parts.append(excerpt.to_text(numbered=args.show_line_numbers))
+            files.append(content.data)
+            parts.append(content.text)
+            images += content.image.data["images"] if content.image else []
     summary = f"Read {len(paths) - failed} of {len(paths)} files"
     data = {"files": files, "read": len(paths) - failed, "failed": failed}
     text = "\n\n".join([*parts, f"[{summary}]"])
     if failed == len(paths):
         return ToolResult.fail("None of the files could be read", data=data, text=text)
-    return ToolResult.ok(data, text=text, raw_result=RawResult("text", text))
+    only_images = len(images) == len(paths)
+    raw = shown_images(images) if only_images else RawResult("text", text)
+    return ToolResult.ok(data, text=text, raw_result=raw)
 
 
-async def _excerpt(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -> Excerpt:
-    data = await _bytes(path, ctx)
-    if len(data) <= _INLINE_BYTES:
-        return _cut_out(args, path, data, room)
-    return await asyncio.to_thread(_cut_out, args, path, data, room)
+async def _content(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -> Content:
+    """One file, by what is in it.
 
-
-async def _bytes(path: str, ctx: ToolContext) -> bytes:
-    """A file of the workspace, or what an earlier call of this session left behind."""
-    if path.startswith(_ARTIFACT):
-        store = ctx.services.get(ARTIFACTS)
-        if not isinstance(store, Artifacts):
-            raise ToolFailed("artifacts not available", service=ARTIFACTS)
-        return await store.load(
-            path.removeprefix(_ARTIFACT),
-            session_id=ctx.session_id or "",
-            max_bytes=MAX_ARTIFACT_BYTES,
-        )
-    try:
-        return await ctx.operations.files.read(path, max_bytes=MAX_FILE_BYTES)
-    except ToolFailed as error:
-        if error.details.get("code") != "file_too_large":
-            raise
+    A text encoding that was named says what the bytes are: then nothing is sniffed but what
+    cannot be text.
+    """
+    data = await read_bytes(path, ctx)
+    kind = image_type(data)
+    if kind is not None and len(data) <= MAX_IMAGE_BYTES:
+        return await _image(path, data, kind, ctx)
+    if data.startswith(_PDF):
+        return await _pdf(args, path, data, room, ctx)
+    if len(data) > MAX_FILE_BYTES and not path.startswith(ARTIFACT_PATH):
+        raise too_large(path, MAX_FILE_BYTES)
+    if args.pages is not None:
         raise ToolFailed(
-            f"{path!r} is larger than {MAX_FILE_BYTES} bytes; use grep, or sed -n in bash",
-            **error.details,
-        ) from None
-
-
-def _cut_out(args: ReadFileArgs, path: str, data: bytes, room: int) -> Excerpt:
-    text = decode(data, args.encoding, path).removeprefix("\ufeff")
-    total = count_lines(text)
-    start = args.start_line or 1
-    if total and start > total:
-        raise ToolFailed(
-            f"start_line {start} is past the end: {path!r} has {total} lines",
-            code="line_out_of_range",
+            f"pages goes with a PDF document, and {path!r} is none; use start_line",
+            code="not_a_pdf",
             path=path,
-            total_lines=total,
         )
-    wanted_end = min(args.end_line or total, total)
-    wanted = max(0, min(wanted_end - start + 1, args.limit))
-    first = line_start(text, start - 1)
-    lines = split_lines(text[first : line_start(text, wanted, first)])
-    shown, cut = _within(lines, room, _NUMBER_WIDTH if args.show_line_numbers else 0)
-    return Excerpt(path, shown, start, total, len(text), wanted_end, cut)
+    if len(data) <= _INLINE_BYTES:
+        return _text(args, path, data, room)
+    return await asyncio.to_thread(_text, args, path, data, room)
 
 
-def _within(lines: list[str], room: int, extra: int) -> tuple[list[str], bool]:
-    """As many whole lines as fit; of a first line that does not fit, its beginning."""
-    for index, line in enumerate(lines):
-        room -= len(line) + extra
-        if room < 0:
-            return (lines[:index], False) if index else ([line[:room]], True)
-    return lines, False
+def _text(args: ReadFileArgs, path: str, data: bytes, room: int) -> Content:
+    encoding = args.encoding or detect(data)
+    text = decode(data, encoding, path).removeprefix("\ufeff")
+    wanted = Wanted(args.start_line, args.end_line, args.limit, room, args.show_line_numbers)
+    excerpt = cut_out(path, text, encoding, wanted)
+    return Content(excerpt.to_data(), excerpt.to_text(numbered=args.show_line_numbers))
+
+
+async def _pdf(args: ReadFileArgs, path: str, data: bytes, room: int, ctx: ToolContext) -> Content:
+    if args.start_line or args.end_line:
+        raise ToolFailed(
+            f"{path!r} is a PDF document: use pages, such as '1-5', not lines",
+            code="pages_needed",
+            path=path,
+        )
+    pages = await read_pages(path, data, args.page_range, room, ctx)
+    return Content(pages.to_data(), pages.to_text())
+
+
+async def _image(path: str, data: bytes, kind: str, ctx: ToolContext) -> Content:
+    """An image, kept for the session so that a client can show it."""
+    if path.startswith(ARTIFACT_PATH):
+        told: dict[str, Any] = {
+            "name": path,
+            "media_type": kind,
+            "size": len(data),
+            "artifact_id": path.removeprefix(ARTIFACT_PATH),
+        }
+        image: RawResult | None = shown_images([told])
+    else:
+        (kept,) = files = await keep_files([ProducedFile(path, data)], ctx)
+        told, image = kept.to_dict(), shown(files)
+    size = image_size(data, kind)
+    pixels = f"{size[0]} x {size[1]} pixels" if size else "size unknown: its header is damaged"
+    told |= {"path": path, "width": size and size[0], "height": size and size[1]}
+    text = f"[Image: {path} | {kind} | {pixels} | {len(data)} bytes]\nIt holds no text to read."
+    return Content(told, text, image)

@@ -8,6 +8,7 @@ from app.tools.files.file_delete import file_delete
 from app.tools.files.file_exists import file_exists
 from app.tools.files.file_mkdir import file_mkdir
 from app.tools.files.list_dir import list_dir
+from app.tools.files.patch import patch
 from app.tools.files.read_file import read_file
 from app.tools.files.write_file import write_file
 
@@ -15,6 +16,7 @@ TOOLS: tuple[Tool, ...] = (
     read_file,
     write_file,
     edit_file,
+    patch,
     list_dir,
     file_exists,
     file_mkdir,

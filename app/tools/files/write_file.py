@@ -23,6 +23,9 @@ class WriteFileArgs(ToolArgs):
         default="write", description="write and overwrite replace the file, append extends it."
     )
     encoding: Encoding = Field(default="utf-8", description="Such as utf-8 or gbk.")
+    overwrite_changed: bool = Field(
+        default=False, description="Also replace a file that changed since it was read."
+    )
 
 
 def _file_write_shape(result: ToolResult) -> ToolResult:
@@ -61,13 +64,14 @@ async def write_file(args: WriteFileArgs, ctx: ToolContext) -> ToolResult:
             f"content is {len(data)} bytes in {args.encoding}; {MAX_FILE_BYTES} are the most",
             code="file_too_large",
         )
-    edited = await ctx.operations.files.write(args.path, data, append=append)
+    fresh = not append and not args.overwrite_changed
+    edited = await ctx.operations.files.write(args.path, data, append=append, fresh=fresh)
     diff = await asyncio.to_thread(diff_of_edit, edited, args.encoding)
     created = edited.before is None
     result: dict[str, Any] = {
         "path": args.path,
         "size": len(args.content),
-        "bytes": len(edited.after),
+        "bytes": len(edited.after or b""),
         "mode": args.mode,
         "created": created,
         "added": diff.added,

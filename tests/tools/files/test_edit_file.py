@@ -93,6 +93,7 @@ async def test_the_byte_order_of_a_file_is_kept(ctx, operations):
     assert await _content(ctx) == "\ufeffnew\n".encode("utf-16-be")
 
 
+@pytest.mark.requirement("B-03")
 @pytest.mark.parametrize("name", ["edit", "EditTool"])
 async def test_other_names_and_argument_names_reach_the_same_tool(ctx, source, name):
     result = await call_as(

@@ -80,6 +80,7 @@ def test_text_that_is_not_there_is_refused_with_counts_and_the_nearest_lines(old
     assert message in caught.value.message
 
 
+@pytest.mark.requirement("FIL-09")
 def test_text_that_is_there_twice_is_refused_with_its_lines():
     with pytest.raises(
         ToolFailed, match=r"old_text found 2 times, on lines 1, 3\. Add more context"

@@ -51,8 +51,35 @@ async def test_file_list_lists_the_whole_workspace_by_default(ctx, tree):
 async def test_what_is_below_is_listed_with_paths(ctx, tree):
     result = await call(list_dir, ctx, recursive=True, pattern="*.py")
     assert result.text == (
-        "[Directory: . | Files: 2 | Directories: 0]\nsrc/a.py  2\nsrc/deep/b.py  2"
+        "[Directory: . | Files: 2 | Directories: 0]\nsrc/\n  a.py  2\n  deep/\n    b.py  2"
     )
+
+
+@pytest.mark.parametrize("path", ["src", "./src/", "/workspace/src", "src/deep/.."])
+async def test_the_tree_begins_below_the_directory_asked_for(ctx, tree, path):
+    result = await call(list_dir, ctx, path=path, recursive=True)
+    assert result.for_model().split("\n")[1:] == ["a.py  2", "c.txt  2", "deep/", "  b.py  2"]
+
+
+async def test_the_tree_goes_down_as_far_as_asked(ctx, tree):
+    result = await call(list_dir, ctx, recursive=True, max_depth=2)
+    assert [entry["path"] for entry in result.data["entries"]] == [
+        "src",
+        "src/a.py",
+        "src/c.txt",
+        "src/deep",
+    ]
+    assert result.data["entries"][1]["modified"].startswith("20")
+
+
+async def test_the_most_entries_are_kept_and_the_rest_is_counted(ctx, operations):
+    for number in range(205):
+        await operations.files.write(f"many/{number}", b"")
+    listed = await call(list_dir, ctx, path="many")
+    tree = await call(list_dir, ctx, path="many", recursive=True, max_entries=5)
+    assert (len(listed.data["entries"]), listed.data["total_files"]) == (200, 205)
+    assert (len(tree.data["entries"]), tree.data["total_files"]) == (5, 205)
+    assert tree.for_model().endswith("[200 more: raise max_entries or narrow pattern]")
 
 
 async def test_a_listing_that_is_cut_says_so(ctx, tree):

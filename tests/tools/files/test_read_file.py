@@ -23,6 +23,7 @@ async def test_a_file_is_read_with_a_header_and_line_numbers(ctx, poem):
         {
             "path": "poem.txt",
             "content": "line 9\nline 10\n",
+            "encoding": "utf-8",
             "size": 87,
             "total_lines": 12,
             "start_line": 9,
@@ -99,17 +100,20 @@ async def test_file_read_reads_another_encoding_in_the_shape_its_users_know(ctx,
     [
         ("gone.txt", "file_not_found", "File not found"),
         ("folder", "not_a_file", "Path is not a file"),
-        ("zh.txt", "wrong_encoding", "'zh.txt' is not utf-8 text"),
-        ("logo.png", "binary_file", "a PNG image of 11 bytes; only text can be read"),
+        ("old.txt", "wrong_encoding", "is not utf-8 text (invalid continuation byte at byte 3)"),
+        ("tool", "binary_file", "a program of 11 bytes; only text can be read"),
+        ("page.txt", "not_a_pdf", "pages goes with a PDF document"),
         ("../secret", "outside_workspace", "Path is outside project directory"),
         ("/etc/passwd", "outside_workspace", "Path is outside project directory"),
     ],
 )
 async def test_what_cannot_be_read_is_refused_with_its_reason(ctx, operations, path, code, message):
-    await operations.files.write("zh.txt", "中文".encode("gbk"))
-    await operations.files.write("logo.png", b"\x89PNG\r\n\x1a\n123")
+    await operations.files.write("old.txt", "café olé".encode("latin-1"))
+    await operations.files.write("tool", b"\x7fELF\x02\x01\x01\x00\x00\x00\x00")
+    await operations.files.write("page.txt", b"text")
     await operations.files.make_dir("folder")
-    result = await call(read_file, ctx, path=path)
+    pages = {"pages": "1"} if path == "page.txt" else {}
+    result = await call(read_file, ctx, path=path, **pages)
     assert (result.success, result.code) == (False, code)
     assert message in (result.error or "")
 
@@ -128,6 +132,11 @@ async def test_a_start_past_the_end_is_refused_with_the_length(ctx, poem):
         ({"path": "a", "start_line": 3, "end_line": 2}, "end_line must not be before"),
         ({"path": "a", "encoding": "klingon"}, "unknown text encoding 'klingon'"),
         ({"path": "a", "encoding": "hex"}, "unknown text encoding 'hex'"),
+        ({"path": "a", "pages": "3-2"}, "pages must name 1 to 20 pages"),
+        ({"path": "a", "pages": "1-21"}, "pages must name 1 to 20 pages"),
+        ({"path": "a", "pages": "0"}, "pages: String should match"),
+        ({"path": "a", "limit": 100_001}, "limit: Input should be less"),
+        ({"paths": ["a"] * 21}, "paths: List should have at most 20"),
         ({"path": "a", "start_line": 0}, "start_line: Input should be greater"),
         ({"path": "a", "project_id": "other"}, "project_id: Extra inputs"),
     ],
@@ -135,3 +144,27 @@ async def test_a_start_past_the_end_is_refused_with_the_length(ctx, poem):
 async def test_arguments_that_do_not_fit_are_refused(ctx, arguments, message):
     with pytest.raises(InvalidArguments, match=message):
         await call(read_file, ctx, **arguments)
+
+
+async def test_lines_are_limited_to_two_thousand_unless_told(ctx, operations):
+    await operations.files.write("long", b"x\n" * 2500)
+    result = await call(read_file, ctx, path="long")
+    assert (result.data["end_line"], result.data["truncated"]) == (2000, True)
+
+
+async def test_a_file_over_ten_megabytes_is_refused_whole(ctx, operations):
+    await operations.files.write("big.log", b"x" * ((10 << 20) + 1))
+    await operations.files.write("big.pdf", b"x" * ((10 << 20) + 1))
+    for path in ("big.log", "big.pdf"):
+        result = await call(read_file, ctx, path=path)
+        assert (result.success, result.code) == (False, "file_too_large")
+        assert f"{path!r} is larger than 10485760 bytes; use grep" in (result.error or "")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "gb18030"])
+async def test_the_encoding_is_told_by_the_file_itself(ctx, operations, encoding):
+    text = "第一行 first\n第二行\n"
+    await operations.files.write("zh.txt", text.encode(encoding))
+    result = await call(read_file, ctx, path="zh.txt")
+    assert (result.data["content"], result.data["encoding"]) == (text, encoding)
+    assert f"| Encoding: {encoding}]" in result.for_model()

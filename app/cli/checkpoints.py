@@ -1,0 +1,113 @@
+"""`tollgate checkpoints …`: what runs changed in files, asked of a running service."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import typer
+
+from app.cli.first_token import local_token
+from app.cli.rest import request
+from app.core.settings import load_settings
+from app.core.visible import visible
+
+_STATES = {
+    "restorable": "can be restored",
+    "as_before": "is as it was before the run",
+    "changed_since": "was changed after the run: --force restores it",
+    "unkept": "cannot be restored: what it held was not kept",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where the service is, and what to show it."""
+
+    url: str
+    token: str | None
+
+    @classmethod
+    def found(cls, url: str | None, token: str | None) -> Server:
+        """As the command line says, or else the settings.
+
+        Raises:
+            ConfigurationError: a setting does not fit.
+        """
+        settings = load_settings()
+        url = url or settings.client_url
+        return cls(url, token if token is not None else local_token(settings, url))
+
+    async def ask(
+        self, *parts: str, query: dict[str, str] | None = None, body: dict[str, Any] | None = None
+    ) -> Any:
+        """Below the checkpoints of a session: its id, then what follows."""
+        session, *rest = (quote(part, safe="") for part in parts)
+        path = "/".join(["", "sessions", session, "checkpoints", *rest])
+        if query:
+            path = f"{path}?{urlencode(query)}"
+        return await request(self.url, path, token=self.token, body=body)
+
+
+async def list_checkpoints(server: Server, session_id: str, *, as_json: bool) -> int:
+    """Print the runs that changed files, the last one first."""
+    runs = (await server.ask(session_id))["checkpoints"]
+    if as_json:
+        _print(runs)
+        return 0
+    for run in runs:
+        took_back = f"  took back {visible(run['restores'])}" if run["restores"] else ""
+        typer.echo(f"{visible(run['run_id'])}  {run['changed_at']}{took_back}")
+        for file in run["files"]:
+            note = f"  ({file['unkept']}: not kept)" if file["unkept"] else ""
+            typer.echo(f"    {file['change']:8}  {visible(file['path'])}{note}")
+    if not runs:
+        typer.echo("No run of this session changed files with the file tools.", err=True)
+    return 0
+
+
+async def show_checkpoint(server: Server, session_id: str, run_id: str, *, as_json: bool) -> int:
+    """Print what lies between the state before a run and now."""
+    files: list[dict[str, Any]] = []
+    after: str | None = ""
+    while after is not None:
+        page = await server.ask(session_id, run_id, query={"after": after})
+        files += page["files"]
+        after = page["next_after"]
+    if as_json:
+        _print(files)
+        return 0
+    for file in files:
+        typer.echo(f"{visible(file['path'])}: {file['change']}, {_STATES[file['state']]}")
+        for line in (file["diff"] or "").splitlines():
+            typer.echo(visible(line))
+    return 0
+
+
+async def restore_checkpoint(
+    server: Server, session_id: str, run_id: str, *, paths: list[str], force: bool, as_json: bool
+) -> int:
+    """Take a run back, and say how to take that back."""
+    body: dict[str, Any] = {"force": force}
+    if paths:
+        body["paths"] = paths
+    done = await server.ask(session_id, run_id, "restore", body=body)
+    if as_json:
+        _print(done)
+        return 0
+    for path in done["restored"]:
+        typer.echo(f"restored  {visible(path)}")
+    for path in done["unchanged"]:
+        typer.echo(f"as before {visible(path)}")
+    for path, why in done["left"].items():
+        typer.echo(f"left      {visible(path)} ({why}: not kept)")
+    if done["restored"]:
+        again = f"tollgate checkpoints restore {visible(session_id)} {visible(done['run_id'])}"
+        typer.echo(f"To take this back: {again}", err=True)
+    return 0
+
+
+def _print(document: Any) -> None:
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))

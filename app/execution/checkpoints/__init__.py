@@ -1,0 +1,1 @@
+"""Undoing what a session's file tools did, run by run."""

@@ -1,0 +1,70 @@
+"""What files held before they were changed, by the SHA-256 of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from app.core.errors import NotFound, StorageUnavailable
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class BlobStore:
+    """Blobs in a folder; equal content lies there once. All methods block."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def _path(self, digest: str) -> Path:
+        return self._root / digest[:2] / digest
+
+    def keep(self, data: bytes) -> str:
+        """Store `data`; its digest.
+
+        Raises:
+            StorageUnavailable: the disk is full or the data directory cannot be written.
+        """
+        digest = digest_of(data)
+        path = self._path(digest)
+        try:
+            if path.exists():
+                return digest
+            # Contents of workspaces lie here: not for other users of the machine.
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+                Path(name).replace(path)
+            except BaseException:
+                with suppress(OSError):
+                    Path(name).unlink()
+                raise
+        except OSError as error:
+            raise StorageUnavailable(
+                f"The file's content cannot be kept for undoing ({error.strerror}), so it is not"
+                " changed: free disk space or check the data directory",
+                errno=error.errno,
+            ) from None
+        return digest
+
+    def load(self, digest: str) -> bytes:
+        """The content with that digest.
+
+        Raises:
+            NotFound: it is gone, or not what it was.
+        """
+        try:
+            data = self._path(digest).read_bytes()
+        except OSError:
+            data = None
+        if data is None or digest_of(data) != digest:
+            raise NotFound("The kept content of a file is gone from the data directory")
+        return data

@@ -1,0 +1,60 @@
+"""The change of files that takes a run back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.core.errors import Conflict, InvalidInput
+from app.execution.checkpoints.blobs import digest_of
+from app.execution.checkpoints.store import Record
+from app.operations.protocols.files import FileStates
+
+MAX_NAMED = 20
+
+
+class PuttingBack:
+    """A `Change`; it raises `Conflict` where a file was changed after the run.
+
+    Attributes:
+        written: paths that were not as before.
+    """
+
+    def __init__(self, records: Sequence[Record], before: FileStates, *, force: bool) -> None:
+        self._records = records
+        self._before = before
+        self._force = force
+        self.written: set[str] = set()
+
+    def __call__(self, found: FileStates) -> FileStates:
+        later = []
+        self.written = set()
+        for record in self._records:
+            there = found[record.path]
+            now = None if there is None else digest_of(there.data)
+            if now == record.before_sha256:
+                continue
+            if now != record.after_sha256:
+                later.append(record.path)
+            self.written.add(record.path)
+        if later and not self._force:
+            raise Conflict(
+                f"Changed after the run: {', '.join(later[:MAX_NAMED])}; nothing was"
+                " restored. Look at the differences, then restore with force",
+                files=later[:MAX_NAMED],
+                count=len(later),
+            )
+        return {path: self._before[path] for path in self.written}
+
+
+def chosen(records: list[Record], paths: Sequence[str] | None) -> list[Record]:
+    """The records of `paths`; all of them when None.
+
+    Raises:
+        InvalidInput: there is none of one of the paths.
+    """
+    if paths is None:
+        return records
+    unknown = sorted(set(paths) - {record.path for record in records})
+    if unknown:
+        raise InvalidInput(f"The run did not change {unknown[0]!r}", field="body.paths")
+    return [record for record in records if record.path in paths]

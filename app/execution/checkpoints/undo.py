@@ -1,0 +1,257 @@
+"""What a session's runs changed, and taking it back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from app.core.errors import Busy, Conflict, NotFound, TollgateError
+from app.core.ids import new_id
+from app.execution.cache import ResultCache
+from app.execution.checkpoints.blobs import digest_of
+from app.execution.checkpoints.restoring import MAX_NAMED, PuttingBack, chosen
+from app.execution.checkpoints.store import MAX_KEPT_BYTES, Origin, Record
+from app.execution.checkpoints.watching import Watching
+from app.execution.projects import Projects
+from app.governance.audit.writing import Audit
+from app.operations.protocols.files import Edited, FileOperations, FileState
+from app.tools.files.diff import FileDiff, unified_diff
+
+State = Literal["restorable", "as_before", "changed_since", "unkept"]
+"""Whether a file is as the run left it, as it was before the run, or neither."""
+
+MAX_TOGETHER_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunChanges:
+    """The files of one run, by path; `restores` names the run it took back, if it did."""
+
+    run_id: str
+    restores: str
+    created_at: str
+    changed_at: str
+    files: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file that a run changed, and what lies between now and before the run.
+
+    Attributes:
+        diff: from before the run to now; None where one of the two is not known as text.
+    """
+
+    record: Record
+    state: State
+    diff: FileDiff | None
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What came of taking a run back.
+
+    Attributes:
+        run_id: what the change is listed under, to be taken back itself.
+        restored, unchanged: paths that were written, and that were as before already.
+        left: paths whose content before was not kept, by why.
+    """
+
+    run_id: str
+    restored: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    left: dict[str, str]
+
+
+class Undo:
+    """Reads checkpoints, and restores through the operations of their project."""
+
+    def __init__(
+        self, watching: Watching, projects: Projects, cache: ResultCache, audit: Audit
+    ) -> None:
+        self._watching = watching
+        self._projects = projects
+        self._cache = cache
+        self._audit = audit
+        self._store = watching.store
+
+    async def runs(self, session_id: str, *, limit: int | None = None) -> list[RunChanges]:
+        """What each run of a session changed, the last run first; `limit` runs at most."""
+        by_run: dict[str, list[Record]] = {}
+        for record in await self._store.of_session(session_id):
+            by_run.setdefault(record.run_id, []).append(record)
+        newest = islice(reversed(by_run.values()), limit)
+        return [_of_run(records) for records in newest]
+
+    async def changes(
+        self, session_id: str, run_id: str, *, after: str = "", limit: int | None = None
+    ) -> list[FileChange]:
+        """The files of one run by path, each compared with what is there now.
+
+        Args:
+            after: only paths behind this one; `limit` of them at most.
+
+        Raises:
+            NotFound: the run changed nothing, or its project is gone.
+        """
+        records = await self._records(session_id, run_id)
+        wanted = islice((record for record in records if record.path > after), limit)
+        return [await self._change(record) for record in wanted]
+
+    async def restore(
+        self,
+        session_id: str,
+        run_id: str,
+        *,
+        actor: str,
+        is_active: Callable[[], bool],
+        force: bool = False,
+        paths: Sequence[str] | None = None,
+    ) -> Restored:
+        """Put all files of a run back to what they were before it, or none of them.
+
+        Args:
+            paths: only these of its files.
+            is_active: whether the session runs; then nothing is restored.
+            force: also where a file was changed after the run.
+
+        Raises:
+            NotFound: the run changed nothing, its project is gone, or a kept content is.
+            InvalidInput: it did not change one of `paths`.
+            Busy: the session runs.
+            Conflict: `details["files"]` were changed after the run, nothing was kept, or it is
+                too much at once.
+            TollgateError: a write failed; nothing has changed.
+        """
+        if is_active():
+            raise _busy()
+        records = chosen(await self._records(session_id, run_id), paths)
+        left = {record.path: record.unkept for record in records if record.unkept}
+        kept = [record for record in records if not record.unkept]
+        if not kept:
+            raise Conflict("Of none of the run's files the content before was kept", files=left)
+        if sum(record.before_size or 0 for record in kept) > MAX_TOGETHER_BYTES:
+            raise Conflict(
+                f"The files are together larger than {MAX_TOGETHER_BYTES} bytes; name some of"
+                " them in 'paths'"
+            )
+        project = self._projects.get(kept[0].project_id)
+        restored_as = new_id("undo")
+        files = self.watched(session_id, restored_as, project.id, restores=run_id)
+        putting_back = PuttingBack(kept, await self._contents(kept), force=force)
+
+        async def still_idle(_: Sequence[Edited]) -> None:
+            if is_active():
+                raise _busy()
+
+        self._cache.written(project.id)
+        try:
+            wanted = [record.path for record in kept]
+            edits = await files.apply(wanted, putting_back, durable=True, before_write=still_idle)
+        finally:
+            self._cache.written(project.id)
+        written = tuple(edit.path for edit in edits)
+        unchanged = tuple(path for path in wanted if path not in putting_back.written)
+        self._note(session_id, run_id, actor, restored_as, written, force=force)
+        return Restored(restored_as, written, unchanged, left)
+
+    def watched(
+        self, session_id: str, run_id: str, project_id: str, *, restores: str = ""
+    ) -> FileOperations:
+        """The files of a project, for changes that are listed under `run_id`.
+
+        Raises:
+            NotFound: there is no such project.
+        """
+        project = self._projects.get(project_id)
+        origin = Origin(session_id, run_id, project_id, run_id, restores=restores)
+        return self._watching.operations(project, origin).files
+
+    def _note(
+        self,
+        session_id: str,
+        run_id: str,
+        actor: str,
+        restored_as: str,
+        written: Sequence[str],
+        *,
+        force: bool,
+    ) -> None:
+        self._audit.record(
+            "checkpoint.restored",
+            actor=actor,
+            subject=run_id,
+            session_id=session_id,
+            run_id=restored_as,
+            detail={
+                "files": list(written[:MAX_NAMED]),
+                "count": len(written),
+                "forced": force,
+            },
+        )
+
+    async def _records(self, session_id: str, run_id: str) -> list[Record]:
+        records = await self._store.of_run(session_id, run_id)
+        if not records:
+            raise NotFound(f"No files were changed by a run {run_id!r}", run_id=run_id)
+        return records
+
+    async def _contents(self, records: Sequence[Record]) -> dict[str, FileState | None]:
+        def load(record: Record) -> FileState | None:
+            if record.before_sha256 is None:
+                return None
+            return FileState(self._store.blobs.load(record.before_sha256), record.before_mode)
+
+        return await asyncio.to_thread(lambda: {item.path: load(item) for item in records})
+
+    async def _change(self, record: Record) -> FileChange:
+        files = self._projects.get(record.project_id).operations.files
+        now: bytes | None = None
+        is_known = True
+        try:
+            if await files.stat(record.path) is not None:
+                now = await files.read(record.path, max_bytes=MAX_KEPT_BYTES)
+        except TollgateError:
+            is_known = False
+        return await asyncio.to_thread(self._compared, record, now, is_known=is_known)
+
+    def _compared(self, record: Record, now: bytes | None, *, is_known: bool) -> FileChange:
+        if record.unkept:
+            return FileChange(record, "unkept", None)
+        if not is_known:
+            return FileChange(record, "changed_since", None)
+        digest = None if now is None else digest_of(now)
+        state: State = "changed_since"
+        if digest == record.before_sha256:
+            state = "as_before"
+        elif digest == record.after_sha256:
+            state = "restorable"
+        before = None
+        if record.before_sha256 is not None:
+            before = self._store.blobs.load(record.before_sha256)
+        return FileChange(record, state, _diff(record.path, before, now))
+
+
+def _of_run(records: Sequence[Record]) -> RunChanges:
+    return RunChanges(
+        records[0].run_id,
+        records[0].restores,
+        min(record.created_at for record in records),
+        max(record.changed_at for record in records),
+        tuple(sorted(records, key=lambda record: record.path)),
+    )
+
+
+def _diff(path: str, before: bytes | None, now: bytes | None) -> FileDiff | None:
+    try:
+        texts = [None if data is None else data.decode() for data in (before, now)]
+    except UnicodeDecodeError:
+        return None
+    return unified_diff(path, *texts)
+
+
+def _busy() -> Busy:
+    return Busy("A run is active in this session; wait or cancel it, then restore")

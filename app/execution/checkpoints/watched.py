@@ -1,0 +1,170 @@
+"""The files of a call: what it may not overwrite unseen, and what can be undone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from app.core.errors import TollgateError
+from app.execution.checkpoints.seen import (
+    Place,
+    Seen,
+    SeenFiles,
+    changed_since_read,
+    is_same,
+    look_at,
+)
+from app.execution.checkpoints.store import CheckpointStore, Origin, Record
+from app.operations.paths import join_path, split_path
+from app.operations.protocols.files import (
+    BeforeWrite,
+    Change,
+    Edited,
+    FileOperations,
+    FileStat,
+    nothing,
+)
+from app.operations.whole_files import OverApply
+
+_QUICK_BYTES = 64 << 10
+
+
+class WatchedFiles(OverApply):
+    """`FileOperations` of one call, around those of its workspace.
+
+    Before anything is written, the state before is in the database: a change that cannot be
+    undone does not happen. What was read through a link, or by a path with `..`, is not
+    recognised under its other name.
+    """
+
+    def __init__(
+        self,
+        inner: FileOperations,
+        root: str,
+        seen: SeenFiles,
+        store: CheckpointStore,
+        origin: Origin,
+    ) -> None:
+        self._inner = inner
+        self._root = root
+        self._seen = seen
+        self._store = store
+        self._origin = origin
+
+    async def read(self, path: str, *, max_bytes: int) -> bytes:
+        data = await self._inner.read(path, max_bytes=max_bytes)
+        place = self._place(path)
+        if place is not None:
+            self._seen.note(self._origin.session_id, place, await _looked_at(data))
+        return data
+
+    async def stat(self, path: str) -> FileStat | None:
+        return await self._inner.stat(path)
+
+    async def list_dir(self, path: str) -> list[FileStat]:
+        return await self._inner.list_dir(path)
+
+    async def make_dir(self, path: str) -> bool:
+        return await self._inner.make_dir(path)
+
+    async def apply(
+        self,
+        paths: Sequence[str],
+        change: Change,
+        *,
+        fresh: bool = False,
+        durable: bool = False,
+        before_write: BeforeWrite = nothing,
+    ) -> list[Edited]:
+        watch = _Watch(self, before_write, fresh=fresh)
+        try:
+            return await self._inner.apply(
+                paths, change, durable=durable, before_write=watch.before_write
+            )
+        except TollgateError:
+            watch.take_back()
+            raise
+
+    async def delete(self, path: str, *, before_write: BeforeWrite = nothing) -> Edited:
+        watch = _Watch(self, before_write, fresh=False)
+        try:
+            return await self._inner.delete(path, before_write=watch.before_write)
+        except TollgateError:
+            watch.take_back()
+            raise
+
+    def _place(self, path: str) -> Place | None:
+        """What a file is remembered under; None for a path that may name any other."""
+        try:
+            parts = split_path(path, (self._root,))
+        except TollgateError:
+            parts = ("", *path.split("/"))
+        return None if ".." in parts else (self._origin.project_id, join_path(parts))
+
+    async def _admit(self, edits: Sequence[Edited], *, fresh: bool) -> None:
+        """Refuse what the session does not know as it is now."""
+        for edit in edits if fresh else ():
+            place = self._place(edit.path)
+            known = place and self._seen.last(self._origin.session_id, place)
+            if known is None or edit.before is None:
+                continue
+            if not is_same(known, await _looked_at(edit.before)):
+                raise await asyncio.to_thread(changed_since_read, edit.path, known, edit.before)
+
+    async def _record(self, edits: Sequence[Edited]) -> list[Record]:
+        return await self._store.record(self._origin, edits)
+
+    async def _remember(self, edits: Sequence[Edited]) -> list[tuple[Place, Seen | None]]:
+        """Note what is about to be written; what was noted before.
+
+        What a person restores is not what the session knows.
+        """
+        former: list[tuple[Place, Seen | None]] = []
+        if self._origin.restores:
+            return former
+        for edit in edits:
+            place = self._place(edit.path)
+            if place is not None:
+                after = None if edit.after is None else await _looked_at(edit.after)
+                former.append((place, self._seen.last(self._origin.session_id, place)))
+                self._seen.note(self._origin.session_id, place, after)
+        return former
+
+    def _put_back(self, records: Sequence[Record], former: list[tuple[Place, Seen | None]]) -> None:
+        for place, seen in former:
+            self._seen.note(self._origin.session_id, place, seen)
+        with suppress(TollgateError):
+            self._store.take_back(records)
+
+
+class _Watch:
+    """One change: what was written down before it, to be taken back when it fails.
+
+    A cancelled one is left as it is: whether it was written is not known, and that what was
+    before is kept does no harm.
+    """
+
+    def __init__(self, files: WatchedFiles, before_write: BeforeWrite, *, fresh: bool) -> None:
+        self._files = files
+        self._then = before_write
+        self._fresh = fresh
+        self._records: list[Record] = []
+        self._former: list[tuple[Place, Seen | None]] = []
+
+    async def before_write(self, edits: Sequence[Edited]) -> None:
+        self.take_back()  # of a try that came to nothing
+        if edits:
+            await self._files._admit(edits, fresh=self._fresh)
+            self._records = await self._files._record(edits)
+            self._former = await self._files._remember(edits)
+        await self._then(edits)
+
+    def take_back(self) -> None:
+        self._files._put_back(self._records, self._former)
+        self._records, self._former = [], []
+
+
+async def _looked_at(data: bytes) -> Seen:
+    """As `look_at`; in a thread when it takes long enough for others to notice."""
+    return look_at(data) if len(data) <= _QUICK_BYTES else await asyncio.to_thread(look_at, data)

@@ -1,0 +1,23 @@
+"""Giving each call its files: the workspace's own, watched."""
+
+from __future__ import annotations
+
+from app.execution.checkpoints.seen import SeenFiles
+from app.execution.checkpoints.store import CheckpointStore, Origin
+from app.execution.checkpoints.watched import WatchedFiles
+from app.execution.context import Project
+from app.operations.protocols.operations import Operations
+
+
+class Watching:
+    """What is remembered of all sessions of this process; shared by all calls."""
+
+    def __init__(self, store: CheckpointStore) -> None:
+        self.store = store
+        self._seen = SeenFiles()
+
+    def operations(self, project: Project, origin: Origin) -> Operations:
+        """A project's operations, as one call may use them."""
+        inner = project.operations
+        files = WatchedFiles(inner.files, project.root, self._seen, self.store, origin)
+        return Operations(inner.root, files, inner.search, inner.processes, inner.code)

@@ -1,0 +1,112 @@
+"""`patch`: change several files at once, all of them or none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from app.core.text import truncate
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.arguments import Encoding
+from app.tools.files.diff import FileDiff
+from app.tools.files.patch_files import PatchChange, PatchedFile
+from app.tools.files.patch_text import parse_patch, paths_in_patch
+
+MAX_PATCH_CHARS = 1 << 20
+_SHOWN_DIFF = 6000
+_MAX_DIFF = 40_000
+
+
+class PatchArgs(ToolArgs):
+    patch: str = Field(
+        min_length=1,
+        max_length=MAX_PATCH_CHARS,
+        description="The patch: '*** Begin Patch' … '*** End Patch', or a unified diff.",
+    )
+    dry_run: bool = Field(default=False, description="Only say what would change.")
+    overwrite_changed: bool = Field(
+        default=False, description="Also patch files that changed since they were read."
+    )
+    encoding: Encoding = Field(default="utf-8", description="Of the files, such as gbk.")
+
+
+@tool(
+    category="file",
+    toolset="files",
+    permission=PermissionClass.WRITE,
+    side_effect=SideEffectScope.LOCAL_STATE,
+    kind="edit",
+    needs_project=True,
+    routing_hint="main-process-proxy",
+    tags=("file", "write", "edit"),
+    argument_aliases={"input": "patch", "diff": "patch", "patch_text": "patch"},
+    aliases=(Alias("apply_patch", families=("netaclaw",)),),
+    paths_in=paths_in_patch,
+)
+async def patch(args: PatchArgs, ctx: ToolContext) -> ToolResult:
+    """Change several files with one patch: all of it, or nothing.
+
+    Takes '*** Begin Patch', sections '*** Update File: p', '*** Add File: p', '*** Delete File:
+    p', '*** Move File: a -> b', '@@ line before' and ' ', '-', '+' lines, '*** End Patch'; or a
+    unified diff. Give three unchanged lines around a change. Prefer edit_file for one place.
+    Returns where each hunk went and diffs.
+    """
+    # A large patch takes long enough to read that others would notice.
+    files = await asyncio.to_thread(parse_patch, args.patch)
+    change = PatchChange(files, args.encoding, dry_run=args.dry_run)
+    fresh = not args.overwrite_changed
+    await ctx.operations.files.apply(change.paths, change, fresh=fresh)
+    diffs = await asyncio.to_thread(lambda: [item.diff() for item in change.patched])
+    return _result(change.patched, diffs, dry_run=args.dry_run)
+
+
+def _result(
+    patched: Sequence[PatchedFile], diffs: Sequence[FileDiff], *, dry_run: bool
+) -> ToolResult:
+    added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
+    whole = "\n".join(diff.text for diff in diffs if diff.text)
+    told = [item.to_dict(diff) for item, diff in zip(patched, diffs, strict=True)]
+    data: dict[str, Any] = {
+        "dry_run": dry_run,
+        "files": told,
+        "added": added,
+        "removed": removed,
+        "diff": truncate(whole, _MAX_DIFF, "\n… (diff cut)"),
+    }
+    verb = "Would patch" if dry_run else "Patched"
+    head = f"{verb} {len(patched)} file(s), +{added} -{removed} lines"
+    lines = [_line(item, entry) for item, entry in zip(patched, told, strict=True)]
+    shown = truncate(whole, _SHOWN_DIFF, "\n… (diff cut)")
+    raw = RawResult(
+        "diff",
+        {
+            "path": told[0]["path"] if len(told) == 1 else f"{len(told)} files",
+            "diff": data["diff"],
+            "added": added,
+            "removed": removed,
+            "truncated": any(diff.truncated for diff in diffs) or len(whole) > _MAX_DIFF,
+            "files": [diff.raw_result().data for diff in diffs] if len(whole) <= _MAX_DIFF else [],
+        },
+    )
+    return ToolResult.ok(data, text="\n".join([head, *lines, shown]), raw_result=raw)
+
+
+def _line(item: PatchedFile, entry: dict[str, Any]) -> str:
+    """One file in a line, with whatever a reader should look at twice."""
+    moved = f"{entry['from']} -> " if "from" in entry else ""
+    odd = [
+        f"hunk {hunk.number} "
+        + ", ".join(
+            [f"went {hunk.offset:+d} lines off"] * bool(hunk.offset)
+            + [f"ignoring {what}" for what in hunk.overlooked]
+        )
+        for hunk in item.placed
+        if hunk.offset or hunk.overlooked
+    ]
+    notes = f" ({'; '.join(odd[:5])}{'; …' if len(odd) > 5 else ''})" if odd else ""
+    return f"{item.action()} {moved}{entry['path']}: +{entry['added']} -{entry['removed']}{notes}"

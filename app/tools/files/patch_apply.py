@@ -1,0 +1,184 @@
+"""Applying the hunks of one file to its text; pure functions, linear in both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from app.tools.files.patch_model import FilePatch, Hunk
+from app.tools.files.patch_place import LOOKS, TextLines
+from app.tools.files.text import newline_of
+
+_SHOWN = 100
+
+
+class HunkMismatch(Exception):
+    """Why a hunk has no place; the message is for the caller."""
+
+    def __init__(self, hunk: Hunk, message: str) -> None:
+        super().__init__(message)
+        self.hunk = hunk
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedHunk:
+    """Where a hunk went.
+
+    Attributes:
+        line: of the old text, from 1.
+        offset: how many lines further down than the patch says, less what the hunks before
+            it account for; 0 where it does not say.
+        overlooked: differences that were let pass.
+    """
+
+    number: int
+    line: int
+    offset: int = 0
+    overlooked: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """As results carry it."""
+        return {
+            "hunk": self.number,
+            "line": self.line,
+            "offset": self.offset,
+            "overlooked": list(self.overlooked),
+        }
+
+
+def apply_hunks(text: str, file: FilePatch) -> tuple[str, list[PlacedHunk]]:
+    """The patched text, and where each hunk went.
+
+    Raises:
+        HunkMismatch: the first hunk that does not fit.
+        ToolFailed: `patch_failed`: finding out would take too long.
+    """
+    return _Patching(text, file).run()
+
+
+class _Patching:
+    def __init__(self, text: str, file: FilePatch) -> None:
+        self._text = TextLines(text)
+        self._hunks = file.hunks
+        self._break = "\r" if newline_of(text) == "\r\n" else ""
+        self._is_ended = self._text.is_ended
+        # A last line that is not ended has no break to compare: it gets one for the time being.
+        self._lends = bool(self._break) and not self._is_ended
+        if self._lends:
+            self._text.lines[-1] += self._break
+        self._out: list[str] = []
+        self._done = 0
+        self._drift = 0
+        self._to_come = Counter(hunk.old for hunk in file.hunks)
+
+    def run(self) -> tuple[str, list[PlacedHunk]]:
+        placed = [self._take(hunk) for hunk in self._hunks]
+        self._out += self._text.lines[self._done :]
+        if self._out and not self._is_ended and (self._lends or self._text.is_ended):
+            self._out[-1] = self._out[-1].removesuffix(self._break)
+        text = "\n".join(self._out)
+        return (text + "\n" if self._is_ended and self._out else text), placed
+
+    def _take(self, hunk: Hunk) -> PlacedHunk:
+        self._to_come[hunk.old] -= 1
+        at, look = self._find(hunk)
+        self._out += self._text.lines[self._done : at]
+        self._write(hunk, at, look)
+        self._done = at + len(hunk.old)
+        if self._done == len(self._text) and hunk.lines:
+            if hunk.new_open:
+                self._is_ended = False
+            elif hunk.old_open or not self._text.lines:
+                self._is_ended = True
+        offset = 0
+        if hunk.line is not None:
+            offset = at - (hunk.line - 1 + self._drift)
+            self._drift += offset
+        overlooked = [name for name in (LOOKS[look][0],) if name]
+        if hunk.miscounted:
+            overlooked.append("line counts")
+        return PlacedHunk(hunk.number, at + 1, offset, tuple(overlooked))
+
+    def _write(self, hunk: Hunk, at: int, look: int) -> None:
+        exact = look == 0 and bool(hunk.old)
+        for mark, text in hunk.lines:
+            if mark == " ":
+                self._out.append(self._text.lines[at])
+            elif mark == "+":
+                self._out.append(text if exact else text.removesuffix("\r") + self._break)
+            at += mark != "+"
+
+    def _find(self, hunk: Hunk) -> tuple[int, int]:
+        """The line of the text, from 0, and under which look it fits."""
+        if not hunk.old:
+            return self._insertion(hunk), 0
+        start = self._after_hints(hunk)
+        expected = None if hunk.line is None else hunk.line - 1 + self._drift
+        old = hunk.old
+        if self._lends and hunk.old_open:
+            old = (*old[:-1], old[-1] + self._break)
+        for look, (_, looks) in enumerate(LOOKS):
+            wanted = tuple(map(looks, old))
+            at = self._fitting(hunk, look, wanted, start, expected)
+            if at is not None:
+                return at, look
+        raise HunkMismatch(hunk, self._mismatch(hunk, expected))
+
+    def _fitting(
+        self, hunk: Hunk, look: int, wanted: tuple[str, ...], start: int, expected: int | None
+    ) -> int | None:
+        if hunk.at_end or hunk.old_open or hunk.new_open:
+            at = len(self._text) - len(wanted)
+            return at if at >= start and self._text.holds(look, wanted, at) else None
+        if expected is not None:
+            if expected >= start and self._text.holds(look, wanted, expected):
+                return expected
+            return next(self._text.places(look, wanted, start, expected), None)
+        found: list[int] = []
+        most = 1 if hunk.hints else 2 + self._to_come[hunk.old]
+        for at in self._text.places(look, wanted, start, None):
+            found.append(at)
+            if len(found) == most:
+                break
+        if not hunk.hints and len(found) == most:
+            numbers = ", ".join(str(at + 1) for at in found[:10])
+            raise HunkMismatch(
+                hunk,
+                f"its lines stand in more than one place (from line {numbers}); add lines around"
+                " them, or an '@@' line that comes before",
+            )
+        return found[0] if found else None
+
+    def _after_hints(self, hunk: Hunk, *, alone: bool = False) -> int:
+        """The line after the last hint; what was patched already is behind it."""
+        at = self._done
+        for hint in hunk.hints:
+            found = self._text.hinted(hint, at)
+            if not found and hunk.line is None:
+                raise HunkMismatch(hunk, f"no line {hint[:_SHOWN]!r} comes after line {at}")
+            if alone and len(found) > 1:
+                numbers = ", ".join(str(number + 1) for number in found[:10])
+                raise HunkMismatch(hunk, f"{hint[:_SHOWN]!r} stands on lines {numbers}")
+            at = found[0] + 1 if found else at
+        return at
+
+    def _insertion(self, hunk: Hunk) -> int:
+        """Where lines go that have none around them."""
+        if hunk.line is not None:
+            at = hunk.line - 1 + self._drift
+            if not self._done <= at <= len(self._text):
+                raise HunkMismatch(hunk, f"line {hunk.line} is not in the file")
+            return at
+        if hunk.hints and not hunk.at_end:
+            return self._after_hints(hunk, alone=True)
+        return len(self._text)
+
+    def _mismatch(self, hunk: Hunk, expected: int | None) -> str:
+        shown = "\n".join(f"  {line[:_SHOWN]}" for line in hunk.old[:5])
+        where = "" if hunk.line is None else f" (said to be on line {hunk.line})"
+        message = f"these lines{where} are not in the file:\n{shown}"
+        nearest = self._text.nearest(hunk.old, expected)
+        if nearest:
+            return f"{message}\nNearest lines:\n{nearest}"
+        return f"{message}\nNo line resembles them; read the file again"

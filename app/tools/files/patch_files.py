@@ -1,0 +1,167 @@
+"""A whole patch as one change of several files: all of it, or an error and nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.errors import ToolFailed
+from app.operations.protocols.files import FileState, FileStates
+from app.tools.files.diff import FileDiff, unified_diff
+from app.tools.files.patch_apply import HunkMismatch, PlacedHunk, apply_hunks
+from app.tools.files.patch_model import FilePatch, paths_of
+from app.tools.files.text import MAX_FILE_BYTES, decode, exact_codec
+
+_EXECUTE = 0o111
+_NEW_PROGRAM = 0o755
+_MARK = "\ufeff"
+_MAX_TOLD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class PatchedFile:
+    """What a patch made of one file; the texts are None where there is no file."""
+
+    file: FilePatch
+    before: str | None
+    after: str | None
+    placed: Sequence[PlacedHunk] = ()
+
+    def diff(self) -> FileDiff:
+        """The change as a diff."""
+        return unified_diff(self.file.target or self.file.path, self.before, self.after)
+
+    def action(self) -> str:
+        """What happened, as one word."""
+        if self.file.target is not None:
+            return "moved"
+        return {"add": "added", "delete": "deleted", "update": "updated"}[self.file.action]
+
+    def to_dict(self, diff: FileDiff) -> dict[str, Any]:
+        """As results carry it."""
+        moved = {} if self.file.target is None else {"from": self.file.path}
+        return {
+            "path": self.file.target or self.file.path,
+            "action": self.action(),
+            **moved,
+            "added": diff.added,
+            "removed": diff.removed,
+            "hunks": [hunk.to_dict() for hunk in self.placed],
+        }
+
+
+class PatchChange:
+    """A patch as a `Change`: call it with what is there.
+
+    Attributes:
+        paths: what it needs to see.
+        patched: what the last call came to.
+    """
+
+    def __init__(self, files: Sequence[FilePatch], encoding: str, *, dry_run: bool) -> None:
+        self.paths = paths_of(files)
+        self.patched: list[PatchedFile] = []
+        self._files = files
+        self._encoding = encoding
+        self._dry_run = dry_run
+
+    def __call__(self, found: FileStates) -> FileStates:
+        """What shall be there; nothing for a dry run.
+
+        Raises:
+            ToolFailed: `patch_failed`, naming for each file that does not fit the hunk.
+        """
+        self.patched = []
+        now = dict(found)
+        problems: list[tuple[str, int | None, str]] = []
+        for file in self._files:
+            try:
+                self.patched.append(self._patch(file, now))
+            except HunkMismatch as error:
+                count = len(file.hunks)
+                said = f"hunk {error.hunk.number} of {count} in {file.path!r}: {error.message}"
+                problems.append((file.path, error.hunk.number, said))
+            except ToolFailed as error:
+                problems.append((file.path, None, error.message))
+        if problems:
+            raise _failed(problems)
+        if self._dry_run:
+            return {}
+        return {path: state for path, state in now.items() if state is not found[path]}
+
+    def _patch(self, file: FilePatch, now: dict[str, FileState | None]) -> PatchedFile:
+        state = now[file.path]
+        _check_places(file, state, now)
+        codec, before = self._text(file, state)
+        mark = _MARK if before is not None and before.startswith(_MARK) else ""
+        after, placed = apply_hunks((before or "").removeprefix(_MARK), file)
+        if file.action == "delete":
+            if file.hunks and after:
+                raise ToolFailed(f"{file.path!r} has more lines than the patch removes")
+            now[file.path] = None
+            return PatchedFile(file, before, None, placed)
+        after = mark + after
+        if after == before and file.target is None and file.executable is None:
+            raise ToolFailed(f"{file.path!r} is already as the patch would make it")
+        new = FileState(_encoded(after, codec, file.path), _mode(file, state))
+        now[file.path] = None
+        now[file.target or file.path] = new
+        return PatchedFile(file, before, after, placed)
+
+    def _text(self, file: FilePatch, state: FileState | None) -> tuple[str, str | None]:
+        """The codec and the text of what is there."""
+        if state is None:
+            return self._encoding, None
+        path = file.path
+        if len(state.data) > MAX_FILE_BYTES:
+            size = len(state.data)
+            raise ToolFailed(f"{path!r} is {size} bytes; {MAX_FILE_BYTES} are the most")
+        if file.action == "delete" and not file.hunks:
+            return self._encoding, state.data.decode(self._encoding, "replace")
+        text = decode(state.data, self._encoding, path)
+        codec = exact_codec(state.data, self._encoding)
+        if text.encode(codec) != state.data:
+            raise ToolFailed(f"{path!r} does not survive being read and written as {codec}")
+        return codec, text
+
+
+def _check_places(
+    file: FilePatch, state: FileState | None, now: dict[str, FileState | None]
+) -> None:
+    if file.action == "add" and state is not None:
+        raise ToolFailed(f"{file.path!r} exists already; use '*** Update File' or write_file")
+    if file.action != "add" and state is None:
+        raise ToolFailed(f"File not found: {file.path!r}")
+    if file.target is not None and now[file.target] is not None:
+        raise ToolFailed(f"{file.target!r} exists already, so {file.path!r} cannot be moved there")
+
+
+def _mode(file: FilePatch, state: FileState | None) -> int | None:
+    if file.executable is None:
+        return None if state is None else state.mode
+    if state is None or state.mode is None:
+        return _NEW_PROGRAM if file.executable else None
+    return state.mode | _EXECUTE if file.executable else state.mode & ~_EXECUTE
+
+
+def _encoded(text: str, codec: str, path: str) -> bytes:
+    try:
+        data = text.encode(codec)
+    except UnicodeEncodeError as error:
+        missing = text[error.start]
+        raise ToolFailed(f"{missing!r} does not exist in {codec}, which {path!r} is in") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise ToolFailed(f"{path!r} would be {len(data)} bytes; {MAX_FILE_BYTES} are the most")
+    return data
+
+
+def _failed(problems: list[tuple[str, int | None, str]]) -> ToolFailed:
+    told = "\n".join(message for *_, message in problems[:_MAX_TOLD])
+    more = f"\nand {len(problems) - _MAX_TOLD} more" if len(problems) > _MAX_TOLD else ""
+    failures = [{"path": path, "hunk": hunk} for path, hunk, _ in problems]
+    return ToolFailed(
+        f"The patch does not fit; no files were modified:\n{told}{more}",
+        code="patch_failed",
+        failures=failures,
+    )

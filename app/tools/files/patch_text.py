@@ -1,0 +1,33 @@
+"""A patch in whichever of the two forms it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.tools.files.patch_model import FilePatch, checked, paths_of
+from app.tools.files.patch_unified import parse_unified
+from app.tools.files.patch_v4a import BEGIN, parse_v4a
+
+
+def parse_patch(text: str) -> tuple[FilePatch, ...]:
+    r"""The files of a patch. A patch whose own lines end with `\r\n` is read as one without.
+
+    Raises:
+        ToolFailed: `invalid_patch`: it is neither form, or broken; the message says where.
+    """
+    lines = text.split("\n")
+    if all(line.endswith("\r") for line in lines[:-1]):
+        text = text.replace("\r\n", "\n")
+    if text.lstrip().startswith(BEGIN):
+        return checked(parse_v4a(text))
+    return checked(parse_unified(text))
+
+
+def paths_in_patch(arguments: Mapping[str, Any]) -> Sequence[str]:
+    """The paths that a call of `patch` would touch, for rules on paths.
+
+    Raises:
+        ToolFailed: `invalid_patch`.
+    """
+    return paths_of(parse_patch(str(arguments.get("patch", ""))))
