@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from app.operations.protocols import FileStat, FindQuery
+from app.operations.protocols.files import FileStat
+from app.operations.protocols.search import FindQuery
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
@@ -38,6 +39,9 @@ class FindFilesArgs(ToolArgs):
         default=200, ge=0, le=1000, description=f"Most results; 0 for all, up to {_MOST}."
     )
     offset: int = Field(default=0, ge=0, description="Results to skip.")
+    include_ignored: bool = Field(
+        default=False, description="Also hidden files and what .gitignore names."
+    )
 
 
 @tool(
@@ -64,12 +68,6 @@ async def find_files(args: FindFilesArgs, ctx: ToolContext) -> ToolResult:
     """
     entries, total, truncated = await _search(args, ctx)
     paths = [entry.path for entry in entries]
-    data: dict[str, Any] = {
-        "files": paths,
-        "count": len(paths),
-        "total": total,
-        "truncated": truncated,
-    }
     table = [
         {
             "path": entry.path,
@@ -79,6 +77,13 @@ async def find_files(args: FindFilesArgs, ctx: ToolContext) -> ToolResult:
         }
         for entry in entries
     ]
+    data: dict[str, Any] = {
+        "files": paths,
+        "entries": table,
+        "count": len(paths),
+        "total": total,
+        "truncated": truncated,
+    }
     return ToolResult.ok(data, text=_text(args, data), raw_result=RawResult("table", table))
 
 
@@ -92,6 +97,8 @@ async def _search(args: FindFilesArgs, ctx: ToolContext) -> tuple[list[FileStat]
         sort=args.sort,
         limit=limit if args.query is None else _MOST_SCANNED,
         offset=args.offset if args.query is None else 0,
+        respect_ignore=not args.include_ignored,
+        include_hidden=args.include_ignored,
     )
     found = await ctx.operations.search.find(query)
     if args.query is None:

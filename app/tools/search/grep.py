@@ -7,24 +7,15 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from app.operations.protocols import GrepLine, GrepQuery, GrepResult
+from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.search.file_types import type_glob
 
 _MAX_CHARS = 128_000
-_MAX_LINE_CHARS = 500
 _MAX_FILE_BYTES = 2 << 20
-_SUFFIXES = {
-    "python": "py",
-    "javascript": "js",
-    "typescript": "ts",
-    "rust": "rs",
-    "ruby": "rb",
-    "markdown": "md",
-    "shell": "sh",
-}
 
 
 class GrepArgs(ToolArgs):
@@ -33,10 +24,15 @@ class GrepArgs(ToolArgs):
     )
     path: PathText = Field(default=".", description="File or directory to search.")
     glob: str | None = Field(
-        default=None, min_length=1, max_length=1000, description="Only these files, like *.py."
+        default=None,
+        min_length=1,
+        max_length=1000,
+        description="Only these files, like *.py; !*.py for all others.",
     )
     type: str | None = Field(
-        default=None, pattern=r"^\w{1,20}$", description="Only this kind of file, like py or ts."
+        default=None,
+        pattern=r"^[\w+-]{1,20}$",
+        description="Only this kind of file, like py or ts.",
     )
     output_mode: Literal["content", "files_with_matches", "count"] = Field(
         default="files_with_matches", description="content shows the matching lines."
@@ -44,12 +40,17 @@ class GrepArgs(ToolArgs):
     case_insensitive: bool = Field(default=False, description="Ignore case.")
     fixed_strings: bool = Field(default=False, description="pattern is plain text.")
     multiline: bool = Field(default=False, description="Let a match span lines.")
+    word: bool = Field(default=False, description="Only whole words.")
+    invert: bool = Field(default=False, description="Lines that do not match.")
     context_before: int = Field(default=0, ge=0, le=20, description="Lines before a match.")
     context_after: int = Field(default=0, ge=0, le=20, description="Lines after a match.")
     head_limit: int = Field(
         default=250, ge=1, le=1000, description="Most matching lines (content) or files."
     )
     offset: int = Field(default=0, ge=0, description="Matching lines or files to skip.")
+    max_columns: int = Field(
+        default=500, ge=20, le=10_000, description="Longer lines are shortened to this."
+    )
 
     @model_validator(mode="after")
     def _one_filter(self) -> GrepArgs:
@@ -82,6 +83,9 @@ def _as_grep(arguments: dict[str, Any]) -> dict[str, Any]:
         "-i": "case_insensitive",
         "-A": "context_after",
         "-B": "context_before",
+        "-w": "word",
+        "-v": "invert",
+        "-F": "fixed_strings",
         "limit": "head_limit",
         "max_results": "head_limit",
     },
@@ -91,7 +95,8 @@ async def grep(args: GrepArgs, ctx: ToolContext) -> ToolResult:
     """Search file contents with a regular expression; prefer it over grep or rg in bash.
 
     Returns matching files, or with output_mode content the lines as path:line:text.
-    Binary and hidden files, and what .gitignore names, are left out.
+    Binary and hidden files, and what .gitignore or .ignore names, are left out unless path
+    names them.
     """
     result = await ctx.operations.search.grep(_query(args))
     if args.output_mode == "content":
@@ -102,7 +107,7 @@ async def grep(args: GrepArgs, ctx: ToolContext) -> ToolResult:
 def _query(args: GrepArgs) -> GrepQuery:
     glob = args.glob
     if args.type is not None:
-        glob = f"*.{_SUFFIXES.get(args.type, args.type)}"
+        glob = type_glob(args.type)
     return GrepQuery(
         pattern=args.pattern,
         path=args.path,
@@ -111,6 +116,8 @@ def _query(args: GrepArgs) -> GrepQuery:
         fixed_strings=args.fixed_strings,
         case_insensitive=args.case_insensitive,
         multiline=args.multiline,
+        word=args.word,
+        invert=args.invert,
         before=args.context_before,
         after=args.context_after,
         limit=args.head_limit,
@@ -120,7 +127,7 @@ def _query(args: GrepArgs) -> GrepQuery:
 
 
 def _content(args: GrepArgs, result: GrepResult) -> ToolResult:
-    lines, cut = _fitting(result.lines)
+    lines, cut = _fitting(result.lines, args.max_columns)
     matches = [
         {"path": line.path, "line": line.line_number, "text": line.text, "match": line.is_match}
         for line in lines
@@ -152,14 +159,14 @@ def _summary(result: GrepResult) -> dict[str, Any]:
     }
 
 
-def _fitting(lines: tuple[GrepLine, ...]) -> tuple[list[GrepLine], bool]:
+def _fitting(lines: tuple[GrepLine, ...], columns: int) -> tuple[list[GrepLine], bool]:
     """The lines that fit, each shortened to its limit; True when some did not."""
     kept: list[GrepLine] = []
     room = _MAX_CHARS
     for line in lines:
         text = line.text
-        if len(text) > _MAX_LINE_CHARS:
-            text = f"{text[:_MAX_LINE_CHARS]}… ({len(text)} characters)"
+        if len(text) > columns:
+            text = f"{text[:columns]}… ({len(text)} characters)"
         room -= len(line.path) + len(text) + 12
         if room < 0:
             return kept, True

@@ -7,7 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.operations.protocols import FileStat, FindQuery, FindResult, GrepQuery, GrepResult
+from app.core.errors import InvalidArguments
+from app.operations.protocols.files import FileStat
+from app.operations.protocols.search import FindQuery, FindResult, GrepQuery, GrepResult
+from app.toolkit.result import RawResult
 from app.tools.search.find_files import find_files
 from tests.tools.calls import call, call_as
 
@@ -41,11 +44,15 @@ async def test_the_search_operations_do_the_work(ctx):
     assert search.queries == [
         FindQuery(path="src", pattern="*.py", type="file", sort="modified", limit=200)
     ]
-    assert result.data == {"files": ["made/up.py"], "count": 1, "total": 1, "truncated": False}
-    assert result.raw_result is not None
-    assert result.raw_result.data == [
-        {"path": "made/up.py", "type": "file", "size": 7, "modified": "2026-01-02T00:00:00+00:00"}
-    ]
+    entry = {"type": "file", "size": 7, "modified": "2026-01-02T00:00:00+00:00"}
+    assert result.data == {
+        "files": ["made/up.py"],
+        "entries": [{"path": "made/up.py", **entry}],
+        "count": 1,
+        "total": 1,
+        "truncated": False,
+    }
+    assert result.raw_result == RawResult("table", result.data["entries"])
 
 
 @pytest.mark.requirement("FIL-10")
@@ -58,7 +65,8 @@ async def test_a_pattern_finds_exactly_the_files_it_matches(ctx, tree, name):
 
 async def test_every_word_of_a_query_must_stand_in_the_path(ctx, tree):
     result = await call(find_files, ctx, query="SRC py", head_limit=1)
-    assert result.data == {"files": ["src/b.py"], "count": 1, "total": 2, "truncated": True}
+    assert result.data["files"] == ["src/b.py"]
+    assert (result.data["count"], result.data["total"], result.data["truncated"]) == (1, 2, True)
     rest = await call(find_files, ctx, query="SRC py", offset=1)
     assert rest.data["files"] == ["src/deep/c.py"]
 
@@ -84,3 +92,25 @@ async def test_a_search_without_a_hit_says_so(ctx, tree):
 async def test_a_search_that_cannot_run_is_refused(ctx, tree, arguments, code):
     result = await call(find_files, ctx, **arguments)
     assert (result.success, result.code) == (False, code)
+
+
+async def test_hidden_and_ignored_files_are_listed_when_asked_for(ctx, operations, tree):
+    await operations.files.write(".gitignore", b"src/deep\n")
+    usual = await call(find_files, ctx, pattern="*.py")
+    everything = await call(find_files, ctx, pattern="*.py", include_ignored=True)
+    assert usual.data["files"] == ["a.py", "src/b.py"]
+    assert everything.data["files"] == [".hidden/d.py", "a.py", "src/b.py", "src/deep/c.py"]
+
+
+async def test_two_hundred_are_listed_by_default_and_all_on_demand(ctx, operations):
+    for number in range(203):
+        await operations.files.write(f"f{number}", b"")
+    first = await call(find_files, ctx)
+    whole = await call(find_files, ctx, head_limit=0)
+    assert (first.data["count"], first.data["total"], first.data["truncated"]) == (200, 203, True)
+    assert (whole.data["count"], whole.data["truncated"]) == (203, False)
+
+
+async def test_more_than_a_thousand_at_once_is_refused(ctx):
+    with pytest.raises(InvalidArguments, match="head_limit: Input should be less"):
+        await call(find_files, ctx, head_limit=1001)

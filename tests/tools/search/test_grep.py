@@ -102,3 +102,64 @@ async def test_a_search_that_cannot_run_is_refused(ctx, arguments, code):
 async def test_two_filters_at_once_are_refused(ctx):
     with pytest.raises(InvalidArguments, match="give glob or type, not both"):
         await call(grep, ctx, pattern="x", glob="*.py", type="py")
+
+
+async def test_whole_words_and_lines_that_do_not_match_are_found(ctx, operations):
+    await operations.files.write("n", "find\nfinder\n我们 find它\n找 find 找\n".encode())
+    words = await call(grep, ctx, pattern="find", word=True, output_mode="content")
+    others = await call(grep, ctx, pattern="finder", invert=True, output_mode="content")
+    assert [match["line"] for match in words.data["matches"]] == [1, 4]
+    assert [match["line"] for match in others.data["matches"]] == [1, 3, 4]
+
+
+async def test_lines_are_shortened_to_the_columns_asked_for(ctx, operations):
+    await operations.files.write("min.js", b"x" * 100 + b"\n")
+    result = await call(grep, ctx, pattern="x", output_mode="content", max_columns=20)
+    assert result.data["matches"][0]["text"] == "x" * 20 + "… (100 characters)"
+
+
+async def test_hidden_and_ignored_files_are_searched_only_by_name(ctx, operations):
+    """A rule about `.env` sees a call that names it; it could not see a search of all."""
+    await operations.files.write(".ignore", b"secret.txt\n")
+    await operations.files.write("secret.txt", b"find\n")
+    await operations.files.write(".env", b"find\n")
+    usual = await call(grep, ctx, pattern="find")
+    named = [await call(grep, ctx, pattern="find", path=path) for path in (".env", "secret.txt")]
+    assert usual.data["files"] == []
+    assert [result.data["files"] for result in named] == [
+        [{"path": ".env"}],
+        [{"path": "secret.txt"}],
+    ]
+    with pytest.raises(InvalidArguments, match="include_ignored: Extra inputs"):
+        await call(grep, ctx, pattern="find", include_ignored=True)
+
+
+async def test_a_file_of_more_than_two_megabytes_is_searched_only_by_name(ctx, operations):
+    await operations.files.write("logs/big.log", b"." * (2 << 20) + b"find\n")
+    in_folder = await call(grep, ctx, pattern="find")
+    by_name = await call(grep, ctx, pattern="find", path="logs/big.log")
+    assert in_folder.text == "No matches in 0 files\n[1 binary or large files skipped]"
+    assert by_name.data["files"] == [{"path": "logs/big.log"}]
+
+
+async def test_what_is_shown_stays_below_the_character_limit(ctx, operations):
+    await operations.files.write("wide", (b"x" * 400 + b"\n") * 600)
+    result = await call(grep, ctx, pattern="x", output_mode="content", head_limit=1000)
+    shown = len(result.data["matches"])
+    assert 120_000 < len(result.for_model()) < 128_200
+    assert result.for_model().endswith(f"[More follows: go on with offset={shown}]")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"context_before": 21}, "context_before: Input should be less"),
+        ({"context_after": -1}, "context_after: Input should be greater"),
+        ({"head_limit": 1001}, "head_limit: Input should be less"),
+        ({"pattern": "x" * 4001}, "pattern: String should have at most 4000"),
+        ({"max_columns": 10}, "max_columns: Input should be greater"),
+    ],
+)
+async def test_limits_are_named_when_they_are_passed(ctx, arguments, message):
+    with pytest.raises(InvalidArguments, match=message):
+        await call(grep, ctx, **{"pattern": "x", **arguments})

@@ -1,0 +1,87 @@
+"""`read_file` of a large file, as a governed call, against reading it without any of that."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import tempfile
+from pathlib import Path
+
+from app.execution.calls import CallRequest
+from app.execution.setup import Gate
+from app.tools.files.toolset import TOOLS
+from benchmarks.gate import bench_gate, context
+from benchmarks.harness import (
+    Benchmark,
+    Compared,
+    Figures,
+    Result,
+    Scale,
+    Stopwatch,
+    interleave,
+    run,
+)
+
+_FILE = "large.txt"
+_BYTES = 10_000_000
+_LINE = "line {:07} of a file that somebody wants to read, 你好\n"
+_FIRST, _COUNT = 90_000, 200
+
+_numbers = itertools.count(1)
+
+
+def _write(root: Path) -> None:
+    text = "".join(_LINE.format(number) for number in range(1, _BYTES // 60))
+    (root / _FILE).write_text(text, encoding="utf-8")
+
+
+async def _call(gate: Gate) -> Figures:
+    calls = context(gate, project=True)
+    arguments = {"path": _FILE, "start_line": _FIRST, "limit": _COUNT}
+    watch = Stopwatch()
+    request = CallRequest(f"call_{next(_numbers)}", "read_file", arguments)
+    (outcome,) = await gate.executor.run([request], calls)
+    figures = watch.per(1)
+    if outcome.result.data["end_line"] != _FIRST + _COUNT - 1:
+        raise RuntimeError(f"read_file ended as {outcome.status}: {outcome.text[:200]}")
+    return figures
+
+
+def _plain(root: Path) -> str:
+    """What a tool must do at least: read, decode, cut out the lines."""
+    lines = (root / _FILE).read_bytes().decode().split("\n")
+    return "\n".join(lines[_FIRST - 1 : _FIRST - 1 + _COUNT])
+
+
+async def _compare(scale: Scale) -> Compared:
+    with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
+        root = Path(name)
+        await asyncio.to_thread(_write, root)
+        async with bench_gate(TOOLS, root) as gate:
+
+            async def subject() -> Figures:
+                return await _call(gate)
+
+            async def floor() -> Figures:
+                watch = Stopwatch()
+                await asyncio.to_thread(_plain, root)
+                return watch.per(1)
+
+            return await interleave(scale.rounds, subject, floor)
+
+
+def _measure(scale: Scale) -> list[Result]:
+    compared = run(_compare(scale))
+    return [
+        compared.result("read_10_mb", "CPU us/read"),
+        compared.result("read_10_mb_wall", "wall us/read", "wall"),
+    ]
+
+
+BENCHMARKS = (
+    Benchmark(
+        ("read_10_mb", "read_10_mb_wall"),
+        "200 lines from the middle of a file of 10 MB; floor: read, decode, split",
+        _measure,
+    ),
+)
