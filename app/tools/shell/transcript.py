@@ -1,13 +1,8 @@
-"""What a command wrote, decoded as it comes and kept within bounds."""
+"""What a command wrote, kept within bounds."""
 
 from __future__ import annotations
 
-import codecs
-from typing import Literal
-
-from app.operations.protocols import ProcessChunk
-
-Stream = Literal["stdout", "stderr"]
+from app.toolkit.context import Output
 
 
 class BoundedText:
@@ -41,24 +36,13 @@ class BoundedText:
 
 
 class Transcript:
-    """Both streams of one command: decoded incrementally, bounded each by `limit` characters."""
+    """Both streams of one command, bounded each by `limit` characters."""
 
     def __init__(self, limit: int) -> None:
-        decoder = codecs.getincrementaldecoder("utf-8")
-        self._decoders = {"stdout": decoder("replace"), "stderr": decoder("replace")}
         self._texts = {"stdout": BoundedText(limit), "stderr": BoundedText(limit)}
 
-    def add(self, chunk: ProcessChunk) -> str:
-        """Take a chunk; returns the text that became whole with it."""
-        return self._keep(chunk.stream, self._decoders[chunk.stream].decode(chunk.data))
-
-    def finish(self, stream: Stream) -> str:
-        """The end of a stream; returns what stands for an unfinished character."""
-        return self._keep(stream, self._decoders[stream].decode(b"", final=True))
-
-    def _keep(self, stream: Stream, text: str) -> str:
-        self._texts[stream].add(text)
-        return text
+    def add(self, piece: Output) -> None:
+        self._texts[piece.stream].add(piece.text)
 
     @property
     def stdout(self) -> str:

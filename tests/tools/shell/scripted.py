@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from app.operations.protocols import ProcessChunk, ProcessExit, ProcessSpec
+from app.operations.protocols.processes import ProcessChunk, ProcessExit, ProcessSpec
 
 
 @dataclass
@@ -17,6 +17,7 @@ class ScriptedProcess:
     chunks: tuple[ProcessChunk, ...] = ()
     code: int = 0
     hangs: bool = False
+    ended: ProcessExit | None = None
     pid: int = 4242
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     killed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -29,7 +30,13 @@ class ScriptedProcess:
             await self.killed.wait()
 
     async def wait(self) -> ProcessExit:
-        return ProcessExit(self.code)
+        return self.ended or ProcessExit(self.code)
+
+    async def write(self, data: bytes) -> None:
+        raise AssertionError("nothing is typed here")
+
+    async def close_input(self) -> None:
+        return None
 
     async def kill(self) -> None:
         self.killed.set()

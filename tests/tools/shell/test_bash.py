@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidArguments
-from app.operations.protocols import Operations, ProcessChunk
+from app.operations.protocols.operations import Operations
+from app.operations.protocols.processes import ProcessChunk
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.tools.shell.bash import BashArgs, bash
@@ -36,6 +37,8 @@ async def test_a_command_runs_in_a_plain_bash_of_the_operations_and_streams_its_
         "exit_code": 0,
         "timed_out": False,
         "truncated": False,
+        "reason": "exited",
+        "sandbox": {"level": "none", "layers": [], "missing": [], "kill": None},
     }
     assert [(spec.argv, spec.cwd) for spec in processes.specs] == [
         (("/bin/bash", "--noprofile", "--norc", "-c", "make"), "src")
@@ -72,7 +75,7 @@ async def test_a_command_that_outlives_its_timeout_is_killed_and_its_output_kept
 async def test_a_command_that_never_stops_printing_is_killed_too(ctx):
     process = ScriptedProcess((OUT,) * 1000)
     context, _ = _context(ctx, process)
-    args = BashArgs.model_construct(command="yes", working_dir=".", timeout=0)
+    args = BashArgs.model_construct(**{**BashArgs(command="yes").model_dump(), "timeout": 0})
     results: list[Any] = [item async for item in bash.function(args, context)]  # type: ignore[union-attr]
     assert [item.code for item in results] == ["timeout"]
 
@@ -107,7 +110,7 @@ async def test_long_output_is_streamed_whole_and_shortened_in_the_middle_for_the
     assert text.startswith("0000000\n")
     assert "0003999" in text
     assert "characters left out" in text
-    assert text.endswith("e\nExit code: 0")
+    assert "e\nExit code: 0\nAll 52000 bytes: `process` action log, process_id proc_" in text
     assert called.result.data["truncated"] is True
 
 

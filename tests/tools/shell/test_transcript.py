@@ -1,27 +1,17 @@
-"""Output as it comes: decoded, bounded."""
+"""What is kept of a command's output: bounded, the beginning and the end."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.operations.protocols import ProcessChunk
+from app.toolkit.context import Output
 from app.tools.shell.transcript import BoundedText, Transcript
 
 
-@given(st.text(max_size=80), st.data())
-def test_a_character_cut_between_chunks_comes_out_whole(text, data):
-    raw = text.encode("utf-8", "replace")
-    cut = data.draw(st.integers(0, len(raw)))
+def test_both_streams_are_kept_apart():
     transcript = Transcript(1000)
-    parts = [transcript.add(ProcessChunk("stdout", piece)) for piece in (raw[:cut], raw[cut:])]
-    assert "".join([*parts, transcript.finish("stdout")]) == raw.decode()
-    assert transcript.stdout == raw.decode()
-
-
-def test_bytes_that_are_no_text_are_replaced():
-    transcript = Transcript(1000)
-    assert transcript.add(ProcessChunk("stderr", b"a\xffb\xe4\xb8")) == "a\ufffdb"
-    assert transcript.finish("stderr") == "\ufffd"
-    assert (transcript.stderr, transcript.stdout) == ("a\ufffdb\ufffd", "")
+    for text, stream in (("a", "stdout"), ("b", "stderr"), ("c", "stdout")):
+        transcript.add(Output(text, stream))  # type: ignore[arg-type]
+    assert (transcript.stdout, transcript.stderr, transcript.truncated) == ("ac", "b", False)
 
 
 @given(st.lists(st.text(alphabet="abc", max_size=30), max_size=20), st.integers(2, 40))

@@ -1,0 +1,1 @@
+"""Processes of sessions: they may outlive the call that started them, never the service."""

@@ -1,0 +1,56 @@
+"""Telling a session that a process of its background has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.core.clock import Clock
+from app.core.redaction import Redactor
+from app.core.settings import Settings
+from app.core.text import clean, truncate
+from app.events.durable import ProcessEnded
+from app.events.log import EventLog
+from app.execution.background.process import OwnedProcess
+from app.execution.background.processes import Bounds, Processes
+
+_MAX_COMMAND = 500
+
+
+class Notices:
+    """Keeps the log of a session open while something runs for it, and writes the end there."""
+
+    def __init__(self, events: EventLog, redactor: Redactor) -> None:
+        self._events = events
+        self._redactor = redactor
+
+    def kept(self, process: OwnedProcess) -> None:
+        """A process begins to outlive its call."""
+        log = self._events.get(process.request.session_id)
+        if log is not None:
+            log.holders.add(process.id)
+
+    def ended(self, process: OwnedProcess) -> None:
+        """It has ended."""
+        log, ended = self._events.get(process.request.session_id), process.exit
+        if log is None or ended is None:
+            return
+        log.emit(
+            ProcessEnded,
+            process_id=process.id,
+            started_by=process.request.operation_id,
+            command=self._redactor.text(truncate(clean(process.request.command), _MAX_COMMAND)),
+            exit_code=ended.code,
+            reason=ended.reason,
+            seconds=round(process.age_s, 3),
+        )
+        log.holders.discard(process.id)
+
+
+def processes_of(
+    settings: Settings, events: EventLog, redactor: Redactor, clock: Clock
+) -> Processes:
+    """The processes of this service, announced to their sessions."""
+    notices = Notices(events, redactor)
+    folder: Path = settings.data_dir / "processes"
+    bounds = Bounds(timeout_s=settings.sandbox.command_timeout_max_s)
+    return Processes(folder, redactor, clock, bounds, on_kept=notices.kept, on_ended=notices.ended)

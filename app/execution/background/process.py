@@ -1,0 +1,221 @@
+"""One process and the task that owns it, from its start until nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from app.core.clock import Clock
+from app.core.contain import Contained
+from app.core.errors import ToolFailed
+from app.core.ids import new_id
+from app.core.redaction import Redactor
+from app.execution.background.follower import Follower
+from app.execution.background.log import OutputLog
+from app.execution.background.text import ShownText, Stream
+from app.operations.local.threads import to_end
+from app.operations.process_errors import input_closed
+from app.operations.protocols.processes import (
+    ProcessChunk,
+    ProcessExit,
+    ProcessOperations,
+    RunningProcess,
+)
+from app.toolkit.context import Output
+from app.tools.shell.ports import OutputPage, ProcessRequest
+
+log = logging.getLogger(__name__)
+
+_LOST = ProcessExit(137, 9, "lost")
+
+
+class OwnedProcess:
+    """`SessionProcess`. Its output is read, shown and kept by a task of its own.
+
+    Args:
+        on_end: told once, when nothing of it is left.
+    """
+
+    def __init__(
+        self,
+        request: ProcessRequest,
+        *,
+        output: OutputLog,
+        redactor: Redactor,
+        clock: Clock,
+        on_end: Callable[[OwnedProcess], None],
+    ) -> None:
+        self.id = new_id("proc")
+        self.seen = 0
+        self._request = request
+        self._log = output
+        self._text = ShownText(redactor)
+        self._clock = clock
+        self._on_end = on_end
+        self._started_at = clock.monotonic()
+        self.ended_at: float | None = None
+        self._running: RunningProcess | None = None
+        self._exit: asyncio.Future[ProcessExit] = asyncio.get_running_loop().create_future()
+        self._follower = Follower()
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def request(self) -> ProcessRequest:
+        return self._request
+
+    @property
+    def size(self) -> int:
+        return self._log.size
+
+    @property
+    def age_s(self) -> float:
+        until = self._clock.monotonic() if self.ended_at is None else self.ended_at
+        return until - self._started_at
+
+    @property
+    def exit(self) -> ProcessExit | None:
+        return self._exit.result() if self._exit.done() else None
+
+    async def start(self, processes: ProcessOperations) -> None:
+        """Start it; cancelled meanwhile, it is ended.
+
+        Raises:
+            TollgateError: as `ProcessOperations.open`.
+        """
+        started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        started.add_done_callback(lambda made: made.cancelled() or made.exception())
+        self._task = asyncio.create_task(self._own(processes, started))
+        try:
+            await asyncio.shield(started)
+        except asyncio.CancelledError:
+            await self.kill()
+            raise
+
+    async def next_output(self) -> Output | None:
+        return await self._follower.next()
+
+    def unfollow(self) -> None:
+        self._follower.leave()
+
+    async def wait(self) -> ProcessExit:
+        return await asyncio.shield(self._exit)
+
+    async def news(self) -> None:
+        if not self._exit.done():
+            await self._news.wait()
+
+    async def read(self, offset: int, limit: int) -> OutputPage:
+        start = max(0, min(offset, self.size))
+        data = await self._log.read(start, limit)
+        # A page may be cut inside a character: neither half is part of it.
+        begin = _continuation(data) if start else 0
+        end = _whole(data) if start + len(data) < self.size else len(data)
+        text = data[begin:end].decode("utf-8", "replace")
+        return OutputPage(text, start + begin, start + end)
+
+    async def write(self, data: bytes) -> None:
+        if self._running is None or self._exit.done():
+            raise input_closed()
+        await self._running.write(data)
+
+    async def close_input(self) -> None:
+        if self._running is not None and not self._exit.done():
+            await self._running.close_input()
+
+    async def kill(self) -> None:
+        self.unfollow()
+        task = self._task
+        if task is None or task.done():
+            return
+        if self._running is None:
+            task.cancel()
+        else:
+            await to_end(self._running.kill())
+        await to_end(asyncio.wait({task}))
+
+    def close(self) -> None:
+        """Forget what it printed, once it has ended."""
+        self._log.close()
+
+    async def _own(self, processes: ProcessOperations, started: asyncio.Future[None]) -> None:
+        ended = _LOST
+        try:
+            with Contained() as held:
+                ended = await self._run(processes, started)
+            if held.error is not None and not started.done():
+                started.set_exception(held.error)
+            elif held.error is not None:
+                log.error("process %s was lost", self.id, exc_info=held.error)
+        finally:
+            if not started.done():
+                started.set_exception(service_stops())
+            self._end(ended)
+
+    async def _run(
+        self, processes: ProcessOperations, started: asyncio.Future[None]
+    ) -> ProcessExit:
+        async with processes.open(self._request.spec) as running:
+            self._running = running
+            if not started.done():
+                started.set_result(None)
+            async for chunk in running.output():
+                await self._take(chunk)
+            tap = self._request.tap
+            if tap is not None:
+                await self._show("stdout", self._text.add("stdout", tap.finish()))
+            await self._show("stdout", self._text.finish("stdout"))
+            await self._show("stderr", self._text.finish("stderr"))
+            return await running.wait()
+
+    async def _take(self, chunk: ProcessChunk) -> None:
+        data, tap = chunk.data, self._request.tap
+        if tap is not None and chunk.stream == "stdout":
+            data = tap.feed(data)
+        await self._show(chunk.stream, self._text.add(chunk.stream, data))
+
+    async def _show(self, stream: Stream, text: str) -> None:
+        if not text:
+            return
+        await self._log.append(text.encode())
+        self._tell()
+        await self._follower.put(Output(text, stream))
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _end(self, ended: ProcessExit) -> None:
+        self.ended_at = self._clock.monotonic()
+        self._exit.set_result(ended)
+        self._follower.finish()
+        self._tell()
+        self._on_end(self)
+
+
+def _continuation(data: bytes) -> int:
+    """How many bytes at the front belong to a character that began before."""
+    return next((at for at, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), min(4, len(data)))
+
+
+def _whole(data: bytes) -> int:
+    """Where the last whole character ends."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 != 0x80:
+            length = 1 if byte < 0x80 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return len(data) if length == back else len(data) - back
+    return len(data)
+
+
+def service_stops() -> ToolFailed:
+    return ToolFailed("The service is stopping; nothing is started any more", code="stopping")
+
+
+def process_not_found(process_id: str) -> ToolFailed:
+    return ToolFailed(
+        f"No process {process_id[:60]!r} in this session; the action `list` names them",
+        code="process_not_found",
+        process_id=process_id[:60],
+    )

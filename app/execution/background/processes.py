@@ -1,0 +1,216 @@
+"""The processes of all sessions: who may have how many, who finds which, when they end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.clock import Clock
+from app.core.errors import ToolFailed
+from app.core.redaction import Redactor
+from app.execution.background.log import OutputLog
+from app.execution.background.process import OwnedProcess, process_not_found, service_stops
+from app.operations.protocols.processes import ProcessOperations
+from app.tools.shell.ports import ProcessRequest, SessionProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much the service keeps.
+
+    Attributes:
+        running_per_session, running: processes in the background at the same time.
+        ended_per_session, ended: those that have ended and can still be read.
+        ended_s: seconds until one that has ended is forgotten.
+        background_s: seconds one may run in the background.
+        timeout_s: seconds a call may wait for its command.
+    """
+
+    running_per_session: int = 16
+    running: int = 64
+    ended_per_session: int = 16
+    ended: int = 128
+    ended_s: float = 3600
+    background_s: float = 8 * 3600
+    timeout_s: float = 600
+
+
+Kept = Callable[[OwnedProcess], None]
+
+
+def _nobody(_: OwnedProcess) -> None:
+    return None
+
+
+class Processes:
+    """`SessionProcesses`. Built once, in the composition root; `close` ends everything.
+
+    Args:
+        folder: where output that is too much for memory lies.
+        on_kept: told of each process that begins to outlive its call.
+        on_ended: told when one of those has ended.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        redactor: Redactor,
+        clock: Clock,
+        bounds: Bounds | None = None,
+        *,
+        on_kept: Kept = _nobody,
+        on_ended: Kept = _nobody,
+    ) -> None:
+        self._folder = folder
+        self._redactor = redactor
+        self._clock = clock
+        self._bounds = bounds or Bounds()
+        self._on_kept = on_kept
+        self._on_ended = on_ended
+        self._owned: set[OwnedProcess] = set()
+        self._kept: dict[str, OwnedProcess] = {}
+        self._announced: set[str] = set()
+        self._is_closed = False
+
+    @property
+    def max_timeout_s(self) -> float:
+        return self._bounds.timeout_s
+
+    @property
+    def max_background_s(self) -> float:
+        return self._bounds.background_s
+
+    def foreground(
+        self, request: ProcessRequest, processes: ProcessOperations
+    ) -> AbstractAsyncContextManager[SessionProcess]:
+        return self._foreground(request, processes)
+
+    async def background(
+        self, request: ProcessRequest, processes: ProcessOperations
+    ) -> SessionProcess:
+        self._make_room(request.session_id)
+        process = self._made(request)
+        process.unfollow()
+        # It counts from now on: others must not be let in while it starts.
+        self._kept[process.id] = process
+        try:
+            await process.start(processes)
+        except BaseException:
+            self._forget(process)
+            raise
+        self._announce(process)
+        return process
+
+    def keep(self, process: SessionProcess) -> None:
+        assert isinstance(process, OwnedProcess)
+        if process.exit is None:
+            self._make_room(process.request.session_id)
+        self._kept[process.id] = process
+        process.unfollow()
+        if process.exit is None:
+            self._announce(process)
+        self._forget_old()
+
+    def find(self, session_id: str, process_id: str) -> SessionProcess:
+        self._forget_old()
+        process = self._kept.get(process_id)
+        if process is None or process.request.session_id != session_id:
+            raise process_not_found(process_id)
+        return process
+
+    def of(self, session_id: str) -> Sequence[SessionProcess]:
+        self._forget_old()
+        return [p for p in self._kept.values() if p.request.session_id == session_id]
+
+    async def end_session(self, session_id: str) -> None:
+        """End and forget every process of a session."""
+        ended = [p for p in self._owned | {*self._kept.values()} if _is_of(p, session_id)]
+        await asyncio.gather(*(process.kill() for process in ended))
+        for process in ended:
+            self._forget(process)
+
+    async def close(self) -> None:
+        """End everything; nothing is started afterwards."""
+        self._is_closed = True
+        await asyncio.gather(*(process.kill() for process in tuple(self._owned)))
+        for process in tuple(self._kept.values()):
+            self._forget(process)
+
+    @asynccontextmanager
+    async def _foreground(
+        self, request: ProcessRequest, processes: ProcessOperations
+    ) -> AsyncIterator[SessionProcess]:
+        process = self._made(request)
+        try:
+            await process.start(processes)
+            yield process
+        finally:
+            if process.id not in self._kept:
+                await process.kill()
+                process.close()
+
+    def _made(self, request: ProcessRequest) -> OwnedProcess:
+        if self._is_closed:
+            raise service_stops()
+        process = OwnedProcess(
+            request,
+            output=OutputLog(self._folder),
+            redactor=self._redactor,
+            clock=self._clock,
+            on_end=self._ended,
+        )
+        self._owned.add(process)
+        return process
+
+    def _announce(self, process: OwnedProcess) -> None:
+        self._announced.add(process.id)
+        self._on_kept(process)
+        if process.exit is not None:
+            self._tell_end(process)
+
+    def _ended(self, process: OwnedProcess) -> None:
+        self._owned.discard(process)
+        if process.id in self._announced:
+            self._tell_end(process)
+
+    def _tell_end(self, process: OwnedProcess) -> None:
+        self._announced.discard(process.id)
+        self._on_ended(process)
+
+    def _make_room(self, session_id: str) -> None:
+        running = [process for process in self._kept.values() if process.exit is None]
+        own = sum(_is_of(process, session_id) for process in running)
+        bounds = self._bounds
+        if own >= bounds.running_per_session:
+            raise _too_many(f"This session has {own} processes in the background, the most allowed")
+        if len(running) >= bounds.running:
+            raise _too_many(f"The service has {len(running)} processes in the background already")
+
+    def _forget_old(self) -> None:
+        """Keep what has ended in bounds, of each session and in all; the oldest go first."""
+        bounds = self._bounds
+        ended = [process for process in self._kept.values() if process.exit is not None]
+        ended.sort(key=lambda process: process.ended_at or 0.0, reverse=True)
+        limit = self._clock.monotonic() - bounds.ended_s
+        counts: dict[str, int] = {}
+        for at, process in enumerate(ended):
+            session_id = process.request.session_id
+            counts[session_id] = counts.get(session_id, 0) + 1
+            is_old = (process.ended_at or 0.0) < limit
+            if is_old or at >= bounds.ended or counts[session_id] > bounds.ended_per_session:
+                self._forget(process)
+
+    def _forget(self, process: OwnedProcess) -> None:
+        self._kept.pop(process.id, None)
+        process.close()
+
+
+def _is_of(process: OwnedProcess, session_id: str) -> bool:
+    return process.request.session_id == session_id
+
+
+def _too_many(sentence: str) -> ToolFailed:
+    return ToolFailed(f"{sentence}; end one with `process` action kill", code="too_many_processes")

@@ -1,0 +1,57 @@
+"""Arguments that the shell tools share, and what others call them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from app.toolkit.tool import ToolArgs
+from app.tools.arguments import PathText
+
+# In UTF-8 at most 128,000 bytes: Linux takes 131,071 in one argument.
+MAX_COMMAND = 32_000
+MAX_TIMEOUT_S = 600
+KILL_GRACE_S = 30
+ARGUMENT_ALIASES = {
+    "cmd": "command",
+    "workdir": "working_dir",
+    "cwd": "working_dir",
+    "run_in_background": "background",
+    "tty": "pty",
+}
+
+
+class ShellArgs(ToolArgs):
+    """One command and how it is to be run."""
+
+    command: str = Field(min_length=1, max_length=MAX_COMMAND, description="What the shell runs.")
+    working_dir: PathText | None = Field(
+        default=None, description="Directory to run it in; the workspace's root when not given."
+    )
+    timeout: int = Field(
+        default=30, ge=1, le=MAX_TIMEOUT_S, description="Seconds to wait for its end."
+    )
+    on_timeout: Literal["kill", "background"] = Field(
+        default="kill", description="What becomes of it then: ended, or left to go on."
+    )
+    background: bool = Field(
+        default=False, description="Return at once; `process` reads and ends it."
+    )
+    pty: bool = Field(default=False, description="Run it on a terminal.")
+
+    @field_validator("command")
+    @classmethod
+    def _no_nul(cls, command: str) -> str:
+        if "\x00" in command:
+            raise ValueError("must not contain NUL characters")
+        return command
+
+
+def from_claude(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Take the fields of the tools of that family: a timeout over the maximum is milliseconds."""
+    adapted = {key: value for key, value in arguments.items() if key != "description"}
+    timeout = adapted.get("timeout")
+    if isinstance(timeout, int) and timeout > MAX_TIMEOUT_S:
+        adapted["timeout"] = min(-(-timeout // 1000), MAX_TIMEOUT_S)
+    return adapted

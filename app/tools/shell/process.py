@@ -1,0 +1,233 @@
+"""`process`: look after what runs in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal, NoReturn
+
+from pydantic import Field, model_validator
+
+from app.core.errors import ToolFailed
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import (
+    CONTROL_KEYS,
+    Alias,
+    PermissionClass,
+    SideEffectScope,
+    ToolArgs,
+    tool,
+)
+from app.tools.shell.ports import SESSION_PROCESSES, SessionProcess, SessionProcesses
+from app.tools.shell.reading import compiled, unread, until_match
+from app.tools.shell.results import why_ended
+
+_MAX_WAIT_S = 600
+_WAIT_S, _ANSWER_S, _SETTLED_S = 30, 1, 0.1
+_INPUT_S = 10
+_MAX_DATA = 32_000
+_MAX_PAGE = 50_000
+_COMMAND_CHARS = 200
+
+
+class ProcessArgs(ToolArgs):
+    action: Literal["list", "poll", "log", "write", "wait", "kill"] = Field(
+        description="poll: what is new. log: a page of all output. wait: for a match or the end."
+    )
+    process_id: str | None = Field(
+        default=None, min_length=1, max_length=100, description="Which; not for list."
+    )
+    data: str | None = Field(
+        default=None,
+        max_length=_MAX_DATA,
+        description="write: the input; end a line with \\n; \\u0003 interrupts on a terminal.",
+    )
+    close_input: bool = Field(default=False, description="write: end the input afterwards.")
+    pattern: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1000,
+        description="wait: regular expression for output that is unread or to come.",
+    )
+    offset: int = Field(
+        default=0, description="log: byte to start at; negative counts from the end."
+    )
+    limit: int = Field(default=10_000, ge=100, le=_MAX_PAGE, description="log: bytes at most.")
+    timeout: int | None = Field(
+        default=None,
+        ge=0,
+        le=_MAX_WAIT_S,
+        description="Seconds to wait: 30 for wait, 1 for an answer to write.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_the_action(self) -> ProcessArgs:
+        if self.action != "list" and self.process_id is None:
+            raise ValueError(f"{self.action} needs process_id; list names them")
+        # What is judged as a command is `data`, so it must not stand beside another action.
+        if self.action != "write" and (self.data is not None or self.close_input):
+            raise ValueError("data and close_input are for write")
+        if self.action == "write" and not self.data and not self.close_input:
+            raise ValueError("write needs data or close_input")
+        if self.action != "wait" and self.pattern is not None:
+            raise ValueError("pattern is for wait")
+        return self
+
+
+def asks(args: ProcessArgs, _: Services) -> str | None:
+    """Why typing asks: a command can be judged before it runs, a running program cannot."""
+    if not args.data or not args.data.strip(CONTROL_KEYS):
+        return None
+    return f"types into the running process {args.process_id}, which may carry it out"
+
+
+@tool(  # noqa: S604 - `shell` is a field of the tool, nothing is started here
+    category="shell",
+    toolset="shell",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.LOCAL_STATE,
+    kind="execute",
+    shell="bash",
+    command_argument="data",
+    asks=asks,
+    routing_hint="main-process-proxy",
+    timeout_s=_MAX_WAIT_S + _INPUT_S + 20,
+    tags=("shell", "process", "background"),
+    argument_aliases={
+        "id": "process_id",
+        "session_id": "process_id",
+        "chars": "data",
+        "input": "data",
+        "close_stdin": "close_input",
+        "wait_for": "pattern",
+    },
+    aliases=(Alias("ProcessTool", families=("claude",)),),
+)
+async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
+    """Look after processes of this session that run in the background.
+
+    list shows them, poll tells what is new, log reads all output, wait stops at a match
+    or the end, write types into one, kill ends it with all it started. Start them with
+    `background` or `on_timeout` of bash.
+    """
+    keeper = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
+    session_id = ctx.session_id or ""
+    if args.process_id is None:
+        return _listed(keeper, session_id)
+    found = keeper.find(session_id, args.process_id)
+    if args.action == "log":
+        return await _page(args, found)
+    matched: str | None = None
+    if args.action == "wait":
+        matched = await _wait(args, found)
+    elif args.action == "write":
+        await _write(args, found)
+    elif args.action == "kill":
+        await found.kill()
+    return await _news(args, found, matched)
+
+
+def _listed(keeper: SessionProcesses, session_id: str) -> ToolResult:
+    rows = [_state(one) for one in keeper.of(session_id)]
+    lines = [f"{row['process_id']}: {_told(row)}: {row['command']}" for row in rows]
+    text = "\n".join(lines) or "Nothing runs in the background of this session"
+    return ToolResult.ok({"processes": rows, "total": len(rows)}, text=text)
+
+
+async def _page(args: ProcessArgs, found: SessionProcess) -> ToolResult:
+    size = found.size
+    start = args.offset if args.offset >= 0 else max(0, size + args.offset)
+    page = await found.read(start, args.limit)
+    data = {
+        **_state(found),
+        "output": page.text,
+        "offset": page.start,
+        "next_offset": page.end if page.end < size else None,
+    }
+    more = f"; go on with offset {page.end}" if page.end < size else ""
+    text = f"{page.text}\n[bytes {page.start} to {page.end} of {size}{more}]"
+    return ToolResult.ok(data, text=text, raw_result=RawResult("terminal", data))
+
+
+async def _wait(args: ProcessArgs, found: SessionProcess) -> str | None:
+    """The line that matched; None where nothing was to match, time ran out or it ended."""
+    pattern = None if args.pattern is None else compiled(args.pattern)
+    try:
+        async with asyncio.timeout(_WAIT_S if args.timeout is None else args.timeout):
+            if pattern is not None:
+                return await until_match(found, pattern)
+            await found.wait()
+    except TimeoutError:
+        pass
+    return None
+
+
+async def _write(args: ProcessArgs, found: SessionProcess) -> None:
+    """Type, and give the program a moment to answer."""
+    before = found.size
+    try:
+        async with asyncio.timeout(_INPUT_S):
+            if args.data:
+                await found.write(args.data.encode("utf-8", "replace"))
+            if args.close_input:
+                await found.close_input()
+    except TimeoutError:
+        _takes_no_input(found)
+    seconds = _ANSWER_S if args.timeout is None else args.timeout
+    try:
+        async with asyncio.timeout(seconds):
+            while found.size == before and found.exit is None:
+                await found.news()
+            while found.exit is None:
+                async with asyncio.timeout(_SETTLED_S):
+                    await found.news()
+    except TimeoutError:
+        pass
+
+
+def _takes_no_input(found: SessionProcess) -> NoReturn:
+    raise ToolFailed(
+        f"{found.id} did not take all of the input within {_INPUT_S} s; wait until it reads again",
+        code="input_full",
+    )
+
+
+async def _news(args: ProcessArgs, found: SessionProcess, matched: str | None) -> ToolResult:
+    output = await unread(found)
+    data: dict[str, Any] = {**_state(found), "output": output}
+    lines = [output.rstrip("\n")] if output else []
+    if args.pattern is not None:
+        data["matched"] = matched
+        lines.append(f"Matched: {matched}" if matched is not None else "No match so far")
+    lines.append(f"{found.id}: {_told(data)}")
+    return ToolResult.ok(data, text="\n".join(lines), raw_result=RawResult("terminal", data))
+
+
+def _state(found: SessionProcess) -> dict[str, Any]:
+    ended, request = found.exit, found.request
+    return {
+        "process_id": found.id,
+        "command": request.command[:_COMMAND_CHARS],
+        "cwd": request.spec.cwd,
+        "terminal": request.spec.terminal is not None,
+        "running": ended is None,
+        "exit_code": None if ended is None else ended.code,
+        "reason": None if ended is None else ended.reason,
+        "seconds": round(found.age_s, 1),
+        "output_bytes": found.size,
+        "unread_bytes": max(0, found.size - found.seen),
+        "sandbox": None if ended is None else ended.sandbox.to_dict(),
+    }
+
+
+def _told(state: dict[str, Any]) -> str:
+    seconds = f"{state['seconds']:g} s"
+    if state["running"]:
+        return f"running for {seconds}, {state['output_bytes']} bytes of output"
+    return f"ended after {seconds}, exit code {state['exit_code']}{_because(state)}"
+
+
+def _because(state: dict[str, Any]) -> str:
+    why = why_ended(state["reason"])
+    return "" if why is None else f": {why}"

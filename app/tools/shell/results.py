@@ -1,0 +1,116 @@
+"""What a command came to, as models, people and programs read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.operations.protocols.processes import ExitReason, ProcessExit
+from app.toolkit.result import RawResult, ToolResult
+from app.tools.shell.exit_status import meaning
+from app.tools.shell.ports import SessionProcess
+from app.tools.shell.transcript import Transcript, clip
+
+MAX_CHARS = 10_000
+_LABEL_ROOM = 900
+
+_LIMITS: dict[ExitReason, str] = {
+    "timeout": "it ran longer than it may",
+    "memory": "it used more memory than it may",
+    "disk": "it wrote more to disk than it may",
+    "files": "it made more files than it may",
+    "processes": "it started more processes than it may",
+    "output": "it printed more than it may",
+    "killed": "it was killed",
+    "lost": "its supervisor was lost",
+}
+
+
+def why_ended(reason: ExitReason) -> str | None:
+    """Why something else than the program itself ended it; None when it ended by itself."""
+    return _LIMITS.get(reason)
+
+
+def finished(
+    command: str, transcript: Transcript, ended: ProcessExit, notes: str, process_id: str | None
+) -> ToolResult:
+    """A command that has ended, by itself or at a limit.
+
+    Args:
+        process_id: where its whole output can be read, when that was kept.
+    """
+    data = _data(transcript, ended, process_id)
+    why = why_ended(ended.reason)
+    if why is not None:
+        error = f"Ended by the sandbox: {why}"
+        code = "timeout" if ended.reason == "timeout" else "limit_exceeded"
+        return _failed(command, data, error, _with(error, notes), code)
+    note = meaning(command, ended.code)
+    status = f"Exit code: {ended.code}" + (f" ({note})" if note else "")
+    if ended.orphans:
+        status += f"\nEnded with it: {ended.orphans} processes it left; use background for such"
+    if ended.code != 0:
+        error = f"The command failed. Exit code: {ended.code}" + (f" ({note})" if note else "")
+        return _failed(command, data, error, _with(status, notes), "exit_nonzero")
+    text = text_of(data, _with(status, notes))
+    return ToolResult.ok(data, text=text, raw_result=_raw(command, data))
+
+
+def timed_out(
+    command: str, transcript: Transcript, ended: ProcessExit | None, seconds: str, notes: str
+) -> ToolResult:
+    """A command that was ended because its time was over."""
+    data = _data(transcript, ended, None) | {"exit_code": None, "timed_out": True}
+    data["reason"] = "timeout"
+    error = f"Timed out after {seconds}: the command and all it started were killed"
+    return _failed(command, data, error, _with(error, notes), "timeout")
+
+
+def goes_on(process: SessionProcess, transcript: Transcript, status: str) -> ToolResult:
+    """A command that runs in the background from now on."""
+    data = _data(transcript, None, process.id) | {"running": True}
+    text = text_of(
+        data,
+        f"{status} as {process.id}. `process` polls it, waits for it, writes to it and ends it.",
+    )
+    return ToolResult.ok(data, text=text, raw_result=_raw(process.request.command, data))
+
+
+def text_of(data: dict[str, Any], status: str) -> str:
+    """Both streams and the status, shortened in the middle."""
+    room = MAX_CHARS - _LABEL_ROOM
+    out, err = data["stdout"].rstrip("\n"), data["stderr"].rstrip("\n")
+    # Errors get at least a third, and whatever standard output leaves.
+    err = clip(err, max(room // 3, room - len(out)))
+    out = clip(out, max(room // 3, room - len(err)))
+    parts = [out] if out else []
+    if err:
+        parts.append(f"STDERR:\n{err}")
+    return "\n".join([*parts, status])
+
+
+def _data(
+    transcript: Transcript, ended: ProcessExit | None, process_id: str | None
+) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "stdout": transcript.stdout,
+        "stderr": transcript.stderr,
+        "exit_code": None if ended is None else ended.code,
+        "timed_out": ended is not None and ended.reason == "timeout",
+        "truncated": transcript.truncated,
+        "reason": None if ended is None else ended.reason,
+        "sandbox": None if ended is None else ended.sandbox.to_dict(),
+    }
+    return data if process_id is None else {**data, "process_id": process_id}
+
+
+def _failed(command: str, data: dict[str, Any], error: str, status: str, code: str) -> ToolResult:
+    text = text_of(data, status)
+    return ToolResult.fail(error, code=code, data=data, text=text, raw_result=_raw(command, data))
+
+
+def _raw(command: str, data: dict[str, Any]) -> RawResult:
+    return RawResult("terminal", {"command": command, **data})
+
+
+def _with(status: str, notes: str) -> str:
+    return f"{status}\n{notes}" if notes else status

@@ -1,0 +1,158 @@
+"""Running one command of a shell tool: followed to its end, or left in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from app.core.errors import ToolFailed
+from app.operations.protocols.processes import (
+    ProcessExit,
+    ProcessLimits,
+    ProcessSpec,
+    Terminal,
+)
+from app.toolkit.context import Output, ToolContext
+from app.toolkit.result import ToolResult
+from app.tools.shell.arguments import ShellArgs
+from app.tools.shell.ports import (
+    SESSION_PROCESSES,
+    OutputTap,
+    ProcessRequest,
+    SessionProcess,
+    SessionProcesses,
+)
+from app.tools.shell.results import MAX_CHARS, finished, goes_on, timed_out
+from app.tools.shell.transcript import Transcript
+
+_MARGIN_S = 2.0
+_BACKSTOP_S = 10.0
+
+
+def _nothing(_: ProcessExit) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, ready to be started.
+
+    Attributes:
+        argv: the shell with everything it is given.
+        cwd: where it starts.
+        env: variables on top of the fixed ones.
+        after: told how it ended in the foreground; answers lines for the model.
+    """
+
+    args: ShellArgs
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str] = field(default_factory=dict)
+    tap: OutputTap | None = None
+    after: Callable[[ProcessExit], str] = _nothing
+
+
+async def run(command: Command, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
+    """Output as it comes, then the result. Whoever stops early ends the process, too."""
+    keeper = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
+    args, processes = command.args, ctx.operations.processes
+    seconds = min(float(args.timeout), keeper.max_timeout_s, _allowed(ctx))
+    request = _request(command, ctx, keeper, seconds)
+    if args.background:
+        process = await keeper.background(request, processes)
+        yield goes_on(process, Transcript(MAX_CHARS), "Running in the background")
+        return
+    transcript = Transcript(MAX_CHARS)
+    deadline = asyncio.get_running_loop().time() + seconds
+    async with keeper.foreground(request, processes) as process:
+        try:
+            while (piece := await _next(process, deadline)) is not None:
+                transcript.add(piece)
+                yield piece
+        except TimeoutError:
+            yield await _out_of_time(command, keeper, process, transcript, seconds)
+            return
+        yield _finished(command, keeper, process, transcript)
+
+
+def _allowed(ctx: ToolContext) -> float:
+    """Seconds until the call itself would be stopped, less what it takes to tell the end."""
+    if ctx.timeout_s is None:
+        return float("inf")
+    return ctx.timeout_s - min(_MARGIN_S, ctx.timeout_s / 4)
+
+
+def _request(
+    command: Command, ctx: ToolContext, keeper: SessionProcesses, seconds: float
+) -> ProcessRequest:
+    args = command.args
+    may_stay = args.background or args.on_timeout == "background"
+    limits = ProcessLimits(wall_s=seconds + _BACKSTOP_S)
+    if may_stay:
+        limits = replace(limits, wall_s=keeper.max_background_s, cpu_s=None)
+    spec = ProcessSpec(
+        argv=command.argv,
+        cwd=command.cwd,
+        env={**command.env, "TERM": "xterm"} if args.pty else command.env,
+        limits=limits,
+        interactive=args.background or args.pty,
+        terminal=Terminal() if args.pty else None,
+    )
+    return ProcessRequest(
+        session_id=ctx.session_id or "",
+        operation_id=ctx.operation_id,
+        command=args.command,
+        spec=spec,
+        tap=command.tap,
+    )
+
+
+async def _next(process: SessionProcess, deadline: float) -> Output | None:
+    """The next piece, None after the last one.
+
+    Raises:
+        TimeoutError: the deadline has passed, also when output never pauses.
+    """
+    if asyncio.get_running_loop().time() >= deadline:
+        raise TimeoutError
+    async with asyncio.timeout_at(deadline):
+        return await process.next_output()
+
+
+async def _out_of_time(
+    command: Command,
+    keeper: SessionProcesses,
+    process: SessionProcess,
+    transcript: Transcript,
+    seconds: float,
+) -> ToolResult:
+    """Let it go on where that was asked for and there is room; else end it."""
+    args = command.args
+    notes = "" if seconds >= args.timeout else f"{args.timeout} s were asked for, more than allowed"
+    if args.on_timeout == "background":
+        try:
+            keeper.keep(process)
+        except ToolFailed as full:
+            notes = f"{notes}\n{full.message}".strip()
+        else:
+            process.seen = process.size
+            told = f"Still running after {seconds:g} s; it goes on in the background"
+            return goes_on(process, transcript, told)
+    process.unfollow()
+    await process.kill()
+    return timed_out(args.command, transcript, process.exit, f"{seconds:g} s", notes)
+
+
+def _finished(
+    command: Command, keeper: SessionProcesses, process: SessionProcess, transcript: Transcript
+) -> ToolResult:
+    ended = process.exit
+    assert ended is not None
+    notes, process_id = command.after(ended), None
+    if transcript.truncated:
+        keeper.keep(process)
+        process_id, process.seen = process.id, process.size
+        whole = f"All {process.size} bytes: `process` action log, process_id {process.id}"
+        notes = f"{whole}\n{notes}".strip()
+    return finished(command.args.command, transcript, ended, notes, process_id)

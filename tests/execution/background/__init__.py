@@ -1,0 +1,1 @@
+"""Processes of sessions: their output, their bounds, their end."""
