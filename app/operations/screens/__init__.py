@@ -1,0 +1,1 @@
+"""Pictures of web pages and of the desktop."""

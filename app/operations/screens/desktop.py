@@ -1,0 +1,78 @@
+"""Pictures of the desktop of the machine that the service runs on.
+
+The X server is reached with the service's own rights: no sandbox could hold a program that
+may look at the whole screen. What runs is ours alone, and reads nothing of a workspace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from app.core.errors import ToolFailed
+from app.operations.local.environment import SAFE_PATH
+from app.operations.screens.grab_codes import NO_SUCH_MONITOR
+from app.operations.screens.pictures import Picture
+
+_TIMEOUT_S = 20.0
+_PASSED_ON = ("DISPLAY", "XAUTHORITY", "HOME")
+
+
+def no_desktop(environment: Mapping[str, str]) -> str | None:
+    """Why there is no desktop to picture; None when there is one."""
+    if not environment.get("DISPLAY"):
+        return "there is no X11 display: DISPLAY is not set"
+    if find_spec("mss") is None:
+        return "the package mss is not installed: pip install mss"
+    return None
+
+
+class Desktop:
+    """The screens of the display that `environment` names."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        kept = {name: environment[name] for name in _PASSED_ON if name in environment}
+        self._environment = {"PATH": SAFE_PATH, "LANG": "C.UTF-8", **kept}
+
+    async def picture(self, monitor: int) -> Picture:
+        """One monitor, from 1; 0 is all of them.
+
+        Raises:
+            ToolFailed: `no_such_monitor`, `desktop_failed`, `timeout`.
+        """
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-m", "app.operations.screens.grab", str(monitor)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=self._environment,
+            cwd=os.sep,
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                stdout, stderr = await process.communicate()
+        except TimeoutError:
+            raise ToolFailed("The display does not answer", code="timeout") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        return _picture(process.returncode, stdout, stderr, monitor)
+
+
+def _picture(code: int | None, stdout: bytes, stderr: bytes, monitor: int) -> Picture:
+    if code == NO_SUCH_MONITOR:
+        raise ToolFailed(f"There is no monitor {monitor}", code="no_such_monitor")
+    head, _, png = stdout.partition(b"\n")
+    size = head.split()
+    if code != 0 or len(size) != 2:
+        said = stderr.decode("utf-8", "replace").strip().splitlines()
+        raise ToolFailed(
+            f"The desktop cannot be pictured: {said[-1][:300] if said else f'status {code}'}",
+            code="desktop_failed",
+        )
+    return Picture(png, int(size[0]), int(size[1]))

@@ -1,0 +1,63 @@
+"""What can be pictured on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from app.core.errors import ToolFailed
+from app.core.screens import ScreenSettings
+from app.operations.protocols.operations import Operations
+from app.operations.screens.browser import Browser, find_browser
+from app.operations.screens.desktop import Desktop, no_desktop
+from app.operations.screens.pictures import PageRequest, Picture
+
+_NO_BROWSER = (
+    "there is no headless Chromium: install chromium-headless-shell, or set screens.browser"
+)
+
+
+class Screens:
+    """Web pages where there is a browser, the desktop where there is a display.
+
+    Attributes:
+        no_pages, no_desktop: why not; None where it can be done.
+    """
+
+    def __init__(
+        self, settings: ScreenSettings, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        program = find_browser(settings.browser)
+        self.no_pages = None if program is not None else _NO_BROWSER
+        self.no_desktop = (
+            no_desktop(environment) if settings.desktop else "screens.desktop switches it off"
+        )
+        self._browser = (
+            None if program is None else Browser(program, allow_private=settings.allow_private)
+        )
+        self._desktop = Desktop(environment) if self.no_desktop is None else None
+
+    @property
+    def available(self) -> bool:
+        """Whether anything can be pictured."""
+        return self._browser is not None or self._desktop is not None
+
+    async def page(self, operations: Operations, request: PageRequest) -> Picture:
+        """As `Browser.picture`.
+
+        Raises:
+            ToolFailed: `not_available` where there is no browser.
+        """
+        if self._browser is None:
+            raise ToolFailed(f"No picture of a page: {self.no_pages}", code="not_available")
+        return await self._browser.picture(operations, request)
+
+    async def desktop(self, monitor: int) -> Picture:
+        """As `Desktop.picture`.
+
+        Raises:
+            ToolFailed: `not_available` where there is no display.
+        """
+        if self._desktop is None:
+            raise ToolFailed(f"No picture of a desktop: {self.no_desktop}", code="not_available")
+        return await self._desktop.picture(monitor)

@@ -1,0 +1,108 @@
+"""Answering the requests of a page with what was fetched for it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from app.core.errors import ToolFailed
+from app.operations.screens.fetching import Fetched, Fetcher
+
+_log = logging.getLogger(__name__)
+
+_MAX_REQUESTS = 500
+_MAX_BYTES = 16 << 20
+_MAX_TOTAL = 128 << 20
+_AT_ONCE = 8
+_MAX_REFUSED = 20
+# Made of what the page already has: nothing is fetched for them.
+_INSIDE = frozenset({"data", "blob", "about"})
+
+Command = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class PageRequests:
+    """The requests of one page.
+
+    Attributes:
+        refused: what was not fetched, and why.
+        first_error: why the first request that failed did.
+    """
+
+    def __init__(self, fetcher: Fetcher, command: Command) -> None:
+        self.refused: list[str] = []
+        self.first_error: ToolFailed | None = None
+        self._fetcher = fetcher
+        self._command = command
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._count = 0
+        self._left = _MAX_TOTAL
+
+    def paused(self, event: dict[str, Any]) -> None:
+        """The browser has asked for something and waits."""
+        task = asyncio.ensure_future(self._answer(event))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Answer nothing any more."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _answer(self, event: dict[str, Any]) -> None:
+        number = str(event.get("requestId"))
+        try:
+            request = event.get("request") or {}
+            if urlsplit(str(request.get("url"))).scheme in _INSIDE:
+                await self._command("Fetch.continueRequest", {"requestId": number})
+                return
+            try:
+                fetched = await self._fetch(request)
+            except (ToolFailed, ValueError) as error:
+                self._note(str(request.get("url")), error)
+                failed = {"requestId": number, "errorReason": "BlockedByClient"}
+                await self._command("Fetch.failRequest", failed)
+            else:
+                await self._command("Fetch.fulfillRequest", _response(number, fetched))
+        except (ToolFailed, ValueError) as error:
+            # The page has moved on, or the browser is gone: whoever waits for it will know.
+            _log.debug("request of a page not answered: %s", error)
+
+    async def _fetch(self, request: dict[str, Any]) -> Fetched:
+        self._count += 1
+        if self._count > _MAX_REQUESTS or self._left <= 0:
+            raise ToolFailed("The page asks for too much", code="limit_reached")
+        headers = request.get("headers")
+        posted = request.get("postData")
+        async with self._places:
+            fetched = await self._fetcher.fetch(
+                str(request.get("method", "GET")),
+                str(request.get("url")),
+                {str(k): str(v) for k, v in headers.items()} if isinstance(headers, dict) else {},
+                posted.encode("utf-8", "replace") if isinstance(posted, str) else None,
+                min(_MAX_BYTES, self._left),
+            )
+        self._left -= len(fetched.body)
+        return fetched
+
+    def _note(self, url: str, error: ToolFailed | ValueError) -> None:
+        if self.first_error is None and isinstance(error, ToolFailed):
+            self.first_error = error
+        if len(self.refused) < _MAX_REFUSED:
+            self.refused.append(f"{url[:300]}: {error}")
+
+
+def _response(number: str, fetched: Fetched) -> dict[str, Any]:
+    return {
+        "requestId": number,
+        "responseCode": fetched.status,
+        "responseHeaders": [{"name": name, "value": value} for name, value in fetched.headers],
+        "body": base64.b64encode(fetched.body).decode("ascii"),
+    }

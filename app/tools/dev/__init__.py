@@ -1,0 +1,1 @@
+"""Tools for developers: checking code, asking language servers, reading git."""

@@ -1,0 +1,1 @@
+"""Checking files for mistakes."""

@@ -1,0 +1,81 @@
+"""What a linter has to say, the same for every linter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One mistake. `line` and `column` count from 1; `fixable` by `lint_fix`."""
+
+    path: str
+    line: int
+    column: int
+    code: str
+    severity: Severity
+    message: str
+    linter: str
+    fixable: bool = False
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "line": self.line,
+            "column": self.column,
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "linter": self.linter,
+            "fixable": self.fixable,
+        }
+
+    def __str__(self) -> str:
+        fixable = " [fixable]" if self.fixable else ""
+        where = f"{self.path}:{self.line}:{self.column}"
+        return f"{where}: {self.severity} {self.code}: {self.message}{fixable}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """Files that a linter would have looked at; `fix` says how to get them checked."""
+
+    linter: str
+    files: int
+    reason: str
+    fix: str = ""
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "linter": self.linter,
+            "files": self.files,
+            "reason": self.reason,
+            "fix": self.fix,
+        }
+
+    def __str__(self) -> str:
+        counted = f"{self.files} file{'' if self.files == 1 else 's'}"
+        return f"Not checked by {self.linter} ({counted}): {self.reason}. {self.fix}".rstrip()
+
+
+@dataclass(slots=True)
+class Report:
+    """All that one call found; `sandbox` is what the last started linter ran under."""
+
+    findings: list[Finding] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+    checked: dict[str, int] = field(default_factory=dict)
+    sandbox: dict[str, Any] | None = None
+
+    def add(self, linter: str, files: int, findings: Iterable[Finding]) -> None:
+        """`linter` has looked at `files` files."""
+        self.findings.extend(findings)
+        self.checked[linter] = self.checked.get(linter, 0) + files
+
+    def skip(self, linter: str, files: int, reason: str, fix: str = "") -> None:
+        """`linter` has not looked at `files` files."""
+        self.not_checked.append(NotChecked(linter, files, reason, fix))

@@ -1,0 +1,191 @@
+"""One question to a language server: from arguments to what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.errors import ToolFailed
+from app.operations.language_servers.documents import Document
+from app.operations.language_servers.server import CodeServer
+from app.operations.protocols.files import FileOperations
+from app.tools.dev.lsp import answers
+from app.tools.dev.lsp.answers import Sources, dicts
+from app.tools.dev.lsp.arguments import LspArgs
+from app.tools.dev.lsp.positions import locate, position, split, start_of
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`results` as far as the limit let them, `total` of them; `text` only for a hover."""
+
+    results: list[dict[str, Any]]
+    total: int
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, of whom, about which file."""
+
+    args: LspArgs
+    server: CodeServer
+    sources: Sources
+    document: Document | None
+
+    @property
+    def file(self) -> Document:
+        assert self.document is not None
+        return self.document
+
+    def at(self) -> dict[str, Any]:
+        """The place that is asked about, as the protocol has it.
+
+        Raises:
+            ToolFailed: `position_not_found`.
+        """
+        args, file = self.args, self.file
+        place = locate(file.text, file.path, line=args.line, column=args.column, symbol=args.symbol)
+        where = position(file.text, place, self.server.encoding)
+        return {"textDocument": {"uri": file.uri}, "position": where}
+
+    async def request(self, capability: str, method: str, params: dict[str, Any]) -> Any:
+        """Ask, where the server says that it can.
+
+        Raises:
+            ToolFailed: `not_supported`, or as `CodeServer.request`.
+        """
+        if not self.server.capabilities.get(capability):
+            raise ToolFailed(
+                f"The language server {self.server.name!r} does not offer "
+                f"{self.args.operation}; try grep",
+                code="not_supported",
+                server=self.server.name,
+            )
+        return await self.server.request(method, params)
+
+
+async def ask(args: LspArgs, server: CodeServer, files: FileOperations) -> Found:
+    """Put the question.
+
+    Raises:
+        ToolFailed: the file cannot be read, the place is not there, or the server cannot,
+            will not or does not answer.
+    """
+    document = None
+    if args.path is None:
+        await server.refresh()
+    else:
+        document = await server.open(args.path)
+    question = Question(args, server, Sources(server, files), document)
+    return await _QUESTIONS[args.operation](question)
+
+
+def _places(capability: str, method: str) -> Callable[[Question], Awaitable[Found]]:
+    async def put(question: Question) -> Found:
+        params = question.at()
+        if method == "textDocument/references":
+            params["context"] = {"includeDeclaration": question.args.include_declaration}
+        answer = await question.request(capability, method, params)
+        return Found(*await answers.locations(answer, question.sources, question.args.limit))
+
+    return put
+
+
+async def _hover(question: Question) -> Found:
+    answer = await question.request("hoverProvider", "textDocument/hover", question.at())
+    text = answers.hover_text(answer)
+    return Found([{"contents": text}] if text else [], int(bool(text)), text)
+
+
+async def _document_symbols(question: Question) -> Found:
+    uri = question.file.uri
+    params = {"textDocument": {"uri": uri}}
+    answer = await question.request("documentSymbolProvider", "textDocument/documentSymbol", params)
+    limit = question.args.limit
+    return Found(*await answers.symbols(answer, question.sources, uri, limit))
+
+
+async def _workspace_symbols(question: Question) -> Found:
+    params = {"query": question.args.query or ""}
+    answer = await question.request("workspaceSymbolProvider", "workspace/symbol", params)
+    limit = question.args.limit
+    return Found(*await answers.symbols(answer, question.sources, None, limit))
+
+
+async def _prepared(question: Question) -> list[dict[str, Any]]:
+    answer = await question.request(
+        "callHierarchyProvider", "textDocument/prepareCallHierarchy", question.at()
+    )
+    return dicts(answer)
+
+
+async def _hierarchy(question: Question) -> Found:
+    items = await _prepared(question)
+    found = [
+        await answers.hierarchy_item(item, question.sources)
+        for item in items[: question.args.limit]
+    ]
+    return Found(found, len(items))
+
+
+def _calls(method: str, side: str) -> Callable[[Question], Awaitable[Found]]:
+    async def put(question: Question) -> Found:
+        items = await _prepared(question)
+        if not items:
+            return Found([], 0)
+        item = items[0]
+        answer = await question.server.request(f"callHierarchy/{method}", {"item": item})
+        found, total = await answers.calls(
+            answer,
+            question.sources,
+            side=side,
+            caller_uri=item.get("uri"),
+            limit=question.args.limit,
+        )
+        return Found(found, total)
+
+    return put
+
+
+async def _diagnostics(question: Question) -> Found:
+    items = await question.server.diagnostics(question.file)
+    found = await answers.diagnostics(items, question.sources, question.file.uri)
+    return Found(found[: question.args.limit], len(found))
+
+
+async def _code_actions(question: Question) -> Found:
+    args, file = question.args, question.file
+    lines = split(file.text)
+    first = locate(file.text, file.path, line=args.line, column=1, symbol=None)[0]
+    last = min(args.end_line or first + 1, len(lines)) - 1
+    items = await question.server.diagnostics(file)
+    concerned = [item for item in dicts(items) if first <= start_of(item.get("range"))[0] <= last]
+    encoding = question.server.encoding
+    span = {
+        "start": position(file.text, (first, 0), encoding),
+        "end": position(file.text, (last, len(lines[last])), encoding),
+    }
+    params = {
+        "textDocument": {"uri": file.uri},
+        "range": span,
+        "context": {"diagnostics": concerned},
+    }
+    answer = await question.request("codeActionProvider", "textDocument/codeAction", params)
+    return Found(*answers.actions(answer, args.limit))
+
+
+_QUESTIONS: dict[str, Callable[[Question], Awaitable[Found]]] = {
+    "goToDefinition": _places("definitionProvider", "textDocument/definition"),
+    "goToImplementation": _places("implementationProvider", "textDocument/implementation"),
+    "findReferences": _places("referencesProvider", "textDocument/references"),
+    "hover": _hover,
+    "documentSymbol": _document_symbols,
+    "workspaceSymbol": _workspace_symbols,
+    "prepareCallHierarchy": _hierarchy,
+    "incomingCalls": _calls("incomingCalls", "from"),
+    "outgoingCalls": _calls("outgoingCalls", "to"),
+    "diagnostics": _diagnostics,
+    "codeActions": _code_actions,
+}

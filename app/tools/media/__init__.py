@@ -1,0 +1,1 @@
+"""Pictures of screens and pages, and files for the chat."""

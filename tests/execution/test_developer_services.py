@@ -1,0 +1,54 @@
+"""Language servers and screens, as the whole gate knows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.core.language_servers import LanguageServersSettings
+from app.core.screens import ScreenSettings
+from app.execution.developer_services import developer_services
+from app.operations.language_servers.pool import LanguageServerPool
+from app.toolkit.ports import CODE_SERVERS, SCREEN_CAPTURE
+from tests.execution.lab import Lab
+
+
+@pytest.mark.requirement("DEV-01", "MED-01")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("lsp", {"operation": "hover", "path": "a.py", "line": 1}),
+        ("screenshot", {"url": "https://example.org"}),
+    ],
+)
+async def test_what_this_machine_does_not_have_is_off_with_a_reason(
+    house: Lab, tool: str, arguments: dict[str, object]
+):
+    outcome = await house.call(tool, "c1", **arguments)
+    assert (outcome.status, outcome.result.code) == ("disabled", "missing_config")
+    assert len(str(outcome.result.error)) > 5
+
+
+@pytest.mark.requirement("DEV-01")
+async def test_python_works_out_of_the_box_and_its_server_ends_with_the_service(house: Lab):
+    gate = house.gate
+    await house.context["project"].operations.files.write("a.py", b"def made():\n    pass\n")
+    async with developer_services(gate.settings, gate.services):
+        outcome = await house.call("lsp", "c1", operation="documentSymbol", path="a.py")
+        assert outcome.result.error is None
+        assert [item["name"] for item in outcome.result.data["results"]] == ["made"]
+        pool = gate.services.require(CODE_SERVERS, LanguageServerPool)
+        assert pool.running == ["ty"]
+    assert pool.running == []
+
+
+async def test_what_is_not_there_is_not_registered(house: Lab, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    settings = house.gate.settings.model_copy(
+        update={
+            "screens": ScreenSettings(browser="/no/such/browser"),
+            "language_servers": LanguageServersSettings(),
+        }
+    )
+    async with developer_services(settings, house.gate.services):
+        assert house.gate.services.get(SCREEN_CAPTURE) is None
+        assert house.gate.services.get(CODE_SERVERS) is not None

@@ -1,0 +1,1 @@
+"""Pictures of pages and of the desktop."""

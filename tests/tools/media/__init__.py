@@ -1,0 +1,1 @@
+"""Tools that show things in the chat."""

@@ -1,0 +1,208 @@
+"""`screenshot` with the real browser in the real sandbox, and a real display."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.errors import InvalidArguments
+from app.core.screens import ScreenSettings
+from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.workspace import SandboxedWorkspace
+from app.operations.screens.screens import Screens
+from app.toolkit.context import ToolContext
+from app.toolkit.ports import ARTIFACTS, SCREEN_CAPTURE
+from app.toolkit.services import Services
+from app.tools.media.screenshot import screenshot
+from tests.operations.screens.web import Site, serving
+from tests.support.binaries import require_binary
+from tests.tools.calls import call
+from tests.tools.media.kept import Kept
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+async def here(root: Path, kept: Kept) -> AsyncIterator[ToolContext]:
+    require_binary("chromium-headless-shell")
+    sandbox = Sandbox()
+    try:
+        async with SandboxedWorkspace(root, sandbox=sandbox) as workspace:
+            yield ToolContext(
+                tool_call_id="call_1",
+                operation_id="op_1",
+                session_id="session_1",
+                project_id="project_1",
+                services=services(kept, allow_private=True),
+                bound_operations=workspace.operations,
+            )
+    finally:
+        await sandbox.close()
+
+
+def services(kept: Kept, **settings: Any) -> Services:
+    screens = Screens(ScreenSettings(**settings), os.environ)
+    return Services(**{ARTIFACTS: kept, SCREEN_CAPTURE: screens})
+
+
+def png_size(data: bytes) -> tuple[int, int]:
+    width, height = struct.unpack(">II", data[16:24])
+    return width, height
+
+
+@pytest.mark.requirement("MED-01")
+async def test_a_page_on_loopback_is_pictured_written_and_shown(
+    here: ToolContext, root: Path, kept: Kept, site: Site
+):
+    site.pages["/go"] = (302, "/", b"")
+    site.pages["/"] = (200, "text/html", b"<title>Hello</title><body style='height:2000px'>")
+    result = await call(screenshot, here, url=f"{site.url}/go", wait_time=0, viewport_width=640)
+    assert result.error is None
+    assert {key: result.data[key] for key in ("path", "width", "height", "title", "url")} == {
+        "path": "screenshots/127.0.0.1-op_1.png",
+        "width": 640,
+        "height": 720,
+        "title": "Hello",
+        "url": f"{site.url}/",
+    }
+    data = (root / "screenshots/127.0.0.1-op_1.png").read_bytes()
+    assert png_size(data) == (640, 720)
+    assert kept.files == {result.data["artifact_id"]: ("image/png", data)}
+    assert result.raw_result is not None
+    assert result.raw_result.type == "image"
+    assert result.raw_result.data["images"][0]["artifact_id"] == result.data["artifact_id"]
+    assert result.data["sandbox"]["level"] == "bash"
+
+
+async def test_all_of_a_page_can_be_pictured(here: ToolContext, root: Path, site: Site):
+    site.pages["/"] = (200, "text/html", b"<body style='margin:0;height:2000px'>")
+    result = await call(
+        screenshot, here, url=site.url, wait_time=0, full_page=True, output_path="all.png"
+    )
+    assert png_size((root / "all.png").read_bytes()) == (1280, 2000)
+    assert (result.data["width"], result.data["height"]) == (1280, 2000)
+
+
+async def test_a_page_reaches_nothing_but_through_us(here: ToolContext, site: Site):
+    # What the browser does not hand over to be fetched meets a machine without network.
+    page = f"""<script>
+      new WebSocket("ws://127.0.0.1:{site.port}/socket");
+      fetch("/fetched"); navigator.sendBeacon("/beacon", "x");
+      var peer = new RTCPeerConnection({{iceServers: [{{urls: "stun:127.0.0.1:{site.port}"}}]}});
+      peer.createDataChannel("x"); peer.createOffer().then(o => peer.setLocalDescription(o));
+      window.open("/popup"); alert("waiting");
+    </script><iframe src="file:///etc/passwd"></iframe><img src="/image.png">"""
+    site.pages["/"] = (200, "text/html", page.encode())
+    result = await call(screenshot, here, url=site.url, wait_time=300)
+    assert result.error is None
+    assert {"/", "/fetched", "/image.png"} <= set(site.asked)
+    assert "/socket" not in site.asked
+
+
+async def test_a_page_of_this_machine_is_refused_unless_the_operator_allows_it(
+    here: ToolContext, kept: Kept, site: Site, root: Path
+):
+    here.services = services(kept)
+    result = await call(screenshot, here, url=site.url)
+    assert result.code == "address_refused"
+    assert "screens.allow_private" in str(result.error)
+    assert (site.asked, kept.files, (root / "screenshots").exists()) == ([], {}, False)
+
+
+async def test_a_page_that_does_not_come_is_an_error(here: ToolContext, site: Site):
+    result = await call(screenshot, here, url="http://127.0.0.1:1/")
+    assert result.code == "fetch_failed"
+    script = await call(screenshot, here, url="javascript:alert(1)")
+    assert script.code == "invalid_url"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"mode": "desktop", "url": "http://example.org"},
+        {"url": "http://example.org", "output_path": "run.sh"},
+        {"url": "http://example.org", "viewport_width": 100_000},
+    ],
+)
+async def test_arguments_that_do_not_fit_are_refused(ctx: ToolContext, arguments: dict[str, Any]):
+    with pytest.raises(InvalidArguments):
+        await call(screenshot, ctx, **arguments)
+
+
+def test_without_a_browser_and_a_display_the_reasons_are_known():
+    screens = Screens(ScreenSettings(browser="/no/such/browser"), {})
+    assert screens.available is False
+    assert "install chromium-headless-shell" in str(screens.no_pages)
+    assert screens.no_desktop == "there is no X11 display: DISPLAY is not set"
+    off = Screens(ScreenSettings(desktop=False), {"DISPLAY": ":0"})
+    assert off.no_desktop == "screens.desktop switches it off"
+
+
+async def test_without_a_display_the_error_says_so(ctx: ToolContext, kept: Kept):
+    screens = Screens(ScreenSettings(), {})
+    ctx.services = Services(**{ARTIFACTS: kept, SCREEN_CAPTURE: screens})
+    result = await call(screenshot, ctx, mode="desktop")
+    assert (result.code, kept.files) == ("not_available", {})
+    assert "DISPLAY is not set" in str(result.error)
+
+
+@pytest.fixture
+def display() -> Iterator[str]:
+    program = require_binary("Xvfb")
+    read, write = os.pipe()
+    server = subprocess.Popen(
+        [program, "-displayfd", str(write), "-screen", "0", "640x480x24", "-nolisten", "tcp"],
+        pass_fds=(write,),
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write)
+    try:
+        with os.fdopen(read) as told:
+            yield f":{told.readline().strip()}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.mark.requirement("MED-01")
+async def test_the_desktop_is_pictured(ctx: ToolContext, kept: Kept, display: str):
+    screens = Screens(ScreenSettings(), {"DISPLAY": display})
+    ctx.services = Services(**{ARTIFACTS: kept, SCREEN_CAPTURE: screens})
+    ctx.session_id = "session_1"
+    result = await call(screenshot, ctx, mode="desktop")
+    assert result.error is None
+    assert (result.data["width"], result.data["height"]) == (640, 480)
+    data = await ctx.operations.files.read(result.data["path"], max_bytes=1 << 20)
+    assert png_size(data) == (640, 480)
+    missing = await call(screenshot, ctx, mode="desktop", monitor=9)
+    assert missing.code == "no_such_monitor"
+
+
+async def test_a_display_that_is_gone_is_an_error(ctx: ToolContext, kept: Kept):
+    screens = Screens(ScreenSettings(), {"DISPLAY": ":65000"})
+    ctx.services = Services(**{ARTIFACTS: kept, SCREEN_CAPTURE: screens})
+    result = await call(screenshot, ctx, mode="desktop")
+    assert result.code == "desktop_failed"
