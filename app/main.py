@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.catalog.builtin import register_all_tools
 from app.core.clock import Clock, isoformat
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
+from app.execution.developer_services import developer_services
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate, make_folder, open_gate
-from app.operations.local.queue import WriteQueue
-from app.operations.local.workspace import LocalWorkspace
-from app.operations.protocols import Operations
+from app.operations.sandbox.config import SandboxConfig
+from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.workspace import SandboxedWorkspaces
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -40,15 +40,33 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
     await asyncio.to_thread(ensure_schema, settings.database_path)
     workspace = make_folder(settings.workspace_dir)
     registry = register_all_tools(plugin_dir=settings.plugins_dir)
-    # One queue for the process: two projects over the same files must not lose edits.
-    queue = WriteQueue()
+    sandbox = Sandbox(sandbox_config(settings))
+    try:
+        workspaces = SandboxedWorkspaces(sandbox)
+        async with open_gate(settings, registry, workspaces, clock=clock) as gate:
+            ports = tuple(settings.sandbox.tcp_ports)
+            gate.projects.mount(DEFAULT_PROJECT, workspace, tcp_ports=ports)
+            async with developer_services(settings, gate.services):
+                yield gate
+    finally:
+        await sandbox.close()
 
-    def open_workspace(root: Path) -> Operations:
-        return LocalWorkspace(root, queue=queue).operations
 
-    async with open_gate(settings, registry, open_workspace, clock=clock) as gate:
-        gate.projects.mount(DEFAULT_PROJECT, workspace)
-        yield gate
+def sandbox_config(settings: Settings) -> SandboxConfig:
+    """What the settings say about the sandbox."""
+    chosen = settings.sandbox
+    return SandboxConfig(
+        # Another user could not pass through the data directory.
+        temporary=None if chosen.uid else settings.data_dir.absolute() / "tmp",
+        readable=tuple(str(path) for path in chosen.readable),
+        own_ports=frozenset({settings.port} - {0}),
+        uid=chosen.uid,
+        weaker=chosen.weaker,
+        warm_workers=chosen.warm_workers,
+        memory_bytes=chosen.memory_mb << 20,
+        disk_bytes=chosen.disk_mb << 20,
+        processes=chosen.processes,
+    )
 
 
 @asynccontextmanager
@@ -72,6 +90,7 @@ async def open_service(
     from app.governance.identity.tokens import Tokens
 
     async with local_gate(settings, clock=clock) as gate:
+        await gate.workspaces.prepare()
         recovered = await recover(gate)
         database = Database(settings.database_path)
         client = model or model_client(settings)

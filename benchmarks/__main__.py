@@ -17,8 +17,11 @@ from benchmarks import (
     decision,
     dispatch,
     journal,
+    patching,
     peers,
+    reading,
     risk,
+    sandbox,
     search,
     shell,
     startup,
@@ -34,8 +37,11 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *audit.BENCHMARKS,
     *risk.BENCHMARKS,
     *decision.BENCHMARKS,
+    *reading.BENCHMARKS,
+    *patching.BENCHMARKS,
     *search.BENCHMARKS,
     *shell.BENCHMARKS,
+    *sandbox.BENCHMARKS,
     *startup.BENCHMARKS,
 )
 _ROW = "{:22} {:>12} {:>12} {:>8}  {:32} {}"

@@ -15,7 +15,7 @@ from app.db.schema import ensure_schema
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.setup import Gate, open_gate
-from app.operations.local.workspace import open_workspace
+from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import Tool
 
 PROJECT = "bench"
@@ -35,7 +35,7 @@ async def bench_gate(tools: Iterable[Tool], workspace: Path | None = None) -> As
         registry = ToolRegistry()
         for tool in tools:
             registry.register(tool)
-        async with open_gate(settings, registry, open_workspace) as gate:
+        async with open_gate(settings, registry, LocalWorkspaces()) as gate:
             if workspace is not None:
                 gate.projects.mount(PROJECT, workspace)
             yield gate

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.policy.risk.engine import assess_command, forget
+from app.policy.risk.assess import assess_command, forget
 from benchmarks.harness import Benchmark, Compared, Result, Scale, interleave, percentile, run
 
 CORPUS = Path(__file__).parents[1] / "tests" / "policy" / "risk" / "risk_cases_public.jsonl"

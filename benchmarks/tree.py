@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 SEED = 20_261_121
-FILES = 9000
+FILES = 18_000
 RARE = "Quixotic_Needle_42"
 _SUFFIXES = (".py", ".py", ".ts", ".go", ".md", ".json")
 _POOL_LINES = 24_000

@@ -274,7 +274,7 @@ def lock() -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
     jobs: tuple[tuple[str, list[str]], ...] = (
         ("dev", ["pyproject.toml", "--extra", "dev"]),
-        ("runtime", ["pyproject.toml"]),
+        ("runtime", ["pyproject.toml", "--constraints", "requirements/dev.txt", "--no-annotate"]),
         ("build", ["-", "--constraints", "requirements/dev.txt", "--no-annotate"]),
     )
     for name, source in jobs:

@@ -15,7 +15,7 @@ import orjson
 from app.agents.models.protocol import Usage
 from app.agents.sessions import Session
 from app.core.errors import BudgetExceeded, ConfigurationError
-from app.core.settings import ModelPrice
+from app.core.sections import ModelPrice
 from app.db.statements import SET_USAGE
 from app.execution.setup import Gate
 from app.governance.limits import Limits, Payer

@@ -13,7 +13,7 @@ from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate
 from app.policy.facts import CallFacts
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.rules.dry_run import PastCall
 from app.policy.rules.fatigue import AskedBefore, Fatigue, figures
 

@@ -15,6 +15,7 @@ from app.api import errors
 from app.api.rest import (
     artifacts,
     calls,
+    checkpoints,
     confirmations,
     events,
     house,
@@ -55,6 +56,7 @@ _TAGS = [
     {"name": "tools", "description": "The catalog, and what is switched on."},
     {"name": "confirmations", "description": "Questions to a person before a call runs."},
     {"name": "artifacts", "description": "Files that calls produced."},
+    {"name": "checkpoints", "description": "What runs changed in files, and taking it back."},
     {"name": "service", "description": "Health, figures, projects, tickets."},
     {"name": "identity", "description": "Signing in and out with a browser."},
     {"name": "admin", "description": "What administrators decide, and what they look into."},
@@ -93,6 +95,7 @@ def create_app(
     # `/tools/calls` before `/tools/{name}`.
     for module in (
         *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
+        checkpoints,
         *(admin_confirmations, admin_grants),
         *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens),
         admin_audit,

@@ -15,6 +15,9 @@ BUILTIN_TOOLSETS: tuple[str, ...] = (
     "app.tools.files.toolset",
     "app.tools.search.toolset",
     "app.tools.shell.toolset",
+    "app.tools.code.toolset",
+    "app.tools.dev.toolset",
+    "app.tools.media.toolset",
     "app.tools.data.toolset",
     "app.tools.system.toolset",
 )

@@ -7,6 +7,7 @@
 
 While plugins are being loaded, importing such a file registers its tools. Importing it
 anywhere else, in a test for instance, checks them and registers nothing.
+`register_extra_modules` works at any time: it is about the whole process.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from typing import Any, TypeVar
 from app.catalog.adapters import Handler, from_schema
 from app.core.errors import ConfigurationError
 from app.toolkit.tool import Tool
+from app.tools.code.modules import register_extra_modules
+
+__all__ = ["PluginApi", "Registration", "recording", "register", "register_extra_modules", "tool"]
 
 F = TypeVar("F", bound=Handler)
 

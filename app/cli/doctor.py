@@ -20,6 +20,7 @@ from app.cli.access_checks import access_checks
 from app.cli.check import Check, State
 from app.cli.gate_checks import gate_checks
 from app.cli.requirements import dependencies
+from app.cli.sandbox_checks import sandbox_checks
 from app.cli.terminal import is_terminal
 from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
@@ -29,7 +30,6 @@ from app.db.schema import HEAD, current_revision
 NEEDED_PYTHON = (3, 11)
 NEEDED_SQLITE = (3, 37)
 LITTLE_SPACE = 256 << 20
-UNUSED = "not used in this version"
 _COLOURS = {"ok": "green", "info": "bright_black", "warning": "yellow", "broken": "red"}
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "broken": "✗"}
 _PROGRAMS = {
@@ -61,7 +61,8 @@ def findings(settings: Settings) -> Iterator[Check]:
         _storage,
         _service,
         gate_checks,
-        _sandbox,
+        sandbox_checks,
+        _openat2,
         _programs,
     )
     for check in checks:
@@ -179,14 +180,7 @@ def _is_ours(settings: Settings) -> bool:
     return isinstance(health, dict) and "sandbox" in health
 
 
-def _sandbox(_: Settings) -> Iterator[Check]:
-    yield Check(
-        "kernel sandbox",
-        "warning",
-        "not in this version",
-        "commands run with a clean environment, limits and their own process group, as this user",
-        "run the service as a user, or in a container, that may touch only what agents may touch",
-    )
+def _openat2(_: Settings) -> Iterator[Check]:
     openat2 = probes.has_openat2()
     yield Check(
         "openat2",
@@ -195,17 +189,6 @@ def _sandbox(_: Settings) -> Iterator[Check]:
         "keeps file tools inside the workspace; without it every path is walked step by step",
         "" if openat2 else "Linux 5.6 or newer, not blocked by a container's filter",
     )
-    abi = probes.landlock_abi()
-    yield Check(
-        "Landlock", "info", f"ABI {abi}, {UNUSED}" if abi else f"not available, {UNUSED}",
-        "limits which files a command reaches",
-    )  # fmt: skip
-    for name, available, meaning in (
-        ("seccomp", probes.has_seccomp(), "limits which system calls a command makes"),
-        ("user namespaces", probes.has_user_namespaces(), "let a command run without rights"),
-    ):
-        found = "available" if available else "not available"
-        yield Check(name, "info", f"{found}, {UNUSED}", meaning)
 
 
 def _programs(_: Settings) -> Iterator[Check]:

@@ -14,7 +14,8 @@ from app.catalog.registry import ToolRegistry
 from app.cli.check import Check
 from app.core.errors import ConfigurationError
 from app.core.matcher import compile_matcher
-from app.core.settings import HookSettings, Settings
+from app.core.sections import HookSettings
+from app.core.settings import Settings
 from app.core.visible import visible
 
 if TYPE_CHECKING:

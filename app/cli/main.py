@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from app import __version__
+from app.cli.checkpoint_commands import checkpoints
 from app.core.errors import ConfigurationError, InvalidInput, TollgateError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ app.add_typer(catalog, name="tools")
 app.add_typer(database, name="db")
 rules = typer.Typer(help="Rules on what tools are called with.", **_OPTIONS)
 app.add_typer(rules, name="rules")
+app.add_typer(checkpoints, name="checkpoints")
 
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")

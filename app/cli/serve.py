@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 import sys
 from types import FrameType
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 import typer
 
@@ -16,19 +18,15 @@ from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access, prepare_access
 from app.cli.gate_checks import missing_hooks
 from app.cli.installation import needs_token
+from app.cli.sandbox_checks import sandbox_line
 from app.core.errors import ConfigurationError
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.execution.setup import make_folder, redactor_of
+from app.operations.protocols.sandbox import SandboxStatus
 
-NO_KERNEL_SANDBOX = "kernel sandbox: not in this version"
-PROCESS_LIMITS = "commands run with a clean environment, limits and their own process group"
-SAME_RIGHTS = (
-    "a command runs with the rights of the service: one that is let through could read its data"
-    " or answer a confirmation; give the shell only to agents you trust"
-)
-FILES_BENEATH = "file tools cannot leave the workspace"
 START_FAILED = 1
+OPEN_FILES = 65_536
 
 
 def serve_until_stopped(settings: Settings) -> int:
@@ -42,6 +40,7 @@ def serve_until_stopped(settings: Settings) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
     configure_logging(settings)
+    _allow_open_files()
     asyncio.run(needs_token(settings))
     try:
         make_folder(settings.workspace_dir)
@@ -70,10 +69,13 @@ def _serve(settings: Settings) -> int:
     announced: list[str] = []
 
     def announce(url: str) -> None:
-        problems = app.state.service.gate.registry.snapshot().problems
+        gate = app.state.service.gate
+        if (port := urlsplit(url).port) is not None:
+            gate.workspaces.keep_out(port)
         announced.append(url)
-        lines = banner(settings, url, access=access, problems=problems)
-        lines[-1:-1] = missing_hooks(app.state.service.gate.hooks.problems)
+        problems, status = gate.registry.snapshot().problems, gate.workspaces.status
+        lines = banner(settings, url, access=access, problems=problems, sandbox=status)
+        lines[-1:-1] = missing_hooks(gate.hooks.problems)
         typer.echo("\n".join(lines))
         sys.stdout.flush()
 
@@ -82,7 +84,12 @@ def _serve(settings: Settings) -> int:
 
 
 def banner(
-    settings: Settings, url: str, *, access: Access, problems: tuple[PluginProblem, ...]
+    settings: Settings,
+    url: str,
+    *,
+    access: Access,
+    problems: tuple[PluginProblem, ...],
+    sandbox: SandboxStatus,
 ) -> list[str]:
     """The lines that a starting service prints."""
     model = (
@@ -96,8 +103,7 @@ def banner(
         "workspace": str(settings.workspace_dir.absolute()),
         **access.facts(),
         "model": model,
-        "sandbox": f"{NO_KERNEL_SANDBOX}; {PROCESS_LIMITS}; {FILES_BENEATH}",
-        "warning": SAME_RIGHTS,
+        "sandbox": sandbox_line(sandbox),
     }
     lines = [f"Tollgate {__version__}"]
     lines += [f"  {name:10} {value}" for name, value in facts.items()]
@@ -145,6 +151,14 @@ def configure_logging(settings: Settings) -> None:
     # The banner says what their accounts of starting would say.
     for name in ("uvicorn", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _allow_open_files() -> None:
+    """A running command holds four or five descriptors; the usual soft limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:

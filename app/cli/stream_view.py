@@ -138,6 +138,10 @@ class StreamView:
         if event.get("message"):
             self._write(event["tool_call_id"], BAR, visible(event["message"]) + "\n", "dim")
 
+    def _on_process_ended(self, event: Event) -> None:
+        name, command = event["process_id"], visible(event["command"]).split("\n")[0]
+        self.line(f"■ {name} ended with exit code {event['exit_code']}: {command}", "dim")
+
     def _on_tool_confirmation_request(self, event: Event) -> None:
         head, *rest = confirmation_lines(event)
         self.line(f"? {head}", "bold yellow")

@@ -13,15 +13,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AliasChoices,
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
     ValidationInfo,
     WithJsonSchema,
     field_validator,
-    model_validator,
 )
 from pydantic_settings import (
     BaseSettings,
@@ -33,111 +30,17 @@ from pydantic_settings import (
 from yaml import YAMLError
 
 from app.core.errors import ConfigurationError
-from app.core.matcher import compile_matcher
+from app.core.language_servers import LanguageServersSettings
+from app.core.screens import ScreenSettings
 from app.core.secret_formats import compile_pattern
-
-Strictness = Literal["lenient", "standard", "strict"]
-
-
-class Section(BaseModel):
-    """A group of settings: unknown keys are refused, so that a typo is seen."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class CodeExecutionSettings(Section):
-    """Python execution levels, keys as in the seeds' `config.yml`."""
-
-    default_strictness: Strictness = Field(
-        default="standard", description="Level of a call that names none."
-    )
-    extra_allowed_modules: dict[Strictness, list[str]] = Field(
-        default_factory=dict, description="Further modules each level may import."
-    )
-
-
-class SubAgentSettings(Section):
-    """Delegation limits, keys as in the seeds' `config.yml`."""
-
-    max_iterations: int = Field(
-        default=3, ge=1, le=100, description="Model requests of one sub-agent."
-    )
-    max_concurrency: int = Field(default=3, ge=1, le=32, description="Sub-agents at the same time.")
-    timeout: int = Field(default=60, ge=1, le=3600, description="Seconds per model request.")
-
-
-class HookSettings(Section):
-    """A program that is asked about tool calls; `docs/hooks.md` tells what it reads and says."""
-
-    name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$")
-    event: Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
-    matcher: str = Field(default="*", max_length=1000)
-    command: str | list[str] = Field(min_length=1)
-    timeout_s: float = Field(default=10, gt=0, le=600)
-    on_error: Literal["deny", "ask", "allow"] = "deny"
-    order: int = Field(default=0, ge=-1_000_000, le=1_000_000)
-    env: list[str] = Field(default_factory=list)
-
-    @field_validator("matcher")
-    @classmethod
-    def _can_match(cls, value: str) -> str:
-        compile_matcher(value)
-        return value
-
-    @field_validator("command")
-    @classmethod
-    def _can_start(cls, value: str | list[str]) -> str | list[str]:
-        words = [value] if isinstance(value, str) else value
-        if not words[0].strip() or any("\0" in word for word in words):
-            raise ValueError("give a program to start, without NUL characters")
-        return value
-
-    @field_validator("env")
-    @classmethod
-    def _keeps_secrets(cls, value: list[str]) -> list[str]:
-        own = [name for name in value if name.upper().startswith(("TOLLGATE_", "ANTHROPIC_"))]
-        if own:
-            raise ValueError(f"{', '.join(own)}: the service's own settings are not passed on")
-        return value
-
-    @model_validator(mode="after")
-    def _asks_in_time(self) -> HookSettings:
-        if self.on_error == "ask" and self.event != "pre_tool_use":
-            raise ValueError("on_error: ask is for pre_tool_use; afterwards nobody can be asked")
-        return self
-
-
-class LimitSettings(Section):
-    """What each user may use unless their token, the tool or the agent allows less."""
-
-    calls_per_minute: int | None = Field(
-        default=None, ge=0, description="Calls of one user in a minute; no limit when unset."
-    )
-    concurrent: int | None = Field(
-        default=None, ge=0, description="Calls of one user that run at the same time."
-    )
-    calls_per_run: int | None = Field(default=None, ge=0, description="Calls of one run.")
-    tokens_per_session: int | None = Field(
-        default=None, ge=0, description="Tokens of all model requests of one session."
-    )
-    cost_per_session: float | None = Field(
-        default=None, ge=0, description="Dollars of one session; needs `model_prices`."
-    )
-    queue: int = Field(
-        default=16, ge=0, description="Calls that may wait for a place; the next one is refused."
-    )
-    queue_s: float = Field(
-        default=30, ge=0, description="Seconds a call waits for a place before it is refused."
-    )
-
-
-class ModelPrice(Section):
-    """Dollars per million tokens."""
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_read: float = Field(default=0, ge=0)
-    cache_creation: float = Field(default=0, ge=0)
+from app.core.sections import (
+    CodeExecutionSettings,
+    HookSettings,
+    LimitSettings,
+    ModelPrice,
+    SandboxSettings,
+    SubAgentSettings,
+)
 
 
 class Settings(BaseSettings):
@@ -348,7 +251,10 @@ class Settings(BaseSettings):
         default=10, gt=0, description="Seconds for the first message of a connection."
     )
 
+    sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     code_execution: CodeExecutionSettings = Field(default_factory=CodeExecutionSettings)
+    language_servers: LanguageServersSettings = Field(default_factory=LanguageServersSettings)
+    screens: ScreenSettings = Field(default_factory=ScreenSettings)
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)
 
     @property

@@ -144,6 +144,25 @@ ADD_ARTIFACT = insert(
     "artifacts",
     "id, session_id, operation_id, name, media_type, size, sha256, created_at",
 )
+# Before a run is what its first change found, after it what its last one left. As long as the
+# two are the same, the run has changed nothing yet and the next change may say what is before.
+_UNTOUCHED = (
+    "COALESCE(checkpoints.before_sha256, '') = COALESCE(checkpoints.after_sha256, '')"
+    " AND checkpoints.unkept = ''"
+)
+_BEFORE = ("before_sha256", "before_size", "before_mode", "unkept")
+ADD_CHECKPOINT = insert(
+    65,
+    "checkpoints",
+    "session_id, run_id, path, project_id, operation_id, before_sha256, before_size, before_mode,"
+    " unkept, after_sha256, restores, created_at, changed_at",
+    "ON CONFLICT (session_id, run_id, project_id, path) DO UPDATE SET"
+    " after_sha256 = excluded.after_sha256, changed_at = excluded.changed_at, "
+    + ", ".join(
+        f"{name} = CASE WHEN {_UNTOUCHED} THEN excluded.{name} ELSE checkpoints.{name} END"
+        for name in _BEFORE
+    ),
+)
 ADD_EVENT = insert(70, "events", "session_id, epoch, seq, type, ts, body", prepare=cover)
 
 ALL = (
@@ -167,5 +186,6 @@ ALL = (
     GRANT_HIT,
     RULE_HIT,
     ADD_ARTIFACT,
+    ADD_CHECKPOINT,
     ADD_EVENT,
 )

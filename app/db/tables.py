@@ -9,6 +9,7 @@ SESSION_KEY = "sessions.id"
 # The ledger's partial rows leave these columns to the database.
 NO = {"server_default": text("0")}
 ONE = {"server_default": text("1")}
+EMPTY = {"server_default": text("''")}
 NONE_YET = {"server_default": text("'{}'")}
 
 
@@ -19,6 +20,7 @@ class ProjectRow(SQLModel, table=True):
     id: str = Field(primary_key=True)
     name: str
     root: str
+    network: str = Field(default="", sa_column_kwargs=EMPTY)
     created_at: str
     version: int = Field(default=1, sa_column_kwargs=ONE)
     updated_at: str | None = None
@@ -147,6 +149,30 @@ class ArtifactRow(SQLModel, table=True):
     size: int
     sha256: str
     created_at: str
+
+
+class CheckpointRow(SQLModel, table=True):
+    """A file that a run changed: what it was before, and what the run left.
+
+    Its content before lies in the data directory under `before_sha256`, which is null when
+    there was no file, or when `unkept` says why nothing was kept. `after_sha256` is null when
+    the file is gone. `restores` names the run that this change undoes.
+    """
+
+    __tablename__ = "checkpoints"
+    session_id: str = Field(primary_key=True)
+    run_id: str = Field(primary_key=True)
+    project_id: str = Field(primary_key=True)
+    path: str = Field(primary_key=True)
+    operation_id: str
+    before_sha256: str | None = None
+    before_size: int | None = None
+    before_mode: int | None = None
+    unkept: str = ""
+    after_sha256: str | None = None
+    restores: str = ""
+    created_at: str
+    changed_at: str
 
 
 class EventRow(SQLModel, table=True):

@@ -263,6 +263,18 @@ class ProcessEvent(DurableEvent):
     log_ref: str | None = None
 
 
+class ProcessEnded(DurableEvent):
+    """A process in the background of the session has ended, long after the call that started it."""
+
+    type: Literal["process_ended"] = "process_ended"
+    process_id: str
+    started_by: str = Field(description="The `operation_id` of the call that started it.")
+    command: str
+    exit_code: int
+    reason: str = Field(description="`exited` when it ended by itself, else what ended it.")
+    seconds: float
+
+
 class SubagentStarted(DurableEvent):
     """A delegated loop began."""
 

@@ -19,6 +19,7 @@ Durable: TypeAlias = (
     | durable.QuestionAsked
     | durable.QuestionAnswered
     | durable.ProcessEvent
+    | durable.ProcessEnded
     | durable.SubagentStarted
     | durable.SubagentFinished
 )

@@ -13,7 +13,7 @@ from app.core.errors import InvalidArguments, ProjectRequired
 from app.core.ids import call_id, new_id
 from app.core.text import clean, truncate
 from app.events.encode import call_part, run_part
-from app.execution.arguments import Prepared, prepare, validate
+from app.execution.arguments import prepare, validate
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.pipeline import Call, Refusal
@@ -26,10 +26,18 @@ from app.policy.risk.model import Verdict
 from app.policy.rules.book import NO_RULES, RuleBook
 from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import ResolvedToolset, Resolver
+from app.toolkit.services import Services
 
 log = logging.getLogger(__name__)
 
 _MAX_NAME, _MAX_READ = 128, 1024
+
+# Session and project → where the session's shell was left; None where it starts.
+KeptCwd = Callable[[str, str | None], str | None]
+
+
+def _at_the_root(_session_id: str, _project_id: str | None) -> str | None:
+    return None
 
 
 class Admission:
@@ -44,7 +52,9 @@ class Admission:
         rules: Callable[[], RuleBook] = lambda: NO_RULES,
         grants: Callable[[], GrantBook] = lambda: NO_GRANTS,
         on_rules: Callable[[Sequence[str]], None] | None = None,
+        kept_cwd: KeptCwd = _at_the_root,
         mask: Callable[[str], str] = str,
+        services: Services | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._catalog = catalog
@@ -53,7 +63,9 @@ class Admission:
         self._rules = rules
         self._grants = grants
         self._on_rules = on_rules
+        self._kept_cwd = kept_cwd
         self._mask = mask
+        self._services = services or Services()
         self._clock = clock or SystemClock()
         # A batch's ids, encoded once: its calls come one after another.
         self._context: CallContext | None = None
@@ -95,7 +107,7 @@ class Admission:
         if reason is not None:
             return Refusal("disabled", reason.code, reason.message)
         assert call.prepared is not None
-        call.decision = self._judge(entry, call.prepared, call.context, resolved)
+        call.decision = self._judge(entry, call, resolved)
         return denial(call.decision)
 
     def pattern(self, call: Call) -> dict[str, Any] | None:
@@ -104,9 +116,7 @@ class Admission:
         assert call.prepared is not None
         assert call.decision is not None
         resolved = self._resolved(call.context)
-        return pattern_for(
-            self._facts(call.entry, call.prepared, call.context, resolved), call.decision
-        )
+        return pattern_for(self._facts(call.entry, call, resolved), call.decision)
 
     def agent(self, context: CallContext) -> AgentProfile | None:
         """The profile that the call is judged by."""
@@ -120,9 +130,8 @@ class Admission:
         """
         assert call.entry is not None
         call.replace_arguments(validate(call.entry, arguments))
-        assert call.prepared is not None
         resolved = self._resolved(call.context)
-        call.decision = self._judge(call.entry, call.prepared, call.context, resolved)
+        call.decision = self._judge(call.entry, call, resolved)
         return call.decision
 
     def _refusal(self, call: Call) -> Refusal | None:
@@ -141,48 +150,56 @@ class Admission:
             call.prepared = prepare(entry, call.request.arguments)
         except InvalidArguments as error:
             return Refusal("invalid_arguments", error.code, error.message, error.details)
-        decision = call.decision = self._judge(entry, call.prepared, call.context, resolved)
+        decision = call.decision = self._judge(entry, call, resolved)
         if decision.spoke and self._on_rules is not None:
             self._on_rules(decision.spoke)
         return denial(decision)
 
-    def _judge(
-        self,
-        entry: CatalogEntry,
-        prepared: Prepared,
-        context: CallContext,
-        resolved: ResolvedToolset,
-    ) -> Decision:
+    def _judge(self, entry: CatalogEntry, call: Call, resolved: ResolvedToolset) -> Decision:
         rules = self._rules()
         if is_plain(entry.tool, rules, asks=entry.tool.name in resolved.confirmation):
             return ALLOW
+        if entry.tool.shell is not None:
+            call.kept_cwd = self._goes_on_in(call)
         return decide(
-            self._facts(entry, prepared, context, resolved),
+            self._facts(entry, call, resolved),
             rules=rules,
             grants=self._grants(),
             now=self._clock.time(),
             protection=self._protection,
         )
 
-    def _facts(
-        self,
-        entry: CatalogEntry,
-        prepared: Prepared,
-        context: CallContext,
-        resolved: ResolvedToolset,
-    ) -> CallFacts:
-        tool = entry.tool
+    def _goes_on_in(self, call: Call) -> str | None:
+        """Where the shell was left, when the call says that it goes on there."""
+        assert call.prepared is not None
+        args, project = call.prepared.validated, call.context.project
+        if project is None or getattr(args, "keep_state", False) is not True or args.working_dir:
+            return None
+        if call.asked is not None:
+            # Who was asked has seen where it would run: from then on it stays there.
+            return call.kept_cwd
+        return self._kept_cwd(call.context.session_id, project.id)
+
+    def _facts(self, entry: CatalogEntry, call: Call, resolved: ResolvedToolset) -> CallFacts:
+        tool, context, prepared = entry.tool, call.context, call.prepared
+        assert prepared is not None
+        asks, asks_by = tool.name in resolved.confirmation, resolved.states[tool.name].asks_by
+        why = None if tool.asks is None else tool.asks(prepared.validated, self._services)
+        if why is not None and tool.shell is None and not asks:
+            asks, asks_by = True, "tool"
         return CallFacts(
             tool,
             prepared.validated,
             prepared.raw,
             cwd=context.project.root if context.project else "/",
+            kept_cwd=call.kept_cwd,
             agent_id=context.agent_id,
             session_id=context.session_id,
             run_id=context.run_id,
             user_id=context.user_id,
-            asks=tool.name in resolved.confirmation,
-            asks_by=resolved.states[tool.name].asks_by,
+            asks=asks,
+            asks_by=asks_by,
+            why_asks=why,
         )
 
     def _resolved(self, context: CallContext) -> ResolvedToolset:

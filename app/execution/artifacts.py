@@ -56,6 +56,13 @@ class ArtifactStore:
         await asyncio.to_thread(spool.write, data)
         return await self.adopt(spool, session_id, name, media_type, operation_id=operation_id)
 
+    async def keep(
+        self, name: str, media_type: str, data: bytes, *, session_id: str, operation_id: str | None
+    ) -> str:
+        """`save` as tools know it: returns the artifact's id."""
+        kept = await self.save(session_id, name, media_type, data, operation_id=operation_id)
+        return kept.id
+
     async def adopt(
         self,
         spool: Spool,

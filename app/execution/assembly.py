@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 
 from app.catalog.registry import ToolRegistry
@@ -13,7 +14,11 @@ from app.db.ledger import SqliteLedger
 from app.execution.admission import Admission
 from app.execution.artifacts import ArtifactStore
 from app.execution.auditing import CallAudit
+from app.execution.background.states import SessionShells
 from app.execution.cache import ResultCache
+from app.execution.checkpoints.blobs import BlobStore
+from app.execution.checkpoints.store import CheckpointStore
+from app.execution.checkpoints.watching import Watching
 from app.execution.confirmation.confirmations import Confirmations
 from app.execution.confirmation.confirmer import Confirmer
 from app.execution.confirmation.offers import GrantTimes
@@ -24,7 +29,6 @@ from app.execution.hooks.chain import Hooks
 from app.execution.hooks.setup import assemble_hooks
 from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
-from app.execution.projects import OpenWorkspace
 from app.execution.record import Recorder
 from app.execution.resuming import Resumer
 from app.execution.running import Runner
@@ -34,13 +38,18 @@ from app.governance.grants import GrantStore
 from app.governance.rule_file import read_rule_file
 from app.governance.rules import RuleStore, file_rules
 from app.governance.store import GovernanceStore
+from app.operations.local.environment import SAFE_PATH
+from app.operations.protocols.sandbox import Level
+from app.operations.protocols.workspaces import Workspaces
 from app.policy.self_protection import SelfProtection
 from app.resolver.grantbook import GrantBooks
-from app.resolver.layers import Surroundings
+from app.resolver.layers import Confinement, Surroundings
 from app.resolver.resolver import Resolver
 from app.resolver.rulebook import RuleBooks
-from app.toolkit.ports import ARTIFACTS, TOOL_FINDER
+from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES, TOOL_FINDER
 from app.toolkit.services import Services
+from app.tools.code.modules import CodeRules
+from app.tools.shell.ports import SHELL_STATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class Ground:
 
     settings: Settings
     registry: ToolRegistry
-    open_workspace: OpenWorkspace
+    workspaces: Workspaces
     ledger: SqliteLedger
     clock: Clock
     redactor: Redactor
@@ -81,6 +90,7 @@ class Machine:
     cache: ResultCache
     confirmations: Confirmations
     artifacts: ArtifactStore
+    watching: Watching
     executor: Executor
 
 
@@ -90,7 +100,7 @@ def govern(ground: Ground) -> Governed:
     ledger, clock = ground.ledger, ground.clock
     audit, changes = ground.audit, ground.changes
     governance = GovernanceStore(ledger, clock, audit=audit, changes=changes)
-    surroundings = _surroundings(settings, ground.services)
+    surroundings = _surroundings(settings, ground.services, ground.workspaces)
     resolver = Resolver(registry.snapshot, lambda: governance.snapshot, surroundings)
     deferred = DeferredTools(registry.snapshot, resolver)
     ground.services.register(TOOL_FINDER, deferred)
@@ -99,13 +109,19 @@ def govern(ground: Ground) -> Governed:
     from_file = file_rules(read_rule_file(path)) if path else ()
     rules = RuleStore(ledger, clock, audit, changes, from_file=from_file)
     rulebook = RuleBooks(lambda: rules.snapshot, registry.snapshot)
+    ground.services.register(CODE_OPERATIONS, ground.workspaces.code)
+    ground.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
+    shells = SessionShells()
+    ground.services.register(SHELL_STATES, shells)
     admission = Admission(
         registry.snapshot,
         resolver,
         _protection(settings),
         rules=rulebook.current,
         on_rules=rules.hit,
+        kept_cwd=lambda session_id, project_id: shells.get(session_id, project_id).cwd,
         mask=ground.redactor.text,
+        services=ground.services,
         grants=GrantBooks(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
         clock=clock,
     )
@@ -118,7 +134,7 @@ def build(ground: Ground, governed: Governed) -> Machine:
     redactor, audit, metrics = ground.redactor, ground.audit, ground.metrics
     admission, grants = governed.admission, governed.grants
     hooks = assemble_hooks(
-        settings, ground.registry, ground.open_workspace, clock, audit=audit, metrics=metrics
+        settings, ground.registry, ground.workspaces, clock, audit=audit, metrics=metrics
     )
     limits = assemble_limits(
         settings, governed.governance, governed.resolver, clock, audit=audit, metrics=metrics
@@ -148,6 +164,8 @@ def build(ground: Ground, governed: Governed) -> Machine:
         _grant_times(settings),
         unattended=settings.unattended,
     )
+    blobs = BlobStore(settings.data_dir / "checkpoints")
+    watching = Watching(CheckpointStore(blobs, ledger, clock))
     executor = Executor(
         admission=admission,
         hooks=hooks,
@@ -156,23 +174,35 @@ def build(ground: Ground, governed: Governed) -> Machine:
         limits=limits,
         confirmer=confirmer,
         resumer=Resumer(admission, confirmer, recorder, finisher),
-        runner=_runner(ground),
+        runner=_runner(ground, watching),
         recorder=recorder,
         finisher=finisher,
         ledger=ledger,
         redactor=redactor,
         max_workers=settings.tool_max_workers,
     )
-    return Machine(hooks, limits, cache, confirmations, artifacts, executor)
+    return Machine(hooks, limits, cache, confirmations, artifacts, watching, executor)
 
 
-def _surroundings(settings: Settings, services: Services) -> Surroundings:
+def _surroundings(settings: Settings, services: Services, workspaces: Workspaces) -> Surroundings:
     """A tool's requirement is met by a service of that name, or by a setting that has a value."""
 
     def has(name: str) -> bool:
         return services.get(name) is not None or getattr(settings, name, None) not in (None, "")
 
-    return Surroundings(has=has, max_visible=settings.max_visible_tools)
+    def finds(program: str) -> bool:
+        return shutil.which(program, path=SAFE_PATH) is not None
+
+    def confinement(level: Level) -> Confinement:
+        found = workspaces.status.levels[level]
+        return Confinement(found.available, found.asks, found.sentence)
+
+    return Surroundings(
+        has=has,
+        finds=finds,
+        confinement=confinement,
+        max_visible=settings.max_visible_tools,
+    )
 
 
 def _confirmations(ground: Ground, grants: GrantStore) -> Confirmations:
@@ -206,7 +236,7 @@ def _protection(settings: Settings) -> SelfProtection:
     )
 
 
-def _runner(ground: Ground) -> Runner:
+def _runner(ground: Ground, watching: Watching) -> Runner:
     settings = ground.settings
     return Runner(
         services=ground.services,
@@ -215,4 +245,5 @@ def _runner(ground: Ground) -> Runner:
         spool_dir=settings.data_dir / "artifacts",
         progress_dir=settings.data_dir / "operations",
         timeout_s=settings.tool_timeout_s,
+        watching=watching,
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from app.events.durable import Route
 from app.events.log import SessionLog
 from app.governance.limits import Limits
-from app.operations.protocols import Operations
+from app.operations.protocols.operations import Operations
 from app.toolkit.context import NOTHING, OutputStream
 
 OnOutput = Callable[[OutputStream, str], None]

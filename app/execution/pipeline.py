@@ -59,6 +59,8 @@ class Call:
         is_claimed: its row is in the database already, because it has side effects.
         batch: what it was asked for together with.
         asked: the question that it waits for, or whose approval it runs on.
+        kept_cwd: where the session's shell was left, for a call that goes on there: it is
+            judged there and runs there, wherever other calls lead the shell meanwhile.
         note: what the model must know beside the result.
         setting: what operators chose for the tool, as it was when the call was taken up.
         partial_output: what a cancelled call had printed.
@@ -89,6 +91,7 @@ class Call:
     is_claimed: bool = False
     batch: Batch | None = None
     asked: Asked | None = None
+    kept_cwd: str | None = None
     note: str = ""
     setting: ToolSetting = DEFAULT_SETTING
     _key: tuple[str, bytes] | None = None
@@ -127,6 +130,12 @@ class Call:
             name = alias.name if alias is not None and alias.reshape is not None else self.tool_name
             self._key = name, self.prepared.canonical
         return self._key
+
+    @property
+    def cwd(self) -> str | None:
+        """Where relative paths of the call start; None without a project."""
+        project = self.context.project
+        return self.kept_cwd or (project.root if project else None)
 
     def replace_arguments(self, prepared: Prepared) -> None:
         """Go on with other arguments."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,29 +17,34 @@ from app.execution.context import Project
 from app.execution.project_roots import check_root
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
-from app.operations.protocols import Operations
+from app.operations.protocols.workspaces import Workspaces
 
 DEFAULT_PROJECT = "default"
 SUBJECT = "projects"
 
-OpenWorkspace = Callable[[Path], Operations]
-
-_READ = "SELECT id, name, root, version, created_at, updated_at FROM projects ORDER BY id"
+_READ = "SELECT id, name, root, network, version, created_at, updated_at FROM projects ORDER BY id"
 _ADD = (
-    "INSERT INTO projects (id, name, root, created_at, version, updated_at)"
-    " VALUES (?, ?, ?, ?, 1, ?)"
+    "INSERT INTO projects (id, name, root, network, created_at, version, updated_at)"
+    " VALUES (?, ?, ?, ?, ?, 1, ?)"
 )
-_CHANGE = "UPDATE projects SET name = ?, root = ?, version = ?, updated_at = ? WHERE id = ?"
+_CHANGE = (
+    "UPDATE projects SET name = ?, root = ?, network = ?, version = ?, updated_at = ? WHERE id = ?"
+)
 _REMOVE = "DELETE FROM projects WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredProject:
-    """A project as administrators see it; `version` 0 for one that settings bring."""
+    """A project as administrators see it; `version` 0 for one that settings bring.
+
+    Attributes:
+        tcp_ports: where its commands may connect to; none is no network.
+    """
 
     id: str
     name: str
     root: str
+    tcp_ports: tuple[int, ...] = ()
     version: int = 0
     created_at: str | None = None
     updated_at: str | None = None
@@ -60,7 +65,7 @@ class Projects:
         self,
         ledger: Ledger,
         clock: Clock,
-        open_workspace: OpenWorkspace,
+        workspaces: Workspaces,
         *,
         audit: Audit,
         changes: Changes,
@@ -68,7 +73,7 @@ class Projects:
     ) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._open_workspace = open_workspace
+        self._workspaces = workspaces
         self._audit = audit
         self._changes = changes
         self._own = own
@@ -81,9 +86,11 @@ class Projects:
         """Read the stored projects, also when another process has changed them."""
         self._use(*await self._ledger.transact(_read))
 
-    def mount(self, project_id: str, root: Path) -> None:
+    def mount(self, project_id: str, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> None:
         """Make a folder a project of this process, without storing it."""
-        self._mounted[project_id] = StoredProject(project_id, project_id, str(root.absolute()))
+        self._mounted[project_id] = StoredProject(
+            project_id, project_id, str(root.absolute()), tcp_ports
+        )
         self._opened.pop(project_id, None)
 
     def get(self, project_id: str) -> Project:
@@ -95,7 +102,8 @@ class Projects:
         """
         project = self._opened.get(project_id)
         if project is None:
-            operations = self._open_workspace(Path(self.about(project_id).root))
+            about = self.about(project_id)
+            operations = self._workspaces.open(Path(about.root), tcp_ports=about.tcp_ports)
             project = self._opened[project_id] = Project(project_id, operations.root, operations)
         return project
 
@@ -116,7 +124,13 @@ class Projects:
         return [known[project_id] for project_id in sorted(known)]
 
     async def create(
-        self, name: str, root: str, *, actor: str, force: bool = False
+        self,
+        name: str,
+        root: str,
+        *,
+        tcp_ports: tuple[int, ...] = (),
+        actor: str,
+        force: bool = False,
     ) -> StoredProject:
         """Store a new project.
 
@@ -125,10 +139,11 @@ class Projects:
         """
         path = await self._check(root, force=force)
         moment = isoformat(self._clock.now())
-        made = StoredProject(new_id("prj"), name, str(path), 1, moment, moment)
+        made = StoredProject(new_id("prj"), name, str(path), tcp_ports, 1, moment, moment)
 
         def add(transaction: Transaction) -> None:
-            transaction.execute(_ADD, (made.id, name, made.root, moment, moment))
+            row = (made.id, name, made.root, _stored(tcp_ports), moment, moment)
+            transaction.execute(_ADD, row)
             self._note(transaction, made.id, None, _shown(made), actor=actor, force=force)
 
         await self._write(add)
@@ -137,13 +152,13 @@ class Projects:
     async def change(
         self,
         project_id: str,
-        fields: Mapping[str, str],
+        fields: Mapping[str, Any],
         *,
         actor: str,
         expected: int | None = None,
         force: bool = False,
     ) -> StoredProject:
-        """Give a project another `name` or `root`; its next call works there.
+        """Give a project another `name`, `root` or `tcp_ports`; its next call works with them.
 
         Raises:
             NotFound: there is no such project.
@@ -160,9 +175,10 @@ class Projects:
         def write(transaction: Transaction) -> None:
             before = _current(transaction, project_id, expected)
             after = replace(before, **new, version=before.version + 1, updated_at=moment)
-            if (after.name, after.root) == (before.name, before.root):
+            if _shown(after) == _shown(before):
                 return
-            row = (after.name, after.root, after.version, moment, project_id)
+            ports = _stored(after.tcp_ports)
+            row = (after.name, after.root, ports, after.version, moment, project_id)
             transaction.execute(_CHANGE, row)
             old = {key: getattr(before, key) for key in new}
             self._note(transaction, project_id, old, new, actor=actor, force=force)
@@ -234,13 +250,13 @@ class Projects:
             known = self._mounted.get(project_id) or stored.get(project_id)
             before = self._mounted.get(project_id) or self._stored.get(project_id)
             # Calls under way keep the workspace that they began in.
-            if known is None or before is None or known.root != before.root:
+            if known is None or before is None or _place(known) != _place(before):
                 del self._opened[project_id]
         self._stored = stored
 
 
 def _read(transaction: Transaction) -> tuple[dict[str, StoredProject], int]:
-    rows = {row[0]: StoredProject(*row) for row in transaction.fetch(_READ)}
+    rows = {row[0]: _of_row(row) for row in transaction.fetch(_READ)}
     return rows, number_of(transaction, SUBJECT)
 
 
@@ -252,5 +268,19 @@ def _current(transaction: Transaction, project_id: str, expected: int | None) ->
     return stored
 
 
-def _shown(project: StoredProject) -> dict[str, str]:
-    return {"name": project.name, "root": project.root}
+def _of_row(row: Sequence[Any]) -> StoredProject:
+    id_, name, root, network, *rest = row
+    ports = tuple(int(port) for port in network.split(",") if port)
+    return StoredProject(id_, name, root, ports, *rest)
+
+
+def _stored(tcp_ports: tuple[int, ...]) -> str:
+    return ",".join(str(port) for port in tcp_ports)
+
+
+def _place(project: StoredProject) -> tuple[str, tuple[int, ...]]:
+    return project.root, project.tcp_ports
+
+
+def _shown(project: StoredProject) -> dict[str, Any]:
+    return {"name": project.name, "root": project.root, "tcp_ports": list(project.tcp_ports)}

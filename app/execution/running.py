@@ -17,10 +17,13 @@ from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
+from app.execution.checkpoints.store import Origin
+from app.execution.checkpoints.watching import Watching
 from app.execution.deadline import Deadline
 from app.execution.live import LiveOutput
 from app.execution.pipeline import Call
 from app.execution.progress import ProgressReporter
+from app.operations.protocols.operations import Operations
 from app.toolkit.context import Output, Progress, ToolContext
 from app.toolkit.result import ToolResult, as_result
 from app.toolkit.services import Services
@@ -73,7 +76,9 @@ class Runner:
         spool_dir: Path,
         progress_dir: Path,
         timeout_s: float,
+        watching: Watching,
     ) -> None:
+        self._watching = watching
         self._services = services
         self._clock = clock
         self._redactor = redactor
@@ -157,12 +162,23 @@ class Runner:
             agent_id=context.agent_id,
             user_id=context.user_id,
             project_id=context.project.id if context.project else None,
+            kept_cwd=call.kept_cwd,
+            timeout_s=call.setting.timeout_s or self._timeout_s,
             model=context.model,
             business=context.business,
             services=self._services,
-            bound_operations=context.project.operations if context.project else None,
+            bound_operations=self._operations(call),
             report=progress.report,
         )
+
+    def _operations(self, call: Call) -> Operations | None:
+        """The workspace as this call may use it: what it overwrites can be undone."""
+        context = call.context
+        if context.project is None:
+            return None
+        run_id = context.run_id or call.operation_id
+        origin = Origin(context.session_id, run_id, context.project.id, call.operation_id)
+        return self._watching.operations(context.project, origin)
 
     def redacted(self, progress: Progress) -> Progress:
         """A report without secrets."""

@@ -16,13 +16,16 @@ from app.db.ledger import SqliteLedger
 from app.events.log import EventLog
 from app.execution.artifacts import ArtifactStore
 from app.execution.assembly import Ground, build, govern
+from app.execution.background.notices import processes_of
+from app.execution.background.processes import Processes
 from app.execution.cache import ResultCache
+from app.execution.checkpoints.undo import Undo
 from app.execution.confirmation.confirmations import Confirmations
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
 from app.execution.hooks.chain import Hooks
 from app.execution.limits.limiter import Limiter
-from app.execution.projects import OpenWorkspace, OwnFolders, Projects
+from app.execution.projects import OwnFolders, Projects
 from app.execution.syncing import CatalogSync, in_step
 from app.governance.agent_store import AgentStore
 from app.governance.audit.keeper import looked_after
@@ -31,9 +34,11 @@ from app.governance.changes import Changes
 from app.governance.grants import GrantStore
 from app.governance.rules import RuleStore
 from app.governance.store import GovernanceStore
+from app.operations.protocols.workspaces import Workspaces
 from app.resolver.resolver import Resolver
 from app.resolver.rulebook import RuleBooks
 from app.toolkit.services import Services
+from app.tools.shell.ports import SESSION_PROCESSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,10 @@ class Gate:
     rules: RuleStore
     rulebook: RuleBooks
     artifacts: ArtifactStore
+    workspaces: Workspaces
     projects: Projects
+    undo: Undo
+    processes: Processes
     executor: Executor
     redactor: Redactor
     audit: Audit
@@ -71,7 +79,7 @@ class Gate:
 async def open_gate(
     settings: Settings,
     registry: ToolRegistry,
-    open_workspace: OpenWorkspace,
+    workspaces: Workspaces,
     *,
     clock: Clock | None = None,
 ) -> AsyncIterator[Gate]:
@@ -83,7 +91,7 @@ async def open_gate(
     ledger = SqliteLedger(settings.database_path)
     await ledger.start()
     try:
-        gate = assemble(settings, registry, open_workspace, ledger, clock)
+        gate = assemble(settings, registry, workspaces, ledger, clock)
         await gate.projects.load()
         await gate.grants.load()
         await gate.rules.load()
@@ -92,7 +100,10 @@ async def open_gate(
             looked_after(gate.audit, ledger, clock, settings.data_dir, retention_days=kept_days),
             in_step(registry, gate.catalog_sync, gate.changes),
         ):
-            yield gate
+            try:
+                yield gate
+            finally:
+                await gate.processes.close()
     finally:
         await ledger.close()
 
@@ -100,7 +111,7 @@ async def open_gate(
 def assemble(
     settings: Settings,
     registry: ToolRegistry,
-    open_workspace: OpenWorkspace,
+    workspaces: Workspaces,
     ledger: SqliteLedger,
     clock: Clock,
 ) -> Gate:
@@ -110,13 +121,15 @@ def assemble(
     audit = Audit(ledger, clock, redactor, level=settings.audit_detail)
     changes = Changes(ledger)
     ground = Ground(
-        *(settings, registry, open_workspace, ledger, clock),
+        *(settings, registry, workspaces, ledger, clock),
         *(redactor, metrics, services, audit, changes),
     )
+    processes = processes_of(settings, events, redactor, clock)
+    services.register(SESSION_PROCESSES, processes)
     governed = govern(ground)
     machine = build(ground, governed)
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
-    projects = Projects(ledger, clock, open_workspace, audit=audit, changes=changes, own=own)
+    projects = Projects(ledger, clock, workspaces, audit=audit, changes=changes, own=own)
     return Gate(
         settings=settings,
         clock=clock,
@@ -137,7 +150,10 @@ def assemble(
         rules=governed.rules,
         rulebook=governed.rulebook,
         artifacts=machine.artifacts,
+        workspaces=workspaces,
         projects=projects,
+        undo=Undo(machine.watching, projects, machine.cache, audit),
+        processes=processes,
         executor=machine.executor,
         redactor=redactor,
         audit=audit,

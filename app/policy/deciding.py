@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from app.policy.decision import ALLOW, Decision, RiskName
 from app.policy.facts import CallFacts
-from app.policy.grants import NO_GRANTS, GrantBook, may_release
-from app.policy.risk.engine import assess_command
+from app.policy.grants import NO_GRANTS, WEAK_SANDBOX, GrantBook, may_release
+from app.policy.risk.assess import assess_command, assess_program
 from app.policy.risk.model import (
+    NOTHING_FOUND,
     Finding,
     RiskLevel,
     RiskReport,
@@ -32,7 +33,8 @@ from app.toolkit.tool import Tool
 
 def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
     """Whether `decide` could only answer `ALLOW`: the fast way, before facts are gathered."""
-    return not asks and tool.shell is None and not rules.for_tool(tool.name)
+    may_ask = asks or tool.shell is not None or tool.asks is not None
+    return not may_ask and not rules.for_tool(tool.name)
 
 
 def decide(
@@ -53,7 +55,7 @@ def decide(
     concerned = rules.for_tool(tool.name)
     if not facts.asks and tool.shell is None and not concerned:
         return ALLOW
-    report = _assess(facts, protection) if tool.shell is not None else None
+    report = _report(facts, protection)
     if report is not None and report.verdict is Verdict.DENY:
         return _floor(report)
     if concerned:
@@ -209,6 +211,9 @@ def _asking(
     if flagged:
         codes = (*codes, "requires_confirmation")
         reason = reason or f"{facts.tool.name} asks before it runs"
+    if facts.asks_by == "sandbox":
+        codes = (*codes, WEAK_SANDBOX)
+        reason = f"{facts.tool.name} would run with less of a sandbox than it needs; {reason}"
     decision = Decision(
         Verdict.ASK,
         reason,
@@ -268,13 +273,32 @@ def _risk(report: RiskReport | None, findings: Iterable[Finding]) -> RiskName:
     return level.value
 
 
+def _report(facts: CallFacts, protection: SelfProtection | None) -> RiskReport | None:
+    """What the analysis says of the call; None for a tool that it has nothing to say of."""
+    if facts.tool.shell is not None:
+        return _assess(facts, protection)
+    if facts.why_asks is None:
+        return None
+    report = NOTHING_FOUND
+    if facts.tool.language is not None:
+        report = assess_program(facts.command, facts.tool.language, cwd=facts.cwd)
+    found = Finding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
+    return _with(report, found)
+
+
 def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
     assert facts.tool.shell is not None
     command = facts.command
     report = assess_command(command, shell=facts.tool.shell, cwd=facts.shell_cwd)
-    found = None
     if protection is not None:
-        found = protection.finding(command, report.segments, facts.shell_cwd)
+        report = _with(report, protection.finding(command, report.segments, facts.shell_cwd))
+    if facts.why_asks is None:
+        return report
+    found = Finding("typed_input", None, facts.why_asks, RiskLevel.MEDIUM, Verdict.ASK)
+    return replace(_with(report, found), opaque=True)
+
+
+def _with(report: RiskReport, found: Finding | None) -> RiskReport:
     if found is None:
         return report
     return replace(

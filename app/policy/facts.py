@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.toolkit.tool import Tool
+from app.toolkit.tool import CONTROL_KEYS, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +20,24 @@ class CallFacts:
         arguments: validated arguments model, or a dict for tools with a raw schema.
         raw: the arguments object as it came, synonyms renamed.
         cwd: the workspace's root, which relative paths start from.
+        kept_cwd: where the session's shell was left, for a call that goes on there.
         asks: a flag demands a confirmation; `asks_by` says whose: the tool's own, the
-            operator's or the agent's.
+            operator's, the agent's, or that of a sandbox which lacks something.
+        why_asks: why these very arguments ask in any case, where the tool says so.
     """
 
     tool: Tool
     arguments: Any
     raw: Mapping[str, Any]
     cwd: str = "/workspace"
+    kept_cwd: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
     run_id: str | None = None
     user_id: str | None = None
     asks: bool = False
     asks_by: str | None = None
+    why_asks: str | None = None
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -45,14 +49,15 @@ class CallFacts:
     @property
     def command(self) -> str:
         """What a shell would be given."""
-        return str(self._value("command", ""))
+        text = str(self._value(self.tool.command_argument, "") or "")
+        return text if self.tool.asks is None else text.strip(CONTROL_KEYS)
 
     @property
     def shell_cwd(self) -> str:
         """Where a shell would start."""
         given = self._value("working_dir", None)
         if not isinstance(given, str) or not given:
-            return self.cwd
+            return self.kept_cwd or self.cwd
         return posixpath.normpath(posixpath.join(self.cwd, given))
 
     def _value(self, name: str, default: Any) -> Any:

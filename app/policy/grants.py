@@ -26,7 +26,8 @@ from app.policy.risk.model import RiskReport, Segment, Verdict
 MAX_PATTERN_BYTES = 8_000
 """What is longer cannot be shown in full, so it cannot be approved for later either."""
 
-_NEVER = frozenset({"service_access", "rule_unresolved", "invalid_rule"})
+WEAK_SANDBOX = "weak_sandbox"
+_NEVER = frozenset({"service_access", "rule_unresolved", "invalid_rule", WEAK_SANDBOX})
 _NOT_AND = re.compile(r"\|\||;|\n")
 _SEPARATORS = re.compile(r"&&|\|\||;|\n")
 # What changes how later commands of the same script run without being seen in their words.

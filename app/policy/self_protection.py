@@ -1,9 +1,9 @@
 """Commands that name the service itself: its database, its port, its environment.
 
-Until a kernel sandbox stands between a command and the service, a command could answer
-its own confirmation or write itself a token. What names the service asks, also by a
-relative path, a glob or another spelling of its address. This slows an attacker down and
-is no wall: names can be built at run time (`docs/security.md`).
+The sandbox keeps commands from the service's files, memory and port. Where it could not,
+a command might answer its own confirmation or write itself a token, so what names the
+service asks, also by a relative path, a glob or another spelling of its address. This is
+no wall: names can be built at run time (`docs/security.md`).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from app.governance.agents import AgentProfile, SubagentLimits, selected
 from app.governance.snapshot import GovernanceSnapshot, ToolState
 from app.resolver import reasons
 from app.resolver.reasons import DisabledReason
+from app.operations.protocols.sandbox import Level
 from app.toolkit.tool import Tool
 
 NO_LIMITS_FOR_SUBAGENTS = SubagentLimits()
@@ -22,16 +23,41 @@ def _everything(_: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Confinement:
+    """What the sandbox of this machine offers at one level.
+
+    Attributes:
+        asks: it is less than the level needs, and the operator lets it run when asked.
+        why: what is missing, for people; empty when nothing is.
+    """
+
+    available: bool = True
+    asks: bool = False
+    why: str = ""
+
+
+CONFINED = Confinement()
+
+
+def _confined(_: Level) -> Confinement:
+    return CONFINED
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the installation is like.
 
     Attributes:
         has: whether a service or setting that a tool requires is there.
+        confinement: what the sandbox offers at the level that a tool needs.
+        finds: whether a program is installed where commands find it.
         platform: as `sys.platform`.
         max_visible: how many tools a model is shown at once, where its agent does not say.
     """
 
     has: Callable[[str], bool] = _everything
+    confinement: Callable[[Level], Confinement] = _confined
+    finds: Callable[[str], bool] = _everything
     platform: str = sys.platform
     max_visible: int = MAX_VISIBLE
 
@@ -145,11 +171,25 @@ def _configured(question: _Question) -> DisabledReason | None:
     return reasons.missing_config(tool.name, missing) if missing else None
 
 
+def _installed(question: _Question) -> DisabledReason | None:
+    tool = question.tool
+    missing = [name for name in tool.programs if not question.surroundings.finds(name)]
+    return reasons.missing_program(tool.name, missing) if missing else None
+
+
 def _on_platform(question: _Question) -> DisabledReason | None:
     tool, platform = question.tool, question.surroundings.platform
     if not tool.platforms or platform.startswith(tool.platforms):
         return None
     return reasons.wrong_platform(tool.name, platform, tool.platforms)
+
+
+def _in_sandbox(question: _Question) -> DisabledReason | None:
+    tool = question.tool
+    if tool.sandbox is None:
+        return None
+    found = question.surroundings.confinement(tool.sandbox)
+    return None if found.available else reasons.no_sandbox(tool.name, found.why)
 
 
 _LAYERS: tuple[Callable[[_Question], DisabledReason | None], ...] = (
@@ -159,4 +199,6 @@ _LAYERS: tuple[Callable[[_Question], DisabledReason | None], ...] = (
     _for_subagents,
     _configured,
     _on_platform,
+    _installed,
+    _in_sandbox,
 )

@@ -21,6 +21,8 @@ LAYERS: Mapping[str, str] = MappingProxyType(
         "subagent_no_shell": "subagent",
         "missing_config": "configuration",
         "platform": "platform",
+        "missing_program": "platform",
+        "no_sandbox": "platform",
     }
 )
 
@@ -133,6 +135,24 @@ def missing_config(name: str, missing: list[str]) -> DisabledReason:
         "missing_config",
         f"{name!r} needs what is not configured: {', '.join(missing)}",
         f"Configure {', '.join(missing)}",
+    )
+
+
+def missing_program(name: str, missing: list[str]) -> DisabledReason:
+    programs = ", ".join(missing)
+    return DisabledReason(
+        "missing_program",
+        f"{name!r} needs a program that is not installed: {programs}",
+        f"Install {programs} where commands find it, such as /usr/local/bin, and restart",
+    )
+
+
+def no_sandbox(name: str, why: str) -> DisabledReason:
+    return DisabledReason(
+        "no_sandbox",
+        f"{name!r} would run without enough of a sandbox: {why}",
+        "See `tollgate doctor`; TOLLGATE_SANDBOX__WEAKER=ask lets it run when a person agrees to"
+        " each call",
     )
 
 

@@ -20,6 +20,7 @@ from app.resolver.exposure import Exposure, expose
 from app.resolver.layers import Surroundings, Viewer, gone, objection
 from app.resolver.reasons import DisabledReason as DisabledReason  # noqa: PLC0414 - part of the answer
 from app.resolver.settings import ToolSetting, setting_of
+from app.toolkit.tool import Tool
 
 RouteName = Literal["worker-local", "main-process-proxy", "disabled"]
 MAX_ANSWERS = 512
@@ -122,7 +123,9 @@ def project(
         if reason is not None:
             reasons[name] = reason
     states = {
-        name: setting_of(tool, governance.state(name), viewer.profile)
+        name: setting_of(
+            tool, governance.state(name), viewer.profile, weak=_is_weak(tool, surroundings)
+        )
         for name, tool in catalog.tools.items()
     }
     names = tuple(name for name in catalog.tools if name not in reasons)
@@ -140,3 +143,7 @@ def project(
         viewer.profile,
         exposure,
     )
+
+
+def _is_weak(tool: Tool, surroundings: Surroundings) -> bool:
+    return tool.sandbox is not None and surroundings.confinement(tool.sandbox).asks

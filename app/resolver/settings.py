@@ -10,7 +10,7 @@ from app.governance.limits import NO_LIMITS, Limits
 from app.governance.snapshot import ToolState
 from app.toolkit.tool import Tool
 
-AsksBy = Literal["tool", "operator", "agent"]
+AsksBy = Literal["tool", "operator", "agent", "sandbox"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class ToolSetting:
 
     Attributes:
         asks: every call asks a person, whatever its arguments.
-        asks_by: whose flag that is; the operator's and the agent's are not lifted by a rule.
+        asks_by: whose flag that is; only the tool's own is lifted by a rule.
         timeout_s, max_output_chars: None for the service's default.
         limits: the operator's for this tool; those of the agent stand in its profile.
     """
@@ -36,11 +36,19 @@ class ToolSetting:
 DEFAULT_SETTING = ToolSetting()
 
 
-def setting_of(tool: Tool, state: ToolState, profile: AgentProfile | None) -> ToolSetting:
-    """The operator's word over the tool's own; an agent may only add a question."""
+def setting_of(
+    tool: Tool, state: ToolState, profile: AgentProfile | None, *, weak: bool = False
+) -> ToolSetting:
+    """The operator's word over the tool's own; an agent may only add a question.
+
+    Args:
+        weak: what the tool starts would be confined less than it needs.
+    """
     override = profile.override(tool.name) if profile else None
     asks_by: AsksBy | None = None
-    if state.requires_confirmation:
+    if weak:
+        asks_by = "sandbox"
+    elif state.requires_confirmation:
         asks_by = "operator"
     elif override is not None and override.state == "ask":
         asks_by = "agent"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from app.core.errors import ProjectRequired
-from app.operations.protocols import Operations
+from app.operations.protocols.operations import Operations
 from app.toolkit.services import Services
 
 OutputStream = Literal["stdout", "stderr", "content"]
@@ -56,6 +56,9 @@ class ToolContext:
         session_id, run_id, agent_id, user_id: on whose behalf it runs.
         project_id: the project whose workspace the call works in; None without one.
         model: settings of the calling conversation, for tools that call a model.
+        kept_cwd: where the session's shell was left, when the call goes on there; absolute.
+            Policy has judged the call there, so it must run there.
+        timeout_s: after how many seconds the call is stopped; None when nobody does.
         business: facts of the calling channel (the seeds' `bizContext`).
         services: typed look-up of long-lived services; a missing one is a clean error.
     """
@@ -67,6 +70,8 @@ class ToolContext:
     agent_id: str | None = None
     user_id: str | None = None
     project_id: str | None = None
+    kept_cwd: str | None = None
+    timeout_s: float | None = None
     model: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     business: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     services: Services = field(default_factory=Services)

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 ARTIFACTS = "artifacts"
+CODE_SERVERS = "code_servers"
+CODE_OPERATIONS = "code_operations"
+"""`CodeOperations` for calls without a project."""
+CODE_RULES = "code_rules"
+"""What holds for running code: the level of a call that names none, extra modules."""
+SCREEN_CAPTURE = "screen_capture"
 TOOL_FINDER = "tool_finder"
 SEARCH_TOOLS = "search_tools"
 
@@ -20,6 +26,15 @@ class Artifacts(Protocol):
 
         Raises:
             ToolFailed: that session has no such artifact, or it is larger than `max_bytes`.
+        """
+
+    async def keep(
+        self, name: str, media_type: str, data: bytes, *, session_id: str, operation_id: str | None
+    ) -> str:
+        """Keep `data` for the session; returns the artifact's id.
+
+        Raises:
+            StorageUnavailable: the disk is full or the data directory cannot be written.
         """
 
 

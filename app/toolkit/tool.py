@@ -7,7 +7,7 @@ toolsets, and only then can anybody call them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -15,10 +15,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from app.operations.protocols.sandbox import Level
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.schema import argument_validator, model_schema
+from app.toolkit.services import Services
 
+CONTROL_KEYS = "\x03\x04\x1a\x1c"
+"""Interrupt, end of input, suspend, quit: typed, they hold nothing that would be carried out."""
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -60,6 +64,7 @@ ToolFunction = Callable[
 Validator = Callable[[bytes], Any]
 ArgumentAdapter = Callable[[dict[str, Any]], dict[str, Any]]
 ResultAdapter = Callable[[ToolResult], ToolResult]
+PathFinder = Callable[[Mapping[str, Any]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +100,20 @@ class Tool:
         timeout_s: seconds a call may run; None for the service's default.
         max_output_chars: what of `text` the model gets; the rest is spilled to an artifact.
         argument_aliases: other names a model may use for an argument.
-        shell: its `command` argument is run by this shell, so risk analysis reads it.
+        paths_in: paths that stand inside a text among its arguments: given those, what rules on
+            paths look at too. What it raises makes them not known.
+        shell: its `command_argument` is run by this shell, so risk analysis reads it.
+        command_argument: the argument that holds it.
+        language: what the `command_argument` of a tool without a `shell` is written in: it is
+            analysed when `asks` speaks.
+        asks: validated arguments → why such a call asks in any case; None when it need not.
+            What a tool with a `shell` and this types goes into a running program, so that
+            control keys around it are no part of a command.
+        sandbox: the least of the sandbox that what it starts needs: without it the tool is off.
         core: stays available to an agent whose selection does not name it.
         subagent_allowed: a sub-agent may call it; one that is interactive never is.
         requires: services or settings without which it cannot work.
+        programs: what must be installed where commands find it.
         platforms: where it works, as `sys.platform` begins; empty for everywhere.
     """
 
@@ -122,13 +137,19 @@ class Tool:
     aliases: tuple[Alias, ...] = ()
     argument_aliases: Mapping[str, str] = field(default_factory=lambda: NO_ALIASES)
     return_schema: Mapping[str, Any] | None = None
+    paths_in: PathFinder | None = None
     shell: Literal["bash", "powershell", "cmd"] | None = None
+    command_argument: str = "command"
+    language: Literal["python"] | None = None
+    asks: Callable[[Any, Services], str | None] | None = None
     timeout_s: float | None = None
     max_output_chars: int | None = None
     source: Source = "builtin"
+    sandbox: Level | None = None
     core: bool = False
     subagent_allowed: bool = True
     requires: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
 
     @property

@@ -9,7 +9,8 @@ import pytest
 
 from app.agents.budget import cost_of
 from app.agents.models.protocol import Usage
-from app.core.settings import LimitSettings, ModelPrice, Settings
+from app.core.sections import LimitSettings, ModelPrice
+from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits, Payer
 from tests.agents.office import Office, open_office

@@ -163,9 +163,10 @@ async def belongings(running: Running) -> dict[str, str]:
     watcher = Watcher()
     session.log.subscribers.add(watcher)
     long = CallRequest("long", "bash", {"command": "seq 1 20000"})
-    run = await service.runs.call_tools(session, [long], caller="websocket")
+    written = CallRequest("written", "write_file", {"path": "a.txt", "content": "x"})
+    run = await service.runs.call_tools(session, [long, written], caller="websocket")
     await run.done
-    artifact_id = (await watcher.until("tool_call_completed"))["artifact_id"]
+    ended = await watcher.until("tool_call_completed", tool_call_id="long")
     risky = CallRequest("risky", "bash", {"command": "rm -rf build"})
     await service.runs.call_tools(session, [risky], caller="websocket")
     asked = await watcher.until("tool_confirmation_request")
@@ -173,7 +174,7 @@ async def belongings(running: Running) -> dict[str, str]:
     return {
         "session_id": session.id,
         "run_id": run.id,
-        "artifact_id": artifact_id,
+        "artifact_id": ended["artifact_id"],
         "confirmation_id": asked["confirmation_id"],
         "name": "calculator",
     }

@@ -21,11 +21,14 @@ GROUPS = (
     "ws_*",
     "event_log*",
     "bash*",
+    "python*",
+    "sandbox*",
     "server*",
     "conn*",
     "risk*",
     "decide*",
     "audit*",
+    "read*",
 )
 SEARCHES = ("grep*", "find*")
 KEYS = ["name", "subject_us", "floor_us", "ratio", "unit", "runs"]
@@ -41,7 +44,7 @@ def measured(*patterns: str) -> list[dict[str, Any]]:
 def test_every_benchmark_prints_one_line_for_each_of_its_names():
     lines = measured(*GROUPS)
     # Peers are measured where another interpreter has them.
-    others = [name for name in NAMES if name.startswith(("grep", "find", "peer"))]
+    others = [name for name in NAMES if name.startswith(("grep", "find", "peer", "patch"))]
     assert [line["name"] for line in lines] == [name for name in NAMES if name not in others]
     assert all(list(line) == KEYS and line["subject_us"] >= 0 for line in lines)
 
@@ -52,6 +55,11 @@ def test_searches_find_what_ripgrep_finds():
     assert [line["name"] for line in lines] == [
         name for name in NAMES if name.startswith(("grep", "find"))
     ]
+
+
+def test_a_patch_is_held_against_the_program():
+    require_binary("patch")
+    assert [line["name"] for line in measured("patch*")] == ["patch_1000_hunks_wall"]
 
 
 def test_names_are_listed_with_what_they_measure(capsys: pytest.CaptureFixture[str]):

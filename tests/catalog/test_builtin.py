@@ -90,3 +90,10 @@ def test_a_toolset_that_cannot_be_loaded_is_named(tmp_path: Path, monkeypatch):
         with pytest.raises(ConfigurationError, match=f"'{module}' cannot be loaded"):
             toolset_tools(module)
     monkeypatch.delitem(sys.modules, "toolless")
+
+
+@pytest.mark.requirement("REG-30")
+def test_a_dozen_tools_and_more_are_built_in():
+    tools = register_all_tools(installed_plugins=False).snapshot().tools
+    assert len(tools) >= 12
+    assert all(tool.parameters["type"] == "object" for tool in tools.values())

@@ -8,7 +8,8 @@ from typing import Any
 
 from app.cli.check import Check
 from app.cli.gate_checks import gate_checks, missing_hooks
-from app.core.settings import HookSettings, LimitSettings, ModelPrice, Settings, load_settings
+from app.core.sections import HookSettings, LimitSettings, ModelPrice
+from app.core.settings import Settings, load_settings
 from app.execution.hooks.model import HookProblem
 
 

@@ -15,6 +15,7 @@ from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access
 from app.cli.serve import banner, configure_logging
 from app.core.settings import load_settings
+from app.operations.local.workspace import LocalWorkspaces
 from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
 
 
@@ -57,7 +58,9 @@ def test_a_server_says_what_it_is_and_ends_well_on_a_signal(installation, number
     assert facts["workspace"] == str(installation / "workspace")
     assert facts["access"].startswith("a token is needed")
     assert facts["model"].startswith("no key")
-    assert facts["sandbox"].startswith("kernel sandbox: not in this version; commands run with")
+    assert facts["sandbox"].startswith(health["sandbox"]["message"].rstrip("."))
+    assert all(name in facts["sandbox"] for name in health["sandbox"]["levels"]["bash"]["layers"])
+    assert facts["sandbox"].endswith("file tools cannot leave the workspace")
 
 
 def test_a_call_works_while_a_server_runs_on_the_same_data(installation):
@@ -98,7 +101,14 @@ def test_a_data_directory_that_cannot_be_made_stops_the_start(tmp_path):
 def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
     settings = load_settings(data_dir=tmp_path, anthropic_api_key="sk-ant-secret")
     problem = PluginProblem("bad", "bad.py", "it\x1b[2J broke")
-    lines = banner(settings, "http://127.0.0.1:1", access=Access(), problems=(problem,))
+    lines = banner(
+        settings,
+        "http://127.0.0.1:1",
+        access=Access(),
+        problems=(problem,),
+        sandbox=LocalWorkspaces().status,
+    )
+    assert "  sandbox    Nothing confines commands" in "\n".join(lines)
     assert "  plugin     bad is not loaded: it\\x1b[2J broke" in lines
     assert "key set" in "\n".join(lines)
     assert "sk-ant-secret" not in "\n".join(lines)

@@ -23,7 +23,7 @@ from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate, open_gate
 from app.main import local_gate
-from app.operations.local.workspace import open_workspace
+from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import PermissionClass, SideEffectScope, Tool, ToolArgs, tool
 
 PATIENCE_S = 20
@@ -150,7 +150,7 @@ async def open_lab(
 @asynccontextmanager
 async def bare_lab(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Lab]:
     """A lab whose catalog is empty."""
-    async with open_gate(settings, ToolRegistry(), open_workspace, clock=clock) as gate:
+    async with open_gate(settings, ToolRegistry(), LocalWorkspaces(), clock=clock) as gate:
         yield await furnish(gate, project=None)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from app.core.clock import ManualClock
-from app.core.settings import LimitSettings, Settings
+from app.core.sections import LimitSettings
+from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.hooks.model import HookConfig, HookType
 from app.governance.agents import AgentProfile

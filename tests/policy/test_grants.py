@@ -143,6 +143,15 @@ def test_a_grant_answers_the_question_of_a_rule_and_of_a_flag():
     assert judge("ls && pwd", grants=flagged, asks=True, asks_by="operator").verdict == "ask"
 
 
+def test_no_answer_lasts_and_no_rule_helps_where_the_sandbox_is_too_weak():
+    weak: dict[str, Any] = {"asks": True, "asks_by": "sandbox"}
+    grants = granted(pattern("ls -l", ask(match={"command": "ls"})))
+
+    assert pattern("ls -l", **weak) is None
+    assert judge("ls -l", allow(), grants=grants, **weak).verdict == "ask"
+    assert "weak_sandbox" in judge("ls -l", **weak).rule_ids
+
+
 def test_other_tools_are_granted_by_their_exact_arguments():
     flags: dict[str, Any] = {"name": "fetch", "asks": True, "asks_by": "tool"}
     wanted = pattern({"url": "a", "tries": 2}, **flags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Finding
 from app.policy.self_protection import SelfProtection
 

@@ -15,7 +15,7 @@ from app.catalog.catalog import Catalog, PluginProblem
 from app.catalog.registry import ToolRegistry
 from app.governance.agents import AgentProfile, AgentTool, SubagentLimits
 from app.governance.snapshot import GovernanceSnapshot, ToolsetState, ToolState
-from app.resolver.layers import Surroundings, Viewer
+from app.resolver.layers import Confinement, Surroundings, Viewer
 from app.resolver.reasons import LAYERS
 from app.resolver.resolver import ResolvedToolset, project
 from app.toolkit.tool import PermissionClass, Tool
@@ -264,3 +264,29 @@ def test_the_operator_s_timeout_and_cap_stand_in_the_place_of_the_tool_s():
     settings = project(shown, governance(states)).states
     assert (settings["a"].timeout_s, settings["a"].max_output_chars) == (60, 200)
     assert (settings["b"].timeout_s, settings["b"].max_output_chars) == (5, None)
+
+
+def offers(**levels: Confinement) -> Surroundings:
+    return Surroundings(confinement=lambda level: levels.get(level, Confinement()))
+
+
+def test_a_tool_whose_sandbox_is_missing_is_off_and_says_what_is_missing() -> None:
+    tools = catalog(a_tool("a", sandbox="bash"), a_tool("b", sandbox="standard"), a_tool("c"))
+    without = offers(bash=Confinement(available=False, why="this kernel cannot confine files"))
+
+    answer = project(tools, governance(), surroundings=without)
+
+    assert answer.tool_names == ("b", "c")
+    assert codes(answer) == {"a": "no_sandbox"}
+    assert "this kernel cannot confine files" in answer.disabled_reasons["a"].message
+
+
+def test_a_weak_sandbox_makes_every_call_ask_whatever_the_operator_said() -> None:
+    tools = catalog(a_tool("a", sandbox="bash"), a_tool("b", sandbox="standard"))
+    weak = offers(bash=Confinement(asks=True, why="no signal scope"))
+    silenced = governance({"a": ToolState(requires_confirmation=False)})
+
+    answer = project(tools, silenced, surroundings=weak)
+
+    assert answer.confirmation == {"a"}
+    assert answer.states["a"].asks_by == "sandbox"

@@ -22,6 +22,7 @@ from app.agents.sessions import Session
 from app.api.server import listening_socket, make_server, url_of
 from app.api.service import Service
 from app.core.ids import new_id
+from app.core.sections import SandboxSettings
 from app.core.settings import Settings, load_settings
 from app.db.schema import ensure_schema
 from app.main import application
@@ -44,7 +45,14 @@ def settings_for(folder: Path, **overrides: Any) -> Settings:
 
     An empty database of the newest schema is put there.
     """
-    usual = {"data_dir": folder, "port": 0, "open_house": True, "_env_file": None}
+    usual = {
+        "data_dir": folder,
+        "port": 0,
+        "open_house": True,
+        # Most tests start no program: the sandbox wakes up where one does.
+        "sandbox": SandboxSettings(warm_workers=0),
+        "_env_file": None,
+    }
     settings = load_settings(**usual | overrides)
     if settings.data_dir.is_dir() and not settings.database_path.exists():
         settings.database_path.write_bytes(_empty_database())

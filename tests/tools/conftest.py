@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.operations.memory.workspace import memory_workspace
-from app.operations.protocols import Operations
+from app.operations.protocols.operations import Operations
 from app.toolkit.context import ToolContext
 
 

@@ -7,6 +7,7 @@ import pytest
 from app.core.errors import ProjectRequired
 from app.toolkit.context import ToolContext
 from app.toolkit.tool import Tool
+from app.tools.code import toolset as code
 from app.tools.data import toolset as data
 from app.tools.files import toolset as files
 from app.tools.search import toolset as search
@@ -14,32 +15,44 @@ from app.tools.shell import toolset as shell
 from tests.tools.calls import call
 
 TOOLS: dict[str, Tool] = {
-    tool.name: tool for group in (files, search, shell, data) for tool in group.TOOLS
+    tool.name: tool for group in (files, search, shell, code, data) for tool in group.TOOLS
 }
 ARGUMENTS = {
     "read_file": {"path", "paths", "encoding", "start_line", "end_line", "limit"}
-    | {"show_line_numbers"},
-    "write_file": {"path", "content", "mode", "encoding"},
+    | {"show_line_numbers", "pages"},
+    "write_file": {"path", "content", "mode", "encoding", "overwrite_changed"},
     "edit_file": {"path", "old_text", "new_text", "replace_all", "expected_replacements"}
-    | {"start_line", "end_line", "insert", "encoding"},
-    "list_dir": {"path", "pattern", "recursive", "max_entries"},
+    | {"start_line", "end_line", "insert", "encoding", "overwrite_changed"},
+    "patch": {"patch", "dry_run", "overwrite_changed", "encoding"},
+    "list_dir": {"path", "pattern", "recursive", "max_depth", "max_entries"},
     "file_exists": {"path"},
     "file_mkdir": {"path"},
     "file_delete": {"path"},
-    "find_files": {"pattern", "path", "query", "type", "sort", "head_limit", "offset"},
+    "find_files": {"pattern", "path", "query", "type", "sort", "head_limit", "offset"}
+    | {"include_ignored"},
+    "file_search": {"query", "pattern", "path", "type", "max_depth", "limit"},
     "grep": {"pattern", "path", "glob", "type", "output_mode", "case_insensitive"}
-    | {"fixed_strings", "multiline", "context_before", "context_after", "head_limit", "offset"},
-    "bash": {"command", "working_dir", "timeout"},
+    | {"fixed_strings", "multiline", "context_before", "context_after", "head_limit", "offset"}
+    | {"word", "invert", "max_columns"},
+    "bash": {"command", "working_dir", "timeout", "on_timeout", "background", "pty", "keep_state"},
+    "powershell": {"command", "working_dir", "timeout", "on_timeout", "background", "pty"},
+    "process": {"action", "process_id", "data", "close_input", "pattern", "offset", "limit"}
+    | {"timeout"},
+    "execute_python": {"code", "strictness"},
     "calculator": {"expression"},
 }
 REQUIRED = {
     "write_file": ["path", "content"],
     "edit_file": ["path", "new_text"],
+    "patch": ["patch"],
     "file_exists": ["path"],
     "file_mkdir": ["path"],
     "file_delete": ["path"],
     "grep": ["pattern"],
     "bash": ["command"],
+    "powershell": ["command"],
+    "process": ["action"],
+    "execute_python": ["code"],
     "calculator": ["expression"],
 }
 SEED_NAMES = {
@@ -48,6 +61,7 @@ SEED_NAMES = {
     "file_list": "list_dir",
     "edit": "edit_file",
     "EditTool": "edit_file",
+    "apply_patch": "patch",
     "glob": "find_files",
     "GlobTool": "find_files",
     "GrepTool": "grep",
@@ -55,6 +69,9 @@ SEED_NAMES = {
     "BashTool": "bash",
     "terminal": "bash",
     "shell": "bash",
+    "PowerShellTool": "powershell",
+    "pwsh": "powershell",
+    "ProcessTool": "process",
 }
 
 
@@ -102,26 +119,41 @@ def test_what_a_tool_may_do_is_declared():
         "read_file": reads,
         "write_file": writes,
         "edit_file": writes,
+        "patch": writes,
         "list_dir": reads,
         "file_exists": reads,
         "file_mkdir": writes,
         "file_delete": writes,
         "find_files": reads,
         "grep": reads,
+        "file_search": reads,
         "bash": ("EXTERNAL", "LOCAL_STATE", False),
+        "powershell": ("EXTERNAL", "LOCAL_STATE", False),
+        "process": ("EXTERNAL", "LOCAL_STATE", False),
+        "execute_python": ("EXTERNAL", "LOCAL_STATE", False),
         "calculator": reads,
     }
     assert {name for name, tool in TOOLS.items() if not tool.needs_project} == {
         "calculator",
+        "execute_python",
+        "process",  # acts on what the session has started
         "read_file",  # reads artifacts without one
     }
-    assert {name for name, tool in TOOLS.items() if tool.is_streaming} == {"bash"}
+    assert {name for name, tool in TOOLS.items() if tool.is_streaming} == {
+        "bash",
+        "powershell",
+        "execute_python",
+    }
     assert {name for name, tool in TOOLS.items() if tool.routing_hint == "main-process-proxy"} == {
         "write_file",
         "edit_file",
+        "patch",
         "file_mkdir",
         "file_delete",
         "bash",
+        "powershell",
+        "process",
+        "execute_python",
     }
     assert TOOLS["bash"].shell == "bash"
 

@@ -21,7 +21,6 @@ from app.core.errors import RateLimited, StorageUnavailable
 
 router = APIRouter(tags=["service"], route_class=JsonRoute)
 
-NO_SANDBOX = "Commands run without a kernel sandbox: it is not part of this version yet"
 _METRICS: dict[str, Any] = {
     "description": "Prometheus text",
     "content": {
@@ -31,6 +30,48 @@ _METRICS: dict[str, Any] = {
         }
     },
 }
+
+
+_LEVEL: dict[str, Any] = {
+    "available": True,
+    "asks": False,
+    "layers": ["namespaces", "rlimits", "no_new_privs", "landlock-fs", "seccomp"],
+    "missing": [],
+    "minimum_met": True,
+    "sentence": "Confined: files, network and processes.",
+}
+_SANDBOX: dict[str, Any] = {
+    "kernel": True,
+    "landlock_abi": 7,
+    "missing": {},
+    "message": "Confined: files, network and processes.",
+    "levels": {"bash": _LEVEL},
+}
+
+
+class LevelView(BaseModel):
+    """What confines one level of programs here."""
+
+    model_config = example(**_LEVEL)
+
+    available: bool
+    asks: bool = Field(description="It is less than the level needs, so each call asks.")
+    layers: list[str]
+    missing: list[str] = Field(description="Layers that the level uses and this machine lacks.")
+    minimum_met: bool
+    sentence: str
+
+
+class SandboxView(BaseModel):
+    """What stands between programs and this machine."""
+
+    model_config = example(**_SANDBOX)
+
+    kernel: bool = Field(description="Whether the kernel confines anything.")
+    landlock_abi: int = Field(description="Version of the kernel's Landlock; 0 for none.")
+    missing: dict[str, str] = Field(description="Why each layer that is not there is not.")
+    message: str
+    levels: dict[str, LevelView] = Field(description="`strict`, `standard`, `lenient`, `bash`.")
 
 
 class Health(BaseModel):
@@ -43,7 +84,7 @@ class Health(BaseModel):
         uptime_s=12.5,
         database="ok",
         model={"configured": False},
-        sandbox={"kernel": False, "message": NO_SANDBOX},
+        sandbox=_SANDBOX,
     )
 
     status: str = Field(description="`ok`, or `degraded` while the database cannot be written.")
@@ -52,7 +93,7 @@ class Health(BaseModel):
     uptime_s: float
     database: str = Field(description="`ok` or `failing`.")
     model: dict[str, bool]
-    sandbox: dict[str, Any]
+    sandbox: SandboxView
 
 
 class Ready(BaseModel):
@@ -103,7 +144,7 @@ async def get_health(service: ServiceDep) -> Health:
         uptime_s=round(uptime.total_seconds(), 3),
         database="failing" if failing else "ok",
         model={"configured": service.has_model},
-        sandbox={"kernel": False, "message": NO_SANDBOX},
+        sandbox=SandboxView(**gate.workspaces.status.to_dict()),
     )
 
 

@@ -46,7 +46,7 @@ def digest_of(call: Call, version: str) -> str:
     return call_digest(
         tool=call.tool_name,
         canonical=call.prepared.canonical,
-        cwd=context.project.root if context.project else None,
+        cwd=call.cwd,
         agent_id=context.agent_id,
         version=version,
     )
@@ -87,7 +87,7 @@ def question_for(
     assert call.decision is not None
     assert call.tool is not None
     context, decision = call.context, call.decision
-    cwd = context.project.root if context.project else None
+    cwd = call.cwd
     shown = shown_arguments(call.prepared.raw, redactor)
     version = tool_version(call.tool)
     covers = None if pattern is None else redactor.text(unpadded(describe_pattern(pattern)))
@@ -162,7 +162,7 @@ def _subject(tool: Tool, shown: Any, cwd: str | None) -> dict[str, Any]:
     where = shown.get("working_dir")
     return {
         "type": "command",
-        "command": str(shown.get("command", "")),
+        "command": str(shown.get(tool.command_argument, "")),
         "cwd": where if isinstance(where, str) and where else cwd or ".",
     }
 

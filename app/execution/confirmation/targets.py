@@ -10,7 +10,7 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.core.visible import unpadded
 from app.execution.context import Project
-from app.operations.protocols import FindQuery
+from app.operations.protocols.search import FindQuery
 
 MAX_TARGETS = 20
 MAX_FILES = 10_000

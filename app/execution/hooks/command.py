@@ -19,7 +19,7 @@ import orjson
 
 from app.core.errors import TollgateError
 from app.core.matcher import compile_matcher
-from app.core.settings import HookSettings
+from app.core.sections import HookSettings
 from app.core.text import dump_json, truncate
 from app.core.visible import unpadded
 from app.execution.hooks.model import (
@@ -32,7 +32,7 @@ from app.execution.hooks.model import (
     HookResult,
     HookType,
 )
-from app.operations.protocols import (
+from app.operations.protocols.processes import (
     ProcessExit,
     ProcessLimits,
     ProcessOperations,

@@ -13,14 +13,14 @@ from app.execution.hooks.chain import Hooks, OnFailure
 from app.execution.hooks.command import command_hooks
 from app.execution.hooks.model import HookConfig, HookContext
 from app.execution.hooks.plugins import load_hook_plugins
-from app.execution.projects import OpenWorkspace
 from app.governance.audit.writing import Audit
+from app.operations.protocols.workspaces import Workspaces
 
 
 def assemble_hooks(
     settings: Settings,
     registry: ToolRegistry,
-    open_workspace: OpenWorkspace,
+    workspaces: Workspaces,
     clock: Clock,
     *,
     audit: Audit,
@@ -39,7 +39,7 @@ def assemble_hooks(
     if settings.hooks:
         folder = settings.hooks_dir
         folder.mkdir(parents=True, exist_ok=True)
-        processes = open_workspace(folder).processes
+        processes = workspaces.open_for_operator(folder).processes
 
         def names_of(tool_name: str) -> list[str]:
             tool = registry.snapshot().tools.get(tool_name)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from app.core.clock import Clock
 from app.core.metrics import Metrics
-from app.core.settings import LimitSettings, Settings
+from app.core.sections import LimitSettings
+from app.core.settings import Settings
 from app.execution.context import CallContext
 from app.execution.limits.store import Demand, Lease, LimitStore, MemoryLimits, Shortage
 from app.execution.pipeline import Call, Refusal

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
-from functools import lru_cache
 
-from app.policy.risk import effects, fold, integrity, windows
+from app.policy.risk import effects, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, quoted, remembered
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny
 from app.policy.risk.code import assess_code
@@ -22,7 +21,6 @@ from app.policy.risk.model import (
     RiskLevel,
     RiskReport,
     Segment,
-    ShellName,
     Verdict,
     worst_level,
     worst_verdict,
@@ -50,14 +48,11 @@ from app.policy.risk.syntax import (
     self_calls,
 )
 
-MAX_BYTES = 64 * 1024
+ANY_HOME = "/home/~"
+"""Stands for a home directory whose place is not given."""
 MAX_SEGMENTS = 1_500
 MAX_NESTING = 16
 MAX_TURNS = 24
-MAX_KEPT = 4_096
-"""Longest command, in characters, whose whole report is kept: at most a few megabytes."""
-_ANY_HOME = "/home/~"
-"""Stands for a home directory whose place is not given."""
 
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 _OPAQUE = frozenset(
@@ -80,49 +75,6 @@ _OPAQUE = frozenset(
 _PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)*+", re.ASCII)
 _SILENT = Stream("")
 _UNSEEN = Stream(None)
-
-
-def assess_command(
-    command: str, *, shell: ShellName = "bash", cwd: str = "/workspace", home: str | None = None
-) -> RiskReport:
-    """What `command` would do. Never raises.
-
-    Asks for a command over `MAX_BYTES` (UTF-8), with more than `MAX_SEGMENTS` commands, and
-    for everything that it cannot read. Without `home`, a home directory is still recognised
-    by `~`, `$HOME` and its usual places.
-    """
-    if len(command) <= MAX_KEPT:
-        return _kept(command, shell, cwd, home)
-    return _assess(command, shell, cwd, home)
-
-
-def _assess(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
-    assessor = Assessor(home or _ANY_HOME)
-    for hit in integrity.findings(command):
-        assessor.found(hit, None)
-    if len(command.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        assessor.found(ask("too_long", f"longer than {MAX_BYTES} bytes"), None)
-        return assessor.report()
-    scope = Scope({"HOME": assessor.home, "IFS": " \t\n", "SHELL": "/bin/bash"}, cwd, assessor.home)
-    try:
-        assessor.text(command.replace("\r\n", "\n"), scope, shell)
-    except Unreadable as reason:
-        assessor.found(ask("unreadable", str(reason)), None)
-    except RecursionError:
-        assessor.found(ask("unreadable", "nested too deeply"), None)
-    return assessor.report()
-
-
-@lru_cache(maxsize=512)
-def _kept(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
-    """The report is a value of its arguments alone, so it may be given out again."""
-    return _assess(command, shell, cwd, home)
-
-
-def forget() -> None:
-    """Empty what is kept between calls: for measuring, and for nothing else."""
-    _kept.cache_clear()
-    remembered.cache_clear()
 
 
 class Assessor:
@@ -152,11 +104,11 @@ class Assessor:
         verdict, level = hit.verdict, hit.level
         if self.contained and verdict is Verdict.DENY:
             verdict, level = Verdict.ASK, RiskLevel.HIGH
-        finding = Finding(hit.code, segment, hit.why.replace(_ANY_HOME, "~"), level, verdict)
+        finding = Finding(hit.code, segment, hit.why.replace(ANY_HOME, "~"), level, verdict)
         if finding not in self.seen:
             self.seen.add(finding)
             self.findings.append(finding)
-        self.targets.update((target.replace(_ANY_HOME, "~"), None) for target in hit.targets)
+        self.targets.update((target.replace(ANY_HOME, "~"), None) for target in hit.targets)
 
     def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
         """Assess a whole script; an unreadable one asks."""
@@ -385,6 +337,10 @@ class Assessor:
         payload = Payload("shell", text=scope.files[call.at(word)])
         return self._answer(payload, index, scope)
 
+    def program(self, payload: Payload, scope: Scope) -> None:
+        """A program that no command starts."""
+        self._answer(payload, None, scope)
+
     def _answer(self, answer: Answer, index: int | None, scope: Scope) -> Stream | None:
         if isinstance(answer, Hit):
             self.found(answer, index)
@@ -428,10 +384,8 @@ class Assessor:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
         text = " ".join(argv)
         words: tuple[str | None, ...] = tuple(argv)
-        if not _PLAIN_WORDS.fullmatch(text) or _ANY_HOME in text:
-            words = tuple(
-                None if UNKNOWN in word else word.replace(_ANY_HOME, "~") for word in argv
-            )
+        if not _PLAIN_WORDS.fullmatch(text) or ANY_HOME in text:
+            words = tuple(None if UNKNOWN in word else word.replace(ANY_HOME, "~") for word in argv)
             text = " ".join("…" if word is None else quoted(word) for word in words)
         self.segments.append(Segment(words, text, scope.cwd))
         return len(self.segments) - 1

@@ -85,3 +85,6 @@ class RiskReport:
     findings: tuple[Finding, ...]
     resolved_targets: tuple[str, ...]
     opaque: bool = False
+
+
+NOTHING_FOUND = RiskReport(Verdict.ALLOW, RiskLevel.LOW, (), (), ())

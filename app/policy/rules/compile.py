@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from app.core.errors import InvalidInput
 from app.policy.facts import CallFacts
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.risk.model import RiskReport, Verdict
 from app.policy.rules.coverage import covering
 from app.policy.rules.definition import RuleDefinition
@@ -104,7 +104,7 @@ def matches(rule: Rule, example: str | dict[str, Any], tool: Tool) -> Match:
 
 def example_call(example: str | dict[str, Any], tool: Tool) -> tuple[CallFacts, RiskReport | None]:
     """The facts of an example; a text is a command."""
-    arguments = {"command": example} if isinstance(example, str) else example
+    arguments = {tool.command_argument: example} if isinstance(example, str) else example
     facts = CallFacts(tool, arguments, arguments, cwd=WORKSPACE)
     if tool.shell is None:
         return facts, None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from app.core.errors import TollgateError
 from app.policy.facts import CallFacts
 from app.policy.risk.model import RiskReport, Segment
 from app.policy.rules.addresses import Address, argument_addresses, word_addresses
@@ -15,9 +16,11 @@ from app.policy.rules.places import (
     argument_places,
     elsewhere,
     redirected,
+    resolve,
     word_places,
 )
 from app.policy.rules.programs import names_of
+from app.toolkit.tool import PathFinder
 
 _MOVES = frozenset({"cd", "pushd", "popd", "chdir", "set-location", "sl"})
 _NOT_AND = re.compile(r"[;|&\n]")
@@ -64,7 +67,17 @@ class Sight:
     @cached_property
     def argument_places(self) -> tuple[Place, ...]:
         """Paths among the arguments of a tool that is no shell."""
-        return argument_places(self.values, self.facts.cwd)
+        places = argument_places(self.values, self.facts.cwd)
+        find = self.facts.tool.paths_in
+        return places if find is None else (*places, *self._inner_places(find))
+
+    def _inner_places(self, find: PathFinder) -> tuple[Place, ...]:
+        """Paths that stand inside a text; one that is not known, when it cannot be read."""
+        try:
+            paths = find(self.values)
+        except TollgateError:
+            return (Place(None),)
+        return tuple(Place(resolve(path, self.facts.cwd)) for path in paths)
 
     @cached_property
     def redirected(self) -> tuple[Place, ...]:

@@ -14,8 +14,12 @@ async def test_health_names_what_is_there_and_what_is_not(client: httpx2.AsyncCl
 
     assert (health["status"], health["database"]) == ("ok", "ok")
     assert health["model"] == {"configured": False}
-    assert health["sandbox"]["kernel"] is False
-    assert "without a kernel sandbox" in health["sandbox"]["message"]
+    sandbox = health["sandbox"]
+    assert set(sandbox["levels"]) == {"strict", "standard", "lenient", "bash"}
+    assert sandbox["kernel"] is bool(sandbox["levels"]["bash"]["layers"])
+    for level in sandbox["levels"].values():
+        assert level["available"] or not level["minimum_met"]
+        assert not set(level["layers"]) & set(level["missing"])
     assert health["uptime_s"] >= 0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.risk.report import report_json
 
 _FILE = Path(__file__).with_name("risk_families.jsonl")

@@ -11,7 +11,7 @@ import tree_sitter_bash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.policy.risk.engine import assess_command, forget
+from app.policy.risk.assess import assess_command, forget
 from app.policy.risk.model import ShellName, Verdict, worst_verdict
 from app.policy.risk.report import report_json
 

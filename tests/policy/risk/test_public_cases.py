@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.risk.model import ShellName
 
 _FILE = Path(__file__).with_name("risk_cases_public.jsonl")

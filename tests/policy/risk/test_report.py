@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.policy.risk.engine import MAX_BYTES, MAX_SEGMENTS, assess_command
+from app.policy.risk.assess import MAX_BYTES, assess_command
+from app.policy.risk.engine import MAX_SEGMENTS
 from app.policy.risk.model import Finding, RiskLevel, RiskReport, Segment, Verdict
 from app.policy.risk.report import report_json
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 
 _FILE = Path(__file__).with_name("risk_variants.jsonl")
 _CASES = [json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]

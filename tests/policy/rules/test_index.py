@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.policy.deciding import decide
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.rules.book import RuleBook, ToolRules
 from app.policy.rules.rule import Rule
 from app.policy.rules.sight import Sight

@@ -72,7 +72,7 @@ class Diagnostic(BaseModel):
     route: str = Field(description="`worker-local`, `main-process-proxy` or `disabled`.")
     core: bool = Field(description="Available to agents whose selection does not name it.")
     asks: bool = Field(description="Every call asks a person, whatever its arguments.")
-    asks_by: Literal["tool", "operator", "agent"] | None
+    asks_by: Literal["tool", "operator", "agent", "sandbox"] | None
     hint: str | None
     timeout_s: float | None = Field(description="Null for the service's default.")
     max_output_chars: int | None = Field(description="Null for the service's default.")

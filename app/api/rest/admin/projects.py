@@ -24,6 +24,7 @@ _PROJECT: dict[str, Any] = {
     "id": "prj_1",
     "name": "Website",
     "root": "/srv/website",
+    "tcp_ports": [443],
     "stored": True,
     "version": 1,
     "created_at": MOMENT,
@@ -32,6 +33,15 @@ _PROJECT: dict[str, Any] = {
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 Root = Annotated[
     str, Field(min_length=1, max_length=4096, description="An absolute path of a folder.")
+]
+TcpPorts = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=65_535)], ...],
+    Field(
+        max_length=64,
+        # JSON has no tuples, and this model coerces nothing.
+        strict=False,
+        description="Where its commands may connect to; none is no network.",
+    ),
 ]
 FORCE = "Also for a folder of the system, a home folder, or one that holds the service's own data."
 
@@ -44,6 +54,7 @@ class AdminProject(BaseModel):
     id: str
     name: str
     root: str
+    tcp_ports: tuple[int, ...]
     stored: bool = Field(description="False for the one that the settings bring.")
     version: int
     created_at: str | None
@@ -55,6 +66,7 @@ class AdminProject(BaseModel):
             id=project.id,
             name=project.name,
             root=project.root,
+            tcp_ports=project.tcp_ports,
             stored=project.version > 0,
             version=project.version,
             created_at=project.created_at,
@@ -79,6 +91,7 @@ class NewProject(Body):
 
     name: Name
     root: Root
+    tcp_ports: TcpPorts = ()
     force: bool = Field(default=False, description=FORCE)
 
 
@@ -89,6 +102,7 @@ class ProjectChange(Body):
 
     name: Name = ""
     root: Root = ""
+    tcp_ports: TcpPorts = ()
     force: bool = Field(default=False, description=FORCE)
 
 
@@ -127,7 +141,11 @@ async def create_project(
 ) -> AdminProject:
     """Scope `admin`. The folder must be there; it is not made."""
     made = await service.gate.projects.create(
-        body.name, body.root, actor=principal.user_id, force=body.force
+        body.name,
+        body.root,
+        tcp_ports=body.tcp_ports,
+        actor=principal.user_id,
+        force=body.force,
     )
     show_place(request, response, made.id)
     return _shown(made, response)

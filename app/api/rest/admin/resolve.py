@@ -14,7 +14,7 @@ from app.api.rest.admin.diagnostics import DIAGNOSTIC, REASON, Reason, RuntimeDi
 from app.api.rest.body import Body, JsonRoute
 from app.api.rest.shapes import example
 from app.core.errors import NotFound
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.risk.report import report_json
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)

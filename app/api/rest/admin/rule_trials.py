@@ -23,7 +23,7 @@ from app.core.text import dump_json
 from app.policy.deciding import decide
 from app.policy.decision import Decision
 from app.policy.facts import CallFacts
-from app.policy.risk.engine import assess_command
+from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
 from app.policy.rules.compile import compile_rule
 from app.policy.rules.definition import RuleDefinition
@@ -289,7 +289,7 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
     tool = entry.tool
     if body.command is not None and tool.shell is None:
         raise InvalidInput(f"{tool.name} runs no command; give its arguments", field="command")
-    raw = {"command": body.command} if body.arguments is None else body.arguments
+    raw = {tool.command_argument: body.command} if body.arguments is None else body.arguments
     resolved = gate.resolver.resolve(body.agent_id)
     setting = resolved.states.get(tool.name)
     return CallFacts(

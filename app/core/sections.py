@@ -1,0 +1,181 @@
+"""Groups of settings, each a section of `config.yml`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_settings import NoDecode
+
+from app.core.matcher import compile_matcher
+
+Strictness = Literal["lenient", "standard", "strict"]
+
+
+class Section(BaseModel):
+    """A group of settings: unknown keys are refused, so that a typo is seen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class CodeExecutionSettings(Section):
+    """Python execution levels, keys as in the seeds' `config.yml`."""
+
+    default_strictness: Strictness = Field(
+        default="standard", description="Level of a call that names none."
+    )
+    extra_allowed_modules: dict[Strictness, list[str]] = Field(
+        default_factory=dict, description="Further modules each level may import."
+    )
+
+
+class SandboxSettings(Section):
+    """What confines the programs that tools start; `docs/sandbox.md` tells more."""
+
+    weaker: Literal["refuse", "ask"] = Field(
+        default="refuse",
+        description="Where the kernel lacks a layer that a level needs: its tools are off, or each "
+        "call asks.",
+    )
+    tcp_ports: Annotated[list[int], NoDecode] = Field(
+        default_factory=list,
+        description="Ports that commands of the default project may connect to, comma-separated; "
+        "none is no network.",
+    )
+    readable: Annotated[list[Path], NoDecode] = Field(
+        default_factory=list,
+        description="Folders outside the workspace that commands may read and run programs from, "
+        "comma-separated.",
+    )
+    uid: int | None = Field(
+        default=None,
+        ge=1,
+        description="User id that commands run as when the service is root; the workspace must be "
+        "theirs.",
+    )
+    warm_workers: int = Field(
+        default=1, ge=0, le=16, description="Confined Python workers kept ready for each level."
+    )
+    memory_mb: int = Field(
+        default=2048, ge=64, description="Memory of one command and all it starts, in MiB."
+    )
+    disk_mb: int = Field(default=1024, ge=1, description="What it may write to disk, in MiB.")
+    processes: int = Field(default=64, ge=1, le=4096, description="Processes it may have at once.")
+    command_timeout_max_s: int = Field(
+        default=600, ge=1, le=600, description="The longest `timeout` a command may ask for."
+    )
+
+    @field_validator("tcp_ports", mode="before")
+    @classmethod
+    def _split_ports(cls, value: Any) -> Any:
+        """`443, 80` → `[443, 80]`, so that a list fits into one environment variable."""
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split(",") if part.strip()]
+            return [int(part) if part.isdecimal() else part for part in value]
+        return [value] if isinstance(value, int) else value
+
+    @field_validator("tcp_ports")
+    @classmethod
+    def _are_ports(cls, value: list[int]) -> list[int]:
+        if wrong := [port for port in value if not 1 <= port <= 65_535]:
+            raise ValueError(f"{wrong[0]} is no port; ports are 1 to 65535")
+        return value
+
+    @field_validator("readable", mode="before")
+    @classmethod
+    def _split_paths(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("readable")
+    @classmethod
+    def _are_absolute(cls, value: list[Path]) -> list[Path]:
+        if wrong := [path for path in value if not path.is_absolute()]:
+            raise ValueError(f"{str(wrong[0])!r} must be an absolute path")
+        return value
+
+
+class SubAgentSettings(Section):
+    """Delegation limits, keys as in the seeds' `config.yml`."""
+
+    max_iterations: int = Field(
+        default=3, ge=1, le=100, description="Model requests of one sub-agent."
+    )
+    max_concurrency: int = Field(default=3, ge=1, le=32, description="Sub-agents at the same time.")
+    timeout: int = Field(default=60, ge=1, le=3600, description="Seconds per model request.")
+
+
+class HookSettings(Section):
+    """A program that is asked about tool calls; `docs/hooks.md` tells what it reads and says."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$")
+    event: Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
+    matcher: str = Field(default="*", max_length=1000)
+    command: str | list[str] = Field(min_length=1)
+    timeout_s: float = Field(default=10, gt=0, le=600)
+    on_error: Literal["deny", "ask", "allow"] = "deny"
+    order: int = Field(default=0, ge=-1_000_000, le=1_000_000)
+    env: list[str] = Field(default_factory=list)
+
+    @field_validator("matcher")
+    @classmethod
+    def _can_match(cls, value: str) -> str:
+        compile_matcher(value)
+        return value
+
+    @field_validator("command")
+    @classmethod
+    def _can_start(cls, value: str | list[str]) -> str | list[str]:
+        words = [value] if isinstance(value, str) else value
+        if not words[0].strip() or any("\0" in word for word in words):
+            raise ValueError("give a program to start, without NUL characters")
+        return value
+
+    @field_validator("env")
+    @classmethod
+    def _keeps_secrets(cls, value: list[str]) -> list[str]:
+        own = [name for name in value if name.upper().startswith(("TOLLGATE_", "ANTHROPIC_"))]
+        if own:
+            raise ValueError(f"{', '.join(own)}: the service's own settings are not passed on")
+        return value
+
+    @model_validator(mode="after")
+    def _asks_in_time(self) -> HookSettings:
+        if self.on_error == "ask" and self.event != "pre_tool_use":
+            raise ValueError("on_error: ask is for pre_tool_use; afterwards nobody can be asked")
+        return self
+
+
+class LimitSettings(Section):
+    """What each user may use unless their token, the tool or the agent allows less."""
+
+    calls_per_minute: int | None = Field(
+        default=None, ge=0, description="Calls of one user in a minute; no limit when unset."
+    )
+    concurrent: int | None = Field(
+        default=None, ge=0, description="Calls of one user that run at the same time."
+    )
+    calls_per_run: int | None = Field(default=None, ge=0, description="Calls of one run.")
+    tokens_per_session: int | None = Field(
+        default=None, ge=0, description="Tokens of all model requests of one session."
+    )
+    cost_per_session: float | None = Field(
+        default=None, ge=0, description="Dollars of one session; needs `model_prices`."
+    )
+    queue: int = Field(
+        default=16, ge=0, description="Calls that may wait for a place; the next one is refused."
+    )
+    queue_s: float = Field(
+        default=30, ge=0, description="Seconds a call waits for a place before it is refused."
+    )
+
+
+class ModelPrice(Section):
+    """Dollars per million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float = Field(default=0, ge=0)
+    cache_creation: float = Field(default=0, ge=0)

@@ -1,0 +1,77 @@
+"""The door to the risk analysis: what a command or a program would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from app.policy.risk import integrity
+from app.policy.risk.answers import remembered
+from app.policy.risk.call import Payload, ask
+from app.policy.risk.engine import ANY_HOME, Assessor
+from app.policy.risk.expand import Scope
+from app.policy.risk.model import RiskReport, ShellName
+from app.policy.risk.syntax import Unreadable
+
+MAX_BYTES = 64 * 1024
+MAX_KEPT = 4_096
+"""Longest command, in characters, whose whole report is kept: at most a few megabytes."""
+
+
+def assess_command(
+    command: str, *, shell: ShellName = "bash", cwd: str = "/workspace", home: str | None = None
+) -> RiskReport:
+    """What `command` would do. Never raises.
+
+    Asks for a command over `MAX_BYTES` (UTF-8), with more than `MAX_SEGMENTS` commands, and
+    for everything that it cannot read. Without `home`, a home directory is still recognised
+    by `~`, `$HOME` and its usual places.
+    """
+    if len(command) <= MAX_KEPT:
+        return _kept(command, shell, cwd, home)
+    return _assess(command, shell, cwd, home)
+
+
+def assess_program(
+    text: str, language: str, *, cwd: str = "/workspace", home: str | None = None
+) -> RiskReport:
+    """What a program in `language`, such as `python`, would do. Never raises; asks as
+    `assess_command` does."""
+    assessor = Assessor(home or ANY_HOME)
+    scope = Scope({"HOME": assessor.home}, cwd, assessor.home)
+    return _read(assessor, text, lambda: assessor.program(Payload(language, text=text), scope))
+
+
+def _assess(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
+    assessor = Assessor(home or ANY_HOME)
+    for hit in integrity.findings(command):
+        assessor.found(hit, None)
+    scope = Scope({"HOME": assessor.home, "IFS": " \t\n", "SHELL": "/bin/bash"}, cwd, assessor.home)
+    lines = command.replace("\r\n", "\n")
+    return _read(assessor, command, lambda: assessor.text(lines, scope, shell))
+
+
+def _read(assessor: Assessor, text: str, walk: Callable[[], object]) -> RiskReport:
+    """What a walk finds; what is too long for one, or cannot be read, asks."""
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        assessor.found(ask("too_long", f"longer than {MAX_BYTES} bytes"), None)
+        return assessor.report()
+    try:
+        walk()
+    except Unreadable as reason:
+        assessor.found(ask("unreadable", str(reason)), None)
+    except RecursionError:
+        assessor.found(ask("unreadable", "nested too deeply"), None)
+    return assessor.report()
+
+
+@lru_cache(maxsize=512)
+def _kept(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
+    """The report is a value of its arguments alone, so it may be given out again."""
+    return _assess(command, shell, cwd, home)
+
+
+def forget() -> None:
+    """Empty what is kept between calls: for measuring, and for nothing else."""
+    _kept.cache_clear()
+    remembered.cache_clear()
