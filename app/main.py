@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from app.catalog.builtin import register_all_tools
 from app.core.clock import Clock, isoformat
+from app.core.errors import ConfigurationError
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.execution.developer_services import developer_services
@@ -39,6 +40,11 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     workspace = make_folder(settings.workspace_dir)
+    if workspace.resolve() == settings.data_dir.resolve():
+        raise ConfigurationError(
+            "The workspace is the data directory itself, which tools must not reach: set"
+            " TOLLGATE_WORKSPACE to another folder"
+        )
     registry = register_all_tools(plugin_dir=settings.plugins_dir)
     sandbox = Sandbox(sandbox_config(settings))
     try:
@@ -55,10 +61,13 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
 def sandbox_config(settings: Settings) -> SandboxConfig:
     """What the settings say about the sandbox."""
     chosen = settings.sandbox
+    # Another user could not pass through the data directory, and what is hidden is no place.
+    holds_data = settings.data_dir.resolve().is_relative_to(settings.workspace_dir.resolve())
+    apart = chosen.uid is not None or holds_data
     return SandboxConfig(
-        # Another user could not pass through the data directory.
-        temporary=None if chosen.uid else settings.data_dir.absolute() / "tmp",
+        temporary=None if apart else settings.data_dir.absolute() / "tmp",
         readable=tuple(str(path) for path in chosen.readable),
+        hidden=(str(settings.data_dir.resolve()),),
         own_ports=frozenset({settings.port} - {0}),
         uid=chosen.uid,
         weaker=chosen.weaker,

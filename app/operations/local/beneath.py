@@ -13,13 +13,14 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from app.core.errors import ConfigurationError
-from app.operations.local.failures import failure, not_a_file
+from app.operations.local.failures import failure, not_a_file, service_folder
+from app.operations.local.owners import give_folder
 from app.operations.paths import join_path, leaves_lexically, split_path
 
 Opener = Callable[[int, str, int], int]
@@ -181,9 +182,17 @@ class Beneath:
         opener: how to resolve; by default the best this kernel has.
         restrict: False lets every path of the machine in, as an operator may choose:
             relative paths start at `root`, and results carry absolute paths.
+        hidden: real paths of folders of the service; those below `root` are out of bounds.
     """
 
-    def __init__(self, root: Path, opener: Opener | None = None, *, restrict: bool = True) -> None:
+    def __init__(
+        self,
+        root: Path,
+        opener: Opener | None = None,
+        *,
+        restrict: bool = True,
+        hidden: Sequence[str] = (),
+    ) -> None:
         self._opener = (opener or best_opener()) if restrict else open_anywhere
         self._restrict = restrict
         try:
@@ -198,6 +207,17 @@ class Beneath:
             ) from None
         self.root = real
         self._roots = tuple(dict.fromkeys((real, str(root.absolute()))))
+        self._hidden = tuple(path for path in hidden if path.startswith(f"{real.rstrip('/')}/"))
+
+    @property
+    def hidden_folders(self) -> frozenset[tuple[int, int]]:
+        """Device and inode of each folder that is out of bounds, for walks."""
+        found = set()
+        for path in self._hidden:
+            with suppress(OSError):
+                status = Path(path).stat()
+                found.add((status.st_dev, status.st_ino))
+        return frozenset(found)
 
     def close(self) -> None:
         """Give the descriptor back; harmless when repeated."""
@@ -294,6 +314,7 @@ class Beneath:
             folder = self._open(parts[: count - 1], _FOLDER, path)
             try:
                 os.mkdir(parts[count - 1], dir_fd=folder)
+                give_folder(folder, parts[count - 1])
                 created = True
             except FileExistsError:
                 created = False
@@ -315,9 +336,21 @@ class Beneath:
 
     def _open(self, parts: tuple[str, ...], flags: int, path: str) -> int:
         try:
-            return self._opener(self._root, join_path(parts), flags)
+            descriptor = self._opener(self._root, join_path(parts), flags)
         except OSError as error:
             raise failure(error, path) from None
+        if self._hidden and self._is_hidden(descriptor):
+            os.close(descriptor)
+            raise service_folder(path)
+        return descriptor
+
+    def _is_hidden(self, descriptor: int) -> bool:
+        """Whether what was opened lies in a folder of the service; so when it cannot be told."""
+        try:
+            real = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+        except OSError:
+            return True
+        return any(real == path or real.startswith(f"{path}/") for path in self._hidden)
 
     def _link_target(self, folder: int, name: str, path: str) -> str | None:
         """Where the link `name` points; None when it is no link or does not exist."""

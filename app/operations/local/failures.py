@@ -53,3 +53,11 @@ def too_large(path: str, size: int, limit: int) -> ToolFailed:
         size=size,
         limit=limit,
     )
+
+
+def service_folder(path: str) -> ToolFailed:
+    return ToolFailed(
+        f"{path!r} is in the service's own data folder, which tools may not touch",
+        code="permission_denied",
+        path=path,
+    )

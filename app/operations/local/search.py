@@ -62,7 +62,11 @@ class LocalSearch:
             return _page(found, query)
 
     def _grep(self, query: GrepQuery, stop: threading.Event) -> GrepResult:
-        page = GrepPage(query, LineMatcher(query))
+        def check() -> None:
+            if stop.is_set():
+                raise Stopped
+
+        page = GrepPage(query, LineMatcher(query, check))
         feed = FileFeed(page, query.max_file_bytes, stop)
         glob = compile_glob(query.glob or "*", case_insensitive=query.glob_case_insensitive)
         if not self._grep_one(query, page, stop):
@@ -84,6 +88,7 @@ class LocalSearch:
             respect_ignore=query.respect_ignore,
             include_hidden=query.include_hidden,
             max_depth=query.max_depth,
+            closed=self._beneath.hidden_folders,
         )
 
     def _grep_one(self, query: GrepQuery, page: GrepPage, stop: threading.Event) -> bool:

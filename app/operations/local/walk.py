@@ -86,6 +86,7 @@ class Walk:
     Attributes:
         skipped: folders that could not be entered.
         max_depth: as in `FindQuery`.
+        closed: device and inode of folders that are not entered.
     """
 
     def __init__(
@@ -95,9 +96,11 @@ class Walk:
         respect_ignore: bool = True,
         include_hidden: bool = False,
         max_depth: int | None = None,
+        closed: frozenset[tuple[int, int]] = frozenset(),
     ) -> None:
         self.skipped = 0
         self._max_depth = max_depth
+        self._closed = closed
         self._cache = cache
         self._respect_ignore = respect_ignore
         self._include_hidden = include_hidden
@@ -148,6 +151,9 @@ class Walk:
         except OSError:
             self.skipped += 1
             return None
+        if self._closed and _identity(folder) in self._closed:
+            os.close(folder)
+            return None
         return self._level(folder, f"{level.prefix}{name}/", level.rules)
 
     def _level(self, folder: int, prefix: str, rules: IgnoreRules | None) -> _Level:
@@ -172,6 +178,11 @@ class Walk:
         names = [f"{name}/" if kind == "dir" else name for name, kind in found]
         may_ignore = rules is not None and rules.may_ignore(prefix, names)
         return _Level(folder, prefix, iter(found), rules, may_ignore)
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
 
 
 def _kind(entry: os.DirEntry[str]) -> Kind:

@@ -6,6 +6,7 @@ import sys
 import sysconfig
 from pathlib import PurePath
 
+from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.code import Strictness
 from app.operations.protocols.processes import ProcessLimits
 from app.operations.protocols.sandbox import Level, LevelStatus
@@ -29,8 +30,14 @@ def command_policy(
     network: Network = NO_NETWORK,
     level: Level = "bash",
 ) -> Policy:
-    """For programs of a workspace: its folders, and the network it is let at."""
+    """For programs of a workspace: its folders, and the network it is let at.
+
+    Raises:
+        ToolFailed: code `sandbox_unavailable`, when a folder of the service lies in a
+            writable one and cannot be hidden.
+    """
     disk = _least(limits.disk_bytes, config.disk_bytes)
+    hidden = _hidden(config, status, writable)
     ports = _ports(config, status, network)
     return Policy(
         level=level,
@@ -44,6 +51,7 @@ def command_policy(
         open_files=limits.open_files or _OPEN_FILES,
         writable=writable,
         readable=(*config.readable, *_python_of(program)),
+        hidden=hidden,
         tcp_ports=ports,
         udp=bool(ports) and network.udp,
         uid=config.uid,
@@ -98,6 +106,24 @@ def _python_of(program: str) -> tuple[str, ...]:
     folders = tuple(dict.fromkeys((sys.prefix, sys.base_prefix)))
     inside = any(PurePath(program).is_relative_to(folder) for folder in folders)
     return folders if inside else ()
+
+
+def _hidden(
+    config: SandboxConfig, status: LevelStatus, writable: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Folders of the service that lie in a writable one."""
+    found = tuple(
+        folder
+        for folder in config.hidden
+        if any(PurePath(folder).is_relative_to(root) for root in writable)
+    )
+    inside = [root for root in writable if any(PurePath(root).is_relative_to(f) for f in found)]
+    if found and ("namespaces" not in status.layers or inside):
+        raise sandbox_unavailable(
+            f"The workspace holds the service's own folder {found[0]!r}, which cannot be hidden"
+            " here: choose a workspace, or a TOLLGATE_DATA_DIR, apart from each other"
+        )
+    return found
 
 
 def _ports(config: SandboxConfig, status: LevelStatus, network: Network) -> tuple[int, ...]:

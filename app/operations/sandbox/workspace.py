@@ -38,7 +38,7 @@ class SandboxedWorkspace:
         network: Network = NO_NETWORK,
         queue: WriteQueue | None = None,
     ) -> None:
-        self._beneath = Beneath(root)
+        self._beneath = Beneath(root, hidden=sandbox.config.hidden)
         self._processes = SandboxedProcesses(sandbox, self._beneath, network)
         self.operations = Operations(
             root=self._beneath.root,

@@ -39,6 +39,7 @@ class Policy:
         layers: which layers to install, from the probe; those that fail are reported missing.
         writable: absolute folders the tree may read, write and execute in.
         readable: further absolute paths it may read and execute.
+        hidden: folders below writable ones that are empty for the tree; needs namespaces.
         tcp_ports: ports it may connect to; empty is no network at all.
         udp: datagrams beside `tcp_ports`, for name look-ups.
         uid: user to become when the service is root.
@@ -57,6 +58,7 @@ class Policy:
     open_files: int = 512
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False
     uid: int | None = None

@@ -41,6 +41,8 @@ _PID_MAX_PER_NAMESPACE = (6, 14)
 _KERNEL = Path("/proc/sys/kernel")
 _PROC_OPTIONS = "hidepid=ptraceable"  # not even the first process's command line
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of its own
+_HIDING = _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_EXEC
+_NOTHING_IN_IT = "size=4k,mode=0555"
 _SHARED_MEMORY_OPTIONS = "size=64m,mode=1777"
 
 
@@ -97,7 +99,7 @@ def settle(proc: Proc, uid: int, gid: int) -> None:
     proc.write("gid_map", f"{gid} {gid} 1")
 
 
-def furnish(writable: Sequence[str], processes: int) -> tuple[str, ...]:
+def furnish(writable: Sequence[str], processes: int, hidden: Sequence[str] = ()) -> tuple[str, ...]:
     """Give the new namespaces a name and their own view of the files.
 
     Returns:
@@ -114,6 +116,9 @@ def furnish(writable: Sequence[str], processes: int) -> tuple[str, ...]:
     _change("/", _SET_READ_ONLY | _SET_NO_SUID, 0, _AT_RECURSIVE)
     for folder in writable:
         _make_writable(folder)
+    for folder in hidden:
+        # an empty folder stands in its place; nobody inside may unmount it
+        mount("tmpfs", folder, "tmpfs", _HIDING, _NOTHING_IN_IT)
     own = []
     with suppress(OSError):
         flags = _NO_SUID | _NO_DEVICES | _NO_EXEC

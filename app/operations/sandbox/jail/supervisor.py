@@ -104,8 +104,10 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         if origin.users:
             namespaces.settle(proc, origin.uid, origin.gid)
         _volunteer_for_the_end(proc)
-        own = namespaces.furnish(policy.writable, policy.processes)
+        own = namespaces.furnish(policy.writable, policy.processes, policy.hidden)
         installed.append(layers.NAMESPACES)
+    elif policy.hidden:
+        raise PermissionError("hidden folders: only namespaces can hide them")
     if policy.uid is not None and os.geteuid() == 0:
         capabilities.become(policy.uid)
         kernel.prctl(kernel.PR_SET_DUMPABLE, 1)  # else the meter may not read the payload's /proc
