@@ -16,6 +16,12 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels 
  && /opt/build/bin/pip --python /opt/tollgate/bin/python install --no-deps --no-index /wheels/*.whl
 
 FROM ${PYTHON_IMAGE}
+# What agents find in the image: a shell without git is a poor one. More, for example shellcheck
+# or nodejs, by --build-arg.
+ARG PACKAGES="git"
+RUN apt-get update --quiet=2 \
+ && apt-get install --yes --quiet=2 --no-install-recommends ${PACKAGES} \
+ && rm -rf /var/lib/apt/lists/*
 RUN python -m pip uninstall --yes --quiet pip \
  && groupadd --gid 10001 tollgate \
  && useradd --uid 10001 --gid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nologin tollgate \

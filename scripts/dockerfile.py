@@ -54,11 +54,13 @@ def parse(text: str) -> list[Stage]:
         rest = rest.strip()
         if name == "ARG":
             key, _, value = rest.partition("=")
-            arguments[key] = value
+            arguments[key] = value.strip('"')
         elif name == "FROM":
             base, *alias = _VARIABLE.sub(lambda found: arguments[found[1]], rest).split()
             stages.append(Stage(alias[1] if alias else str(len(stages)), base))
         elif name in known and stages:
+            if name == "RUN":  # the values are the defaults; other names are the shell's
+                rest = _VARIABLE.sub(lambda found: arguments.get(found[1], found[0]), rest)
             stages[-1].steps.append(_step(name, rest))
         else:
             raise ValueError(f"unknown instruction {name!r}")

@@ -5,7 +5,8 @@
 Replays the Dockerfile's instructions, each at its real path, in a changed root:
 an overlay over this machine's files whose /usr/local is the chosen Python, as in the base image.
 Then starts the service as the image would, under the limits of compose.yaml
-(uid 10001, read-only root, no capabilities, no new privileges), until its health check passes.
+(uid 10001, read-only root, no capabilities, no new privileges) and under the system-call filter
+of Docker, until its health check passes, and calls the tools that run programs.
 Nothing outside a temporary folder is written.
 What this does not prove: the contents of the base image itself.
 """
@@ -25,6 +26,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from scripts import prove_tools
 from scripts.dockerfile import Stage, Step, healthcheck_command, parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,6 +34,9 @@ INSIDE = "TOLLGATE_PROVE_INSIDE"
 READY_SECONDS = 60
 RUN_SECONDS = 900
 PASSED_ON = ("PIP_", "SSL_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy")
+TOKEN = "0" * 64
+# Python at the level that asks, from the command line: whoever types it approves.
+NESTED = "import json, subprocess; print(subprocess.getoutput('echo nested; cat /etc/passwd'))"
 FORBIDDEN = ("pip", "hatchling", "setuptools", "wheel")
 
 
@@ -139,27 +144,42 @@ def check_contents(box: Box) -> None:
 
 
 @contextlib.contextmanager
-def serving(stage: Stage, box: Box) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the image's program under the limits of the compose file."""
-    user = stage.last("USER")
-    assert user is not None, "the image must not run as root"
-    uid, _, gid = user.text.partition(":")
-    entry, default = stage.last("ENTRYPOINT"), stage.last("CMD")
-    words = [*(entry.words() if entry else []), *(default.words() if default else [])]
-    data = box.root / "data"
-    mount("-t", "tmpfs", "-o", f"uid={uid},gid={gid},mode=0700", "tmpfs", str(data))
-    for target in (box.root / "usr/local", box.root):
-        mount("-o", "remount,ro", str(target))
-    box.environment.update(TOLLGATE_TOKEN="0" * 64, TOLLGATE_PORT=str(free_port()), HOME="/data")
-    limits = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
-    limits += ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
-    process = subprocess.Popen(box.command(words, limits), stdin=subprocess.DEVNULL)
+def serving(words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """The image's program while it runs."""
+    process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL)
     try:
         yield process
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
+
+
+def furnish(stage: Stage, box: Box, port: int) -> None:
+    """Mount what the compose file mounts, and take away what it takes away."""
+    uid, gid = user_of(stage)
+    data = box.root / "data"
+    mount("-t", "tmpfs", "-o", f"uid={uid},gid={gid},mode=0700", "tmpfs", str(data))
+    for target in (box.root / "usr/local", box.root):
+        mount("-o", "remount,ro", str(target))
+    box.environment.update(TOLLGATE_TOKEN=TOKEN, TOLLGATE_PORT=str(port), HOME="/data")
+
+
+def contained(stage: Stage, box: Box, words: Sequence[str]) -> list[str]:
+    """The command line that runs the words as a container would."""
+    uid, gid = user_of(stage)
+    limits = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
+    limits += ["--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
+    filtered = [sys.executable, "-m", "scripts.docker_profile"]
+    return [*filtered, *box.command(words, limits)]
+
+
+def user_of(stage: Stage) -> tuple[str, str]:
+    """The user and the group of the image."""
+    user = stage.last("USER")
+    assert user is not None, "the image must not run as root"
+    uid, _, gid = user.text.partition(":")
+    return uid, gid
 
 
 def free_port() -> int:
@@ -170,24 +190,43 @@ def free_port() -> int:
 
 
 def prove_service(stage: Stage, box: Box) -> None:
-    """Start, wait for the image's own health check, look at the process, stop it kindly."""
-    check = stage.last("HEALTHCHECK")
+    """Start, wait for the image's own health check, use it, stop it kindly."""
+    check, port = stage.last("HEALTHCHECK"), free_port()
     assert check is not None, "the image needs a health check"
-    with serving(stage, box) as process:
-        probe = box.command(healthcheck_command(check))
+    furnish(stage, box, port)
+    entry, default = stage.last("ENTRYPOINT"), stage.last("CMD")
+    program = entry.words() if entry else []
+    with serving(
+        contained(stage, box, [*program, *(default.words() if default else [])])
+    ) as process:
+        probe = contained(stage, box, healthcheck_command(check))
         deadline = time.monotonic() + READY_SECONDS
-        while subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode:
+        while subprocess.run(probe, cwd=ROOT, stderr=subprocess.DEVNULL, check=False).returncode:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit(f"the service did not become healthy (exit {process.poll()})")
             time.sleep(0.2)
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines()
         facts = [" ".join(line.split()) for line in status if line.startswith(("Uid", "CapEff"))]
         say(f"  healthy; {'; '.join(facts)}")
+        if prove_tools.main([f"http://127.0.0.1:{port}", TOKEN]):
+            raise SystemExit("the tools do not work in the image")
+        prove_command_line(stage, box, program)
         process.send_signal(signal.SIGTERM)
         code = process.wait(timeout=20)
         if code not in (0, -signal.SIGTERM, 128 + signal.SIGTERM):
             raise SystemExit(f"the service ended with {code} after SIGTERM")
         say(f"  stopped on SIGTERM with exit code {code}")
+
+
+def prove_command_line(stage: Stage, box: Box, program: Sequence[str]) -> None:
+    """The program's own checks, and Python that may do everything, beside the service."""
+    subprocess.run(contained(stage, box, [*program, "doctor"]), cwd=ROOT, check=False)
+    code = ["code=" + NESTED, "strictness=lenient"]
+    words = contained(stage, box, [*program, "call", "--yes", "execute_python", *code])
+    said = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False).stdout
+    if "nested" not in said or "root:" in said:
+        raise SystemExit(f"lenient Python does not work in the image: {said}")
+    say("  lenient Python runs programs and reads no users")
 
 
 def prove(prefix: Path, place: Path) -> None:

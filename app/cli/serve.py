@@ -37,8 +37,9 @@ def serve_until_stopped(settings: Settings) -> int:
             cannot be made.
         StorageUnavailable: the data directory cannot be written.
     """
+    leave = Leave()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _leave)
+        signal.signal(number, leave)
     configure_logging(settings)
     _allow_open_files()
     asyncio.run(needs_token(settings))
@@ -49,10 +50,10 @@ def serve_until_stopped(settings: Settings) -> int:
             f"workspace {str(settings.workspace_dir)!r} cannot be made ({error.strerror});"
             " set TOLLGATE_WORKSPACE to a folder"
         ) from None
-    return _serve(settings)
+    return _serve(settings, leave)
 
 
-def _serve(settings: Settings) -> int:
+def _serve(settings: Settings, leave: Leave) -> int:
     from functools import partial
 
     from app.api.app import create_app
@@ -73,6 +74,8 @@ def _serve(settings: Settings) -> int:
         if (port := urlsplit(url).port) is not None:
             gate.workspaces.keep_out(port)
         announced.append(url)
+        if leave.asked:
+            signal.raise_signal(signal.SIGTERM)  # to the server, which listens by now
         problems, status = gate.registry.snapshot().problems, gate.workspaces.status
         lines = banner(settings, url, access=access, problems=problems, sandbox=status)
         lines[-1:-1] = missing_hooks(gate.hooks.problems)
@@ -161,6 +164,17 @@ def _allow_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
-    """Being asked to stop is no failure: also when the server passes its signal on at the end."""
-    raise SystemExit(0)
+class Leave:
+    """Being asked to stop is no failure: also when the server passes its signal on at the end.
+
+    Attributes:
+        asked: whether it was. Python drops what is raised inside a callback of the garbage
+            collector, and the start would go on.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> NoReturn:
+        self.asked = True
+        raise SystemExit(0)

@@ -17,6 +17,7 @@ from app.cli.serve import banner, configure_logging
 from app.core.settings import load_settings
 from app.operations.local.workspace import LocalWorkspaces
 from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
+from tests.support.source import ROOT
 
 
 @contextmanager
@@ -61,6 +62,32 @@ def test_a_server_says_what_it_is_and_ends_well_on_a_signal(installation, number
     assert facts["sandbox"].startswith(health["sandbox"]["message"].rstrip("."))
     assert all(name in facts["sandbox"] for name in health["sandbox"]["levels"]["bash"]["layers"])
     assert facts["sandbox"].endswith("file tools cannot leave the workspace")
+
+
+STOPPED_IN_A_CALLBACK = """
+import signal, sys, weakref
+
+class Collected:
+    pass
+
+def stop(event, _):
+    global stop_once
+    if event == "socket.bind" and stop_once:
+        stop_once = False
+        collected = Collected()
+        reference = weakref.ref(collected, lambda _: signal.raise_signal(signal.SIGTERM))
+        del collected
+
+stop_once = True
+sys.addaudithook(stop)
+"""
+
+
+def test_a_signal_that_the_start_could_not_hear_ends_it_when_it_is_done(installation, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(STOPPED_IN_A_CALLBACK, encoding="utf-8")
+    with started(installation, PYTHONPATH=f"{tmp_path}:{ROOT}") as (process, facts):
+        assert process.wait(timeout=PATIENCE_S) == 0
+    assert facts["data"] == str(installation)
 
 
 def test_a_call_works_while_a_server_runs_on_the_same_data(installation):

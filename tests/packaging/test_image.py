@@ -7,7 +7,7 @@ import pytest
 from scripts.dockerfile import healthcheck_command, parse
 from tests.support.source import ROOT
 
-BUILD_TOOLS = re.compile(r"\b(apt-get|gcc|build-essential|make|curl|git)\b")
+BUILD_TOOLS = re.compile(r"\b(gcc|build-essential|make|curl)\b")
 
 
 @pytest.fixture
@@ -46,6 +46,16 @@ def test_the_final_layer_takes_only_the_finished_environment(stages):
         ("build", "/opt/tollgate /opt/tollgate")
     ]
     assert [run for run in runs if BUILD_TOOLS.search(run)] == []
+
+
+def test_the_systems_packages_bring_what_agents_use_and_leave_no_lists(stages):
+    installs = [
+        step.text for step in stages[-1].steps if step.name == "RUN" and "apt-get" in step.text
+    ]
+    assert [re.findall(r"--no-install-recommends ([^&]+?) +&&", run) for run in installs] == [
+        ["git"]
+    ]
+    assert installs[0].endswith("rm -rf /var/lib/apt/lists/*")
 
 
 def test_what_the_image_copies_exists_and_may_enter_the_build(stages):

@@ -16,6 +16,11 @@ def test_stages_steps_and_the_source_of_a_copy_are_read():
     ]
 
 
+def test_a_run_gets_the_default_of_an_argument_and_keeps_the_variables_of_the_shell():
+    [stage] = parse('FROM a\nARG WHAT="one two"\nRUN install ${WHAT} in ${HOME}\n')
+    assert stage.steps == [Step("RUN", "install one two in ${HOME}")]
+
+
 def test_an_instruction_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match="unknown instruction 'ONBUILD'"):
         parse("FROM a\nONBUILD RUN b\n")

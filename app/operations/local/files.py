@@ -2,8 +2,9 @@
 
 A write goes to a temporary file in the target's own folder, which is held open, and is
 renamed over the target: readers see the old content or the new, never a part. The target's
-permission bits are kept; its set-id bits and other hard links are not. A link at the target
-is followed when its target is inside, so the link stays a link; otherwise it is refused.
+permission bits are kept, and by a service that is root its owner; its set-id bits and other
+hard links are not. A link at the target is followed when its target is inside, so the link
+stays a link; otherwise it is refused.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from app.core.errors import StorageUnavailable
 from app.operations.local.failures import failure, not_a_file
+from app.operations.local.owners import give_file
 from app.operations.local.queue import FileKey
 from app.operations.protocols.files import FileState
 
@@ -74,6 +75,7 @@ class Step:
         created = 0o666 if mode is None else 0o600
         descriptor = os.open(self.temporary, _NEW_TEMP, created, dir_fd=self.folder)
         try:
+            give_file(descriptor, self.folder, self.name)
             write_all(descriptor, data)
             if mode is not None:
                 os.fchmod(descriptor, mode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -55,7 +56,12 @@ class Sandbox:
         """What this machine offers; blocks some 100 ms when nothing was started yet."""
         if self._status is None:
             config = self.config
-            self._status = judge(probe(config.uid), weaker=config.weaker, uid=config.uid)
+            self._status = judge(
+                probe(config.uid),
+                weaker=config.weaker,
+                uid=config.uid,
+                root=os.geteuid() == 0,
+            )
         return self._status
 
     async def start(self) -> SandboxStatus:

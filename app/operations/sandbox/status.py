@@ -13,6 +13,7 @@ from app.operations.protocols.sandbox import LEVELS, Level, LevelStatus, Sandbox
 from app.operations.sandbox.probing import Probe
 
 Weaker = Literal["refuse", "ask"]
+PYTHON = "python"  # among what is missing: our own, for the user that commands run as
 
 _BASE = ("rlimits", "no_new_privs", "caps-dropped")
 _LANDLOCK = ("landlock-fs", "landlock-net", "landlock-scope")
@@ -25,18 +26,25 @@ _SIGNALS = "commands share the service's user and could signal it or outlive the
 Linux 6.12 or later, allow user namespaces, or set a separate user"
 _METADATA = "commands could change permissions and times of the service's files: allow user \
 namespaces or system-call notification, or set a separate user"
+_ROOT = "commands would be root as the service is, whose processes no kernel limit counts: run the \
+service as an ordinary user, allow namespaces, or set a separate user"
 _LAZY = "Confined by the system-call filter alone, as strict is; this kernel has no Landlock."
 
 
-def judge(probe: Probe, *, weaker: Weaker = "refuse", uid: int | None = None) -> SandboxStatus:
+def judge(
+    probe: Probe, *, weaker: Weaker = "refuse", uid: int | None = None, root: bool = False
+) -> SandboxStatus:
     """What `probe` means for each level.
 
     Args:
         weaker: what an administrator decided for levels whose minimum is not met.
         uid: the separate user that commands run as.
+        root: whether the service is root.
     """
+    as_root = root and uid is None
     levels = {
-        level: _judge_level(level, probe, _wanted(level, probe, uid), weaker) for level in LEVELS
+        level: _judge_level(level, probe, _wanted(level, probe, uid), weaker, as_root=as_root)
+        for level in LEVELS
     }
     return SandboxStatus(levels, _summary(probe, levels), probe.missing, probe.landlock_abi)
 
@@ -67,7 +75,7 @@ def _wanted(level: Level, probe: Probe, uid: int | None) -> tuple[str, ...]:
 
 
 def _judge_level(
-    level: Level, probe: Probe, wanted: tuple[str, ...], weaker: Weaker
+    level: Level, probe: Probe, wanted: tuple[str, ...], weaker: Weaker, *, as_root: bool
 ) -> LevelStatus:
     layers = tuple(layer for layer in wanted if layer in probe.layers)
     missing = tuple(layer for layer in wanted if layer not in probe.layers)
@@ -81,7 +89,7 @@ def _judge_level(
             minimum_met=False,
             sentence=refusal,
         )
-    lack = _lack(level, probe, wanted)
+    lack = _lack(level, probe, wanted, as_root=as_root)
     return LevelStatus(
         available=lack is None or weaker == "ask",
         asks=lack is not None and weaker == "ask",
@@ -101,7 +109,7 @@ def _refusal(probe: Probe) -> str | None:
     return None
 
 
-def _lack(level: Level, probe: Probe, wanted: tuple[str, ...]) -> str | None:
+def _lack(level: Level, probe: Probe, wanted: tuple[str, ...], *, as_root: bool) -> str | None:
     """What is missing of the level's minimum."""
     if "uid-drop" in wanted and not probe.has("uid-drop"):
         why = probe.missing.get("uid-drop", "it is not root")
@@ -114,7 +122,15 @@ def _lack(level: Level, probe: Probe, wanted: tuple[str, ...]) -> str | None:
         return _SIGNALS
     if "metadata-guard" in wanted and not probe.has("metadata-guard"):
         return _METADATA
-    return None
+    if as_root and "namespaces" not in wanted:
+        return _ROOT
+    return _no_python(level, probe)
+
+
+def _no_python(level: Level, probe: Probe) -> str | None:
+    """Why lenient Python would find no modules: the other levels have theirs loaded."""
+    why = probe.missing.get(PYTHON)
+    return None if level != "lenient" or why is None else f"{why}: install it where they can"
 
 
 def _sentence(level: Level, probe: Probe, lack: str | None, weaker: Weaker) -> str:

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,7 @@ def test_a_folder_that_was_moved_out_is_not_followed_up(
 
 CLOSED = """
 import os, sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from app.operations.sandbox.folders import remove_tree
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
@@ -129,6 +131,7 @@ def test_closed_folders_are_no_hindrance_to_an_ordinary_user(tmp_path: Path):
 
 KILLED = """
 import os, signal, sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from app.operations.sandbox.folders import TemporaryFolders
 TemporaryFolders(Path(sys.argv[1])).make()
@@ -149,4 +152,13 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_holds_is_no
     assert len(names(tmp_path)) == 2
     folders.close()
     living.close()
+    assert names(tmp_path) == []
+
+
+def test_threads_that_ask_first_at_the_same_time_share_one_base(tmp_path: Path):
+    folders = TemporaryFolders(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        made = [Path(folder) for folder in pool.map(lambda _: folders.make(), range(32))]
+    assert len({folder.parent for folder in made}) == 1
+    folders.close()
     assert names(tmp_path) == []

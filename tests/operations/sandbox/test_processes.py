@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Iterator
@@ -60,6 +61,16 @@ async def test_every_exit_tells_what_confined_it(sandboxed: Operations, sandbox:
     assert report.level == "bash"
     assert set(report.layers) == set(sandbox.status.levels["bash"].layers)
     assert report.kill in ("pidns", "landlock", "scan")
+
+
+async def test_what_runs_tells_what_confines_it(sandboxed: Operations):
+    spec = ProcessSpec(("cat",), interactive=True)
+    async with sandboxed.processes.open(spec) as process:
+        running = process.sandbox
+        await process.close_input()
+        ended = await process.wait()
+    assert "seccomp" in running.layers
+    assert replace(ended.sandbox, kill=None) == running
 
 
 async def test_the_environment_is_a_safe_set_with_a_private_home(
@@ -151,6 +162,19 @@ async def test_the_network_is_closed_but_for_the_ports_of_the_workspace(
         assert "connected" in await output_of(opened.operations, shell(script))
         forbidden = shell(script, network=False)
         assert "connected" not in await output_of(opened.operations, forbidden)
+
+
+async def test_nobody_can_connect_to_a_program_also_where_it_has_a_network(
+    sandbox: Sandbox, root: Path
+):
+    # without a bind the kernel chooses the port, past Landlock
+    listens = "import socket; s = socket.socket(); s.listen(); print('listens', s.getsockname())"
+    spec = ProcessSpec(("python3", "-c", listens))
+    async with SandboxedWorkspace(root, sandbox=sandbox, network=Network((443,))) as opened:
+        text = await output_of(opened.operations, spec)
+
+    assert "listens" not in text.replace(listens, "")
+    assert "PermissionError" in text
 
 
 async def test_no_workspace_is_let_at_the_port_of_the_service(
@@ -322,3 +346,37 @@ async def test_programs_run_as_the_separate_user(tmp_path: Path):
     assert text == "65534\n"
     assert (root / "mine").stat().st_uid == 65534
     assert names(place) == ["ws"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+async def test_the_separate_user_can_change_what_the_file_tools_made(tmp_path: Path):
+    place = tmp_path / "shared"
+    root = place / "ws"
+    root.mkdir(parents=True)
+    for folder in (root, place, *list(place.parents)[:3]):
+        folder.chmod(0o755)
+    os.chown(root, 65534, 65534)
+    async with (
+        Sandbox(SandboxConfig(temporary=place, uid=65534)) as sandbox,
+        SandboxedWorkspace(root, sandbox=sandbox) as workspace,
+    ):
+        await workspace.operations.files.write("a/made.txt", b"tool\n")
+        await output_of(workspace.operations, shell("echo command >> a/made.txt; mv a b"))
+
+    assert (root / "b/made.txt").read_text() == "tool\ncommand\n"
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_programs_start_after_somebody_tidied_up_the_private_folders(
+    sandboxed: Operations, sandbox: Sandbox, tmp_path: Path, *, whole: bool
+):
+    first = await output_of(sandboxed, shell("echo $TMPDIR"))
+    tmp = Path(first.strip())
+    shutil.rmtree(tmp.parent if whole else tmp)
+
+    second = await output_of(sandboxed, shell("echo x > $TMPDIR/file && echo $TMPDIR"))
+
+    assert second.strip() not in ("", str(tmp))
+    assert Path(second.strip()).is_relative_to(tmp_path / "private")
+    await sandbox.close()
+    assert names(tmp_path / "private") == []

@@ -95,6 +95,26 @@ def test_a_user_that_cannot_be_become_turns_everything_off():
     assert "uid-drop" in judge(without(), uid=1000).levels["strict"].layers
 
 
+def test_commands_of_a_root_service_need_namespaces_or_a_user_of_their_own():
+    bare = without("namespaces")
+
+    assert verdicts(judge(bare, root=True)) == everywhere("runs", "off")
+    assert verdicts(judge(bare, root=True, weaker="ask")) == everywhere("runs", "asks")
+    assert "or set a separate user" in judge(bare, root=True).levels["bash"].sentence
+    assert verdicts(judge(bare, root=True, uid=65534)) == everywhere("runs", "runs")
+    assert verdicts(judge(without(), root=True)) == everywhere("runs", "runs")
+
+
+def test_only_lenient_needs_a_python_that_the_separate_user_can_read():
+    unreadable = Probe(EVERYTHING, {"python": "user 65534 cannot read this Python in /root/lib"})
+    status = judge(unreadable, uid=65534, root=True)
+
+    assert verdicts(status) == {**everywhere("runs", "runs"), "lenient": "off"}
+    assert status.levels["lenient"].sentence == (
+        "Off: user 65534 cannot read this Python in /root/lib: install it where they can."
+    )
+
+
 def test_each_sentence_says_what_is_lost_and_what_helps():
     lost_scope = judge(without("landlock-scope", "namespaces")).levels["bash"].sentence
     lost_files = judge(without(*LANDLOCK), weaker="ask").levels["bash"].sentence

@@ -5,7 +5,8 @@ Run as a program it prints one line of JSON:
     {"layers": [names that work], "missing": {name: why not}, "landlock_abi": number,
      "kill": how a tree of many processes would be ended}
 
-Its argument is the user a root service would drop to, or `-`.
+Its argument is the user a root service would drop to, or `-`. When that user cannot read this
+Python, `python` is missing, too.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _MESSAGE_BYTES = 4096
 _REFUSED_CALL = "ptrace"
 _PATIENCE_MS = 5000
 _PROCESSES = 64
+_PYTHON = "python"
 _Check = Callable[[], None]
 
 
@@ -64,6 +66,10 @@ def probe(uid: int | None) -> dict[str, object]:
             why_not = _in_child(check)
             if why_not is not None:
                 missing[name] = why_not
+        if uid is not None and layers.UID_DROP not in missing:
+            no_python = _in_child(lambda: _read_python_as(uid))
+            if no_python is not None:
+                missing[_PYTHON] = no_python
     works = [name for name in layers.ALL if name not in missing]
     if uid is None and layers.UID_DROP in works:
         works.remove(layers.UID_DROP)
@@ -140,6 +146,15 @@ def _become(uid: int) -> None:
     capabilities.become(uid)
     if os.getresuid() != (uid, uid, uid):
         raise _Useless("the user did not change")
+
+
+def _read_python_as(uid: int) -> None:
+    folder = os.path.dirname(os.__file__)  # noqa: PTH120
+    capabilities.become(uid)
+    try:
+        os.listdir(folder)  # noqa: PTH208
+    except OSError:
+        raise _Useless(f"user {uid} cannot read this Python in {folder}") from None
 
 
 def _landlock_files() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import select
@@ -9,16 +10,19 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import app
 from app.operations.sandbox.jail.job import GO, MESSAGE, READY, Job, Policy, Work, encode
 
-SOURCE = str(Path(app.__file__).resolve().parents[1])
+SOURCE = Path(app.__file__).resolve().parents[1]
+_JAIL = Path("app/operations/sandbox/jail")
 COMMON = (
     *("rlimits", "no_new_privs", "caps-dropped", "landlock-fs", "landlock-net"),
     *("landlock-scope", "seccomp"),
@@ -32,8 +36,9 @@ _PATIENCE_S = 60.0
 
 def program(module: str, *arguments: str, uid: int | None = None) -> list[str]:
     """The command line of a program of `jail`, as another user where one is given."""
+    source = str(SOURCE) if uid is None else readable_source()
     code = (
-        f"import sys; sys.path.insert(0, {SOURCE!r}); "
+        f"import sys; sys.path.insert(0, {source!r}); "
         f"from app.operations.sandbox.jail.{module} import main; main()"
     )
     python, before = sys.executable, []
@@ -42,6 +47,19 @@ def program(module: str, *arguments: str, uid: int | None = None) -> list[str]:
         before = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
     flags = ["-I", "-S", "-B", "-X", "frozen_modules=on", "-c"]
     return [*before, python, *flags, code, *arguments]
+
+
+@cache
+def readable_source() -> str:
+    """A copy of `jail` that every user can read, wherever the tree itself is."""
+    place = Path(tempfile.mkdtemp(prefix="jail-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    shutil.copytree(SOURCE / _JAIL, place / _JAIL, ignore=shutil.ignore_patterns("__pycache__"))
+    for parent in list(_JAIL.parents)[:-1]:
+        shutil.copy(SOURCE / parent / "__init__.py", place / parent)
+    for folder in (place, *place.rglob("*")):
+        folder.chmod(0o755 if folder.is_dir() else 0o644)
+    return str(place)
 
 
 @dataclass
