@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.catalog.registry import ToolRegistry
@@ -128,7 +129,7 @@ def govern(ground: Ground) -> Governed:
     return Governed(governance, resolver, deferred, grants, rules, rulebook, admission)
 
 
-def build(ground: Ground, governed: Governed) -> Machine:
+def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool]) -> Machine:
     """Bind what runs calls. Hook plugins are imported here."""
     settings, ledger, clock = ground.settings, ground.ledger, ground.clock
     redactor, audit, metrics = ground.redactor, ground.audit, ground.metrics
@@ -141,7 +142,12 @@ def build(ground: Ground, governed: Governed) -> Machine:
     )
     artifacts = ArtifactStore(settings.data_dir / "artifacts", ledger, clock)
     ground.services.register(ARTIFACTS, artifacts)
-    cache = ResultCache(clock, ttl_s=settings.cache_ttl, enabled=settings.enable_cache)
+    cache = ResultCache(
+        clock,
+        ttl_s=settings.cache_ttl,
+        enabled=settings.enable_cache,
+        is_worked_in=is_worked_in,
+    )
     confirmations = _confirmations(ground, grants)
     recorder = Recorder(ledger, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)

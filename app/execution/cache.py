@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.core.clock import Clock
@@ -24,24 +25,41 @@ class _Kept:
     size: int
 
 
+def _never(_: str) -> bool:
+    return False
+
+
 class ResultCache:
     """Results by session, scope, tool and canonical arguments; the oldest go first.
 
     Every call with side effects bumps the epoch of its scope (project or session), before
     it starts and after it ends: whatever was read before or meanwhile is not served again.
     Failures are never kept.
+
+    Args:
+        is_worked_in: whether something that outlives its call runs in a scope: it may write at
+            any moment, so nothing is shared meanwhile.
     """
 
-    def __init__(self, clock: Clock, *, ttl_s: float = 300.0, enabled: bool = True) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        ttl_s: float = 300.0,
+        enabled: bool = True,
+        is_worked_in: Callable[[str], bool] = _never,
+    ) -> None:
         self._clock = clock
+        self._is_worked_in = is_worked_in
         self._ttl_s = ttl_s
         self.enabled = enabled and ttl_s > 0
         self._epochs: dict[str, int] = {}
         self._kept: OrderedDict[_Place, _Kept] = OrderedDict()
         self._bytes = 0
 
-    def epoch(self, scope: str) -> int:
-        return self._epochs.get(scope, 0)
+    def epoch(self, scope: str) -> int | None:
+        """How often something was written; None where that cannot be told at the moment."""
+        return None if self._is_worked_in(scope) else self._epochs.get(scope, 0)
 
     def written(self, scope: str) -> None:
         """Something in `scope` may have changed."""
@@ -57,9 +75,11 @@ class ResultCache:
             return None
         return kept.outcome
 
-    def put(self, session_id: str, scope: str, key: Key, outcome: CallOutcome, epoch: int) -> None:
+    def put(
+        self, session_id: str, scope: str, key: Key, outcome: CallOutcome, epoch: int | None
+    ) -> None:
         """Keep a success that was computed entirely within `epoch`."""
-        if not outcome.success or epoch != self.epoch(scope):
+        if not outcome.success or epoch is None or epoch != self.epoch(scope):
             return
         place = (session_id, scope, key)
         self._drop(place)

@@ -127,7 +127,7 @@ def assemble(
     processes = processes_of(settings, events, redactor, clock)
     services.register(SESSION_PROCESSES, processes)
     governed = govern(ground)
-    machine = build(ground, governed)
+    machine = build(ground, governed, processes.works_in)
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
     projects = Projects(ledger, clock, workspaces, audit=audit, changes=changes, own=own)
     return Gate(

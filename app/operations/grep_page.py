@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.operations.marks import has_mark, is_binary, unmarked
 from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
-from app.operations.scan import LineMatcher, LineWriter, Span
+from app.operations.scan import LineMatcher, LineWriter, Span, TooMuchWork
 
 COUNT_AHEAD = 200_000
 
@@ -57,8 +57,12 @@ class GrepPage:
         if is_binary(buffer, size):
             self.skipped += 1
             return
-        self._searched += 1
-        self._collect(path, buffer, size)
+        try:
+            self._collect(path, buffer, size)
+        except TooMuchWork:
+            self.skipped += 1
+        else:
+            self._searched += 1
 
     def add_joined(self, files: Sequence[Joined], buffer: bytearray) -> None:
         """Search files that stand in `buffer` in this order, a line break behind each.
@@ -74,7 +78,11 @@ class GrepPage:
         any_binary = buffer.find(b"\0", 0, end) >= 0
         position, done = 0, 0
         while done < len(files) and not self.full:
-            found = self._matcher.first(buffer, position, end)
+            try:
+                found = self._matcher.first(buffer, position, end)
+            except TooMuchWork:
+                self._add_each(files[done:], buffer)
+                return
             index = len(files) if found is None else bisect_right(starts, found[0]) - 1
             passed = files[done : index + 1]
             binary = sum(_is_binary(file, buffer) for file in passed) if any_binary else 0

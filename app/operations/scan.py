@@ -11,7 +11,7 @@ in the input whatever the pattern, releases the interpreter lock while it works,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import re2
 
@@ -20,6 +20,10 @@ from app.operations.protocols.search import GrepLine, GrepQuery
 
 Span = tuple[int, int]
 _MAX_LINE_BYTES = 16_384
+# Linear is not fast: RE2 may look at every instruction of the pattern for every byte, which
+# takes seconds for a step of this size and the worst of patterns. Nothing stops it meanwhile.
+STEP_BYTES = 64 << 10
+_MOST_WORK = 10**10
 _NEWLINE = ord("\n")
 _CUT = " … (line truncated)"
 _ANY_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
@@ -31,6 +35,14 @@ _OWN_TEXT = re.compile(r"\\[Az]|\(\?\w*-")
 _WORD = r"(?:^|[^\pL\pN_\n])(?:{})(?:$|[^\pL\pN_\n])"
 
 
+class TooMuchWork(Exception):
+    """A line or a text is too long for a pattern of that size."""
+
+
+def _go_on() -> None:
+    return None
+
+
 class LineMatcher:
     """Compiled form of a query's pattern.
 
@@ -38,12 +50,24 @@ class LineMatcher:
     contains a line break, and `multiline`, let a match span lines; then `.` matches a
     line break too.
 
+    Args:
+        check: called after every step of lines; what it raises ends the search.
+        step_bytes: the least that is searched at once.
+
     Raises:
         ToolFailed: code `invalid_pattern`, with `reason` and where known `position`.
     """
 
-    def __init__(self, query: GrepQuery) -> None:
+    def __init__(
+        self,
+        query: GrepQuery,
+        check: Callable[[], None] = _go_on,
+        *,
+        step_bytes: int = STEP_BYTES,
+    ) -> None:
         pattern = query.pattern
+        self._check = check
+        self._step = step_bytes
         self.multiline = query.multiline or (query.fixed_strings and "\n" in pattern)
         try:
             encoded = pattern.encode()
@@ -55,6 +79,7 @@ class LineMatcher:
         self._invert = query.invert
         own_text = not query.fixed_strings and _OWN_TEXT.search(pattern)
         self._joinable = not (self.multiline or query.invert or own_text)
+        self._by_steps = not (self.multiline or own_text)
         if not query.fixed_strings:
             _check_any_byte(pattern)
         self._regex = _compile(query, encoded, multiline=self.multiline)
@@ -68,9 +93,33 @@ class LineMatcher:
         return self._joinable
 
     def first(self, buffer: bytearray, position: int, end: int) -> Span | None:
-        """The first match from `position` on, as it stands in the text of joined files."""
-        found = self._regex.search(buffer, position, end)
-        return None if found is None else found.span()
+        """The first match from `position` on, as it stands in the text of joined files.
+
+        Raises:
+            TooMuchWork: nothing can be said in a time that anybody would wait for.
+        """
+        while True:
+            stop = self._next_stop(buffer, position, end)
+            found = self._regex.search(buffer, position, stop)
+            if found is not None:
+                span: Span = found.span()
+                return span
+            if stop == end:
+                return None
+            self._check()
+            position = stop + 1
+
+    def _next_stop(self, buffer: bytearray, position: int, end: int) -> int:
+        """How far to search at once: to the end of a line where that makes no difference."""
+        stop = end
+        if self._by_steps and self._literal is None and end - position > self._step:
+            line_end = buffer.find(b"\n", position + self._step, end)
+            stop = end if line_end < 0 else line_end
+        length = stop - position
+        is_long = length > 2 * self._step and self._literal is None
+        if is_long and length * self._regex.programsize > _MOST_WORK:
+            raise TooMuchWork
+        return stop
 
     def lines(self, buffer: bytearray, end: int) -> Iterator[Span]:
         """Spans `(start, stop)` of the wanted lines in `buffer[:end]`, without line breaks."""
@@ -100,10 +149,10 @@ class LineMatcher:
                 stop = end
             yield start, stop
             position = stop + 1
-            found = self._regex.search(buffer, position, end) if position < end else None
+            found = self.first(buffer, position, end) if position < end else None
             if found is None:
                 return
-            match = found.span()
+            match = found
 
 
 def _literal_lines(buffer: bytearray, end: int, literal: bytes, begin: int) -> Iterator[Span]:
@@ -209,6 +258,8 @@ def _compile(query: GrepQuery, pattern: bytes, *, multiline: bool) -> re2._Regex
     options.never_capture = True
     source = pattern if options.literal else b"(?m)" + pattern
     try:
+        if query.word and query.fixed_strings:
+            return re2.compile(_whole_words(query).encode(), options)
         regex = re2.compile(source, options)
         # only now in its frame: there, `a)(b` alone would be accepted
         return re2.compile(_whole_words(query).encode(), options) if query.word else regex

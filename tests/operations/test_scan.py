@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.operations.grep_page import GrepPage, Joined
 from app.operations.protocols.search import GrepQuery, GrepResult
-from app.operations.scan import LineMatcher
+from app.operations.scan import STEP_BYTES, LineMatcher
 
 CONTENT = st.text(st.sampled_from("ab \n\r"), max_size=60).map(str.encode)
 PATTERNS = st.sampled_from(["a", "ab", "^a", "b$", "a.b", r"a\s*b", "[^a]+", "", "$", "a|b ", "^$"])
@@ -28,6 +29,52 @@ def test_searching_a_buffer_finds_what_searching_each_line_finds(pattern: str, c
     expected = [number for number, line in enumerate(lines, 1) if regex.search(line)]
 
     assert numbers(pattern, content) == expected
+
+
+@given(pattern=PATTERNS, content=CONTENT, step=st.integers(1, 12), invert=st.booleans())
+def test_searching_by_steps_finds_the_same(
+    pattern: str, content: bytes, step: int, *, invert: bool
+):
+    query = GrepQuery(pattern, limit=0, invert=invert)
+    pages = [
+        GrepPage(query, matcher)
+        for matcher in (LineMatcher(query), LineMatcher(query, step_bytes=step))
+    ]
+    for page in pages:
+        page.add("f", bytearray(content), len(content))
+    assert pages[0].result() == pages[1].result()
+
+
+def test_a_search_can_be_ended_between_two_steps():
+    query = GrepQuery("x+y", limit=0)
+    steps: list[None] = []
+
+    def check() -> None:
+        steps.append(None)
+        if len(steps) == 3:
+            raise TimeoutError
+
+    page = GrepPage(query, LineMatcher(query, check))
+    content = bytearray(b"no match here\n" * (10 * STEP_BYTES // 14))
+    with pytest.raises(TimeoutError):
+        page.add("f", content, len(content))
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_line_too_long_for_its_pattern_is_skipped_and_counted(*, joined: bool):
+    query = GrepQuery(r"([\pL]{0,20}b){0,9}c", limit=0)
+    page = GrepPage(query, LineMatcher(query))
+    line, other = b"a" * (1 << 20), b"bc\n"
+    if joined:
+        buffer = bytearray(line + b"\n" + other)
+        files = [Joined("long", 0, len(line)), Joined("short", len(line) + 1, len(buffer) - 1)]
+        page.add_joined(files, buffer)
+    else:
+        page.add("long", bytearray(line), len(line))
+        page.add("short", bytearray(other), len(other))
+    result = page.result()
+    assert ([hit.path for hit in result.lines], result.files_skipped) == (["short"], 1)
+    assert result.files_searched == 1
 
 
 @given(st.text(st.sampled_from("ab("), min_size=1, max_size=3), CONTENT)

@@ -267,6 +267,8 @@ async def test_words_are_those_of_every_script(fill: Fill):
     assert [line.line_number for line in result] == [1, 4, 7]
     literal = await lines(operations, "(cat)", word=True, fixed_strings=True)
     assert [line.line_number for line in literal] == [4]
+    unbalanced = await lines(operations, "(cat", word=True, fixed_strings=True)
+    assert [line.line_number for line in unbalanced] == [4]
     alternatives = await lines(operations, "concat|CAT", word=True, case_insensitive=True)
     assert [line.line_number for line in alternatives] == [1, 2, 4, 7]
 

@@ -22,6 +22,7 @@ from app.operations.protocols.processes import (
     ProcessOperations,
     RunningProcess,
 )
+from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import Output
 from app.tools.shell.ports import OutputPage, ProcessRequest
 
@@ -77,6 +78,12 @@ class OwnedProcess:
     @property
     def exit(self) -> ProcessExit | None:
         return self._exit.result() if self._exit.done() else None
+
+    @property
+    def sandbox(self) -> SandboxReport:
+        if self._exit.done():
+            return self._exit.result().sandbox
+        return _LOST.sandbox if self._running is None else self._running.sandbox
 
     async def start(self, processes: ProcessOperations) -> None:
         """Start it; cancelled meanwhile, it is ended.

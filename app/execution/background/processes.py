@@ -125,6 +125,13 @@ class Processes:
         self._forget_old()
         return [p for p in self._kept.values() if p.request.session_id == session_id]
 
+    def works_in(self, project_id: str) -> bool:
+        """Whether a process that outlives its call runs in that project."""
+        return any(
+            process.request.project_id == project_id and process.exit is None
+            for process in self._kept.values()
+        )
+
     async def end_session(self, session_id: str) -> None:
         """End and forget every process of a session."""
         ended = [p for p in self._owned | {*self._kept.values()} if _is_of(p, session_id)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.core.errors import Conflict, InvalidInput
 from app.execution.checkpoints.blobs import digest_of
 from app.execution.checkpoints.store import Record
-from app.operations.protocols.files import FileStates
+from app.operations.protocols.files import Edited, FileStates
 
 MAX_NAMED = 20
 
@@ -58,3 +58,19 @@ def chosen(records: list[Record], paths: Sequence[str] | None) -> list[Record]:
     if unknown:
         raise InvalidInput(f"The run did not change {unknown[0]!r}", field="body.paths")
     return [record for record in records if record.path in paths]
+
+
+def stay_in_place(records: Sequence[Record], edits: Sequence[Edited]) -> None:
+    """Check that every write goes to a file of the run itself.
+
+    Raises:
+        Conflict: a path has become a link to another file since.
+    """
+    own = {record.path for record in records}
+    elsewhere = [edit.path for edit in edits if edit.path not in own]
+    if elsewhere:
+        raise Conflict(
+            f"A link leads from a file of the run to {elsewhere[0]!r} now; nothing was restored."
+            " Remove the link, or name the other files in 'paths'",
+            files=elsewhere[:MAX_NAMED],
+        )

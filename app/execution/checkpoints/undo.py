@@ -12,7 +12,7 @@ from app.core.errors import Busy, Conflict, NotFound, TollgateError
 from app.core.ids import new_id
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.blobs import digest_of
-from app.execution.checkpoints.restoring import MAX_NAMED, PuttingBack, chosen
+from app.execution.checkpoints.restoring import MAX_NAMED, PuttingBack, chosen, stay_in_place
 from app.execution.checkpoints.store import MAX_KEPT_BYTES, Origin, Record
 from app.execution.checkpoints.watching import Watching
 from app.execution.projects import Projects
@@ -122,8 +122,8 @@ class Undo:
             NotFound: the run changed nothing, its project is gone, or a kept content is.
             InvalidInput: it did not change one of `paths`.
             Busy: the session runs.
-            Conflict: `details["files"]` were changed after the run, nothing was kept, or it is
-                too much at once.
+            Conflict: `details["files"]` were changed after the run, a link leads elsewhere,
+                nothing was kept, or it is too much at once.
             TollgateError: a write failed; nothing has changed.
         """
         if is_active():
@@ -143,14 +143,15 @@ class Undo:
         files = self.watched(session_id, restored_as, project.id, restores=run_id)
         putting_back = PuttingBack(kept, await self._contents(kept), force=force)
 
-        async def still_idle(_: Sequence[Edited]) -> None:
+        async def still_right(edits: Sequence[Edited]) -> None:
             if is_active():
                 raise _busy()
+            stay_in_place(kept, edits)
 
         self._cache.written(project.id)
         try:
             wanted = [record.path for record in kept]
-            edits = await files.apply(wanted, putting_back, durable=True, before_write=still_idle)
+            edits = await files.apply(wanted, putting_back, durable=True, before_write=still_right)
         finally:
             self._cache.written(project.id)
         written = tuple(edit.path for edit in edits)

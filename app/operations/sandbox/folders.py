@@ -8,6 +8,7 @@ import os
 import secrets
 import stat
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ class TemporaryFolders:
         self._uid = uid
         self._base: Path | None = None
         self._lock = -1
+        self._opening = threading.Lock()
 
     def make(self) -> str:
         """A new private folder, as an absolute real path.
@@ -41,8 +43,15 @@ class TemporaryFolders:
         Raises:
             OSError: it cannot be made.
         """
-        folder = self._open_base() / secrets.token_hex(8)
-        folder.mkdir(mode=0o700)
+        name = secrets.token_hex(8)
+        with self._opening:
+            folder = self._open_base() / name
+            try:
+                folder.mkdir(mode=0o700)
+            except FileNotFoundError:
+                self._let_go()  # somebody tidied the place up
+                folder = self._open_base() / name
+                folder.mkdir(mode=0o700)
         if self._uid is not None:
             os.chown(folder, self._uid, self._uid)
         return str(folder)
@@ -53,10 +62,14 @@ class TemporaryFolders:
 
     def close(self) -> None:
         """Remove what is left; harmless when repeated."""
-        if self._base is not None:
-            remove_tree(self._base)
-            os.close(self._lock)
-            self._base = None
+        with self._opening:
+            if self._base is not None:
+                remove_tree(self._base)
+                self._let_go()
+
+    def _let_go(self) -> None:
+        os.close(self._lock)
+        self._base = None
 
     def _open_base(self) -> Path:
         if self._base is None:

@@ -7,11 +7,13 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import TERMINAL_TYPE, check_argv, clean_environment
 from app.operations.local.spawn import find_program
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
+from app.operations.protocols.sandbox import LevelStatus
 from app.operations.sandbox.config import NO_NETWORK, Network
 from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.pipes import open_pipes
@@ -55,17 +57,27 @@ class SandboxedProcesses:
             await running.close()
 
     async def _start(self, spec: ProcessSpec) -> SandboxedProcess:
-        job = await self._job(spec)
+        check_argv(spec.argv)
+        status = await self._sandbox.level("bash")
+        tmp = await self._tmp()
+        try:
+            return await self._start_with(spec, status, tmp)
+        except ToolFailed:
+            if not await self._lost(tmp):
+                raise
+        return await self._start_with(spec, status, await self._tmp())
+
+    async def _start_with(
+        self, spec: ProcessSpec, status: LevelStatus, tmp: str
+    ) -> SandboxedProcess:
+        job = await self._job(spec, status, tmp)
         terminal = spec.terminal
         has_input = spec.stdin is not None or spec.interactive
         pipes = open_pipes(has_input=has_input, terminal=terminal)
         return await launch(self._sandbox.zygote, job, pipes, spec, "bash")
 
-    async def _job(self, spec: ProcessSpec) -> Job:
+    async def _job(self, spec: ProcessSpec, status: LevelStatus, tmp: str) -> Job:
         """All about `spec` but its descriptors."""
-        check_argv(spec.argv)
-        status = await self._sandbox.level("bash")
-        tmp = await self._tmp()
         network = self._network if spec.network else NO_NETWORK
         environment = clean_environment(tmp, _extra(spec, network), tmp)
         program = await to_end(run_in(PROCESSES, _find, self._beneath, spec, environment["PATH"]))
@@ -90,6 +102,18 @@ class SandboxedProcesses:
             if self._private_tmp is None:
                 self._private_tmp = await self._sandbox.make_folder()
             return self._private_tmp
+
+    async def _lost(self, tmp: str) -> bool:
+        """Whether somebody has removed the private folder, so that another one is needed.
+
+        Places for temporary files are tidied up, and a service runs for longer than that.
+        """
+        if await to_end(run_in(PROCESSES, os.path.isdir, tmp)):
+            return False
+        async with self._making:
+            if self._private_tmp == tmp:
+                self._private_tmp = None
+        return True
 
 
 def _extra(spec: ProcessSpec, network: Network) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,8 @@ from app.core.errors import ToolFailed
 Mark = Literal[" ", "-", "+"]
 Action = Literal["add", "update", "delete"]
 MAX_FILES = 200
+RANGE = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+"""The line that begins a hunk of a unified diff."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,12 @@ def invalid_patch(message: str, line: int | None = None) -> ToolFailed:
     """The error for a text that is no patch; `line` of the patch, from 1."""
     where = "" if line is None else f" (line {line} of the patch)"
     return ToolFailed(f"{message}{where}; no files were modified", code="invalid_patch", line=line)
+
+
+def line_of(ranges: re.Match[str]) -> int:
+    """Where the hunk of a `RANGE` begins in the old file, from 1."""
+    # `-4,0` stands after line 4, everything else at its first line.
+    return int(ranges[1]) + (ranges[2] is not None and not int(ranges[2]))
 
 
 def paths_of(files: Iterable[FilePatch]) -> list[str]:

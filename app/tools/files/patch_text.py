@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.tools.files.patch_model import FilePatch, checked, paths_of
+from app.tools.files.patch_names import named_in
 from app.tools.files.patch_unified import parse_unified
 from app.tools.files.patch_v4a import BEGIN, parse_v4a
+
+READ_WHOLE_CHARS = 32 << 10
+"""Policy reads a patch on the event loop; of a longer one it only looks for the names."""
 
 
 def parse_patch(text: str) -> tuple[FilePatch, ...]:
@@ -30,4 +34,7 @@ def paths_in_patch(arguments: Mapping[str, Any]) -> Sequence[str]:
     Raises:
         ToolFailed: `invalid_patch`.
     """
-    return paths_of(parse_patch(str(arguments.get("patch", ""))))
+    text = str(arguments.get("patch", ""))
+    if len(text) > READ_WHOLE_CHARS:
+        return named_in(text, is_v4a=text.lstrip().startswith(BEGIN))
+    return paths_of(parse_patch(text))

@@ -6,9 +6,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from app.tools.files.patch_model import Action, FilePatch, Hunk, Mark, invalid_patch, plain_path
+from app.tools.files.patch_model import (
+    RANGE,
+    Action,
+    FilePatch,
+    Hunk,
+    Mark,
+    invalid_patch,
+    line_of,
+    plain_path,
+)
 
-_RANGE = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NOWHERE = "/dev/null"
 _GIT = "diff --git "
 _MARKS: dict[str, Mark] = {" ": " ", "-": "-", "+": "+"}
@@ -120,7 +128,7 @@ class _Reader:
             self._begin(_Block(self._at))
             block = self._block
         assert block is not None
-        old, new = (_name(self._lines[self._at + i][4:]) for i in (0, 1))
+        old, new = (name_of(self._lines[self._at + i][4:]) for i in (0, 1))
         if not block.is_moved:
             block.old, block.new = old, new
         self._at += 2
@@ -129,7 +137,7 @@ class _Reader:
         """`a/x b/x`; where the two differ, the lines below say what is what."""
         assert self._block is not None
         if names.startswith('"') and (end := names.find('" ', 1)) > 0:
-            self._block.old, self._block.new = _name(names[: end + 1]), _name(names[end + 2 :])
+            self._block.old, self._block.new = name_of(names[: end + 1]), name_of(names[end + 2 :])
             return
         old, new = names[: len(names) // 2], names[len(names) // 2 + 1 :]
         if old.partition("/")[2] == new.partition("/")[2] or old == new:
@@ -139,7 +147,7 @@ class _Reader:
         for begins, told in (("rename from ", "old"), ("rename to ", "new")):
             if line.startswith(begins):
                 block.is_moved = True
-                setattr(block, told, _name(line.removeprefix(begins)))
+                setattr(block, told, name_of(line.removeprefix(begins)))
         word, _, mode = line.rpartition(" mode ")
         if word in ("old", "new", "new file", "deleted file"):
             if not mode.startswith("100"):
@@ -160,7 +168,7 @@ class _Reader:
         if block is None:
             raise invalid_patch("A '@@' line without a file before it", self._at + 1)
         header = self._lines[self._at]
-        stated = _RANGE.match(header)
+        stated = RANGE.match(header)
         self._at += 1
         body = _Body(self._lines, self._at, self._is_header)
         line = None
@@ -172,8 +180,7 @@ class _Reader:
         else:
             counts = [int(number or 1) if number != "0" else 0 for number in stated.group(2, 4)]
             body.read_counted(*counts)
-            # `-4,0` stands after line 4, everything else at its first line.
-            line = int(stated[1]) + (counts[0] == 0)
+            line = line_of(stated)
         self._at = body.at
         if not body.lines:
             raise invalid_patch("Nothing follows the '@@' line", self._at)
@@ -234,7 +241,7 @@ class _Body:
             self.new_open |= mark != "-"
 
 
-def _name(text: str) -> str | None:
+def name_of(text: str) -> str | None:
     """A name of a header: without a time stamp, unquoted; None for no file."""
     if text.startswith('"'):
         name = _unquoted(text[1 : text.rfind('"')])
@@ -246,7 +253,7 @@ def _name(text: str) -> str | None:
 def _unquoted(text: str) -> str:
     def plain(found: re.Match[str]) -> str:
         code = found[1]
-        return chr(int(code, 8)) if len(code) == 3 else _ESCAPED.get(code, code)
+        return chr(int(code, 8) & 0xFF) if len(code) == 3 else _ESCAPED.get(code, code)
 
     # git writes bytes; what is no escape is text already.
     raw = _ESCAPE.sub(plain, "".join(map(chr, text.encode())))

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-from app.tools.files.patch_model import Action, FilePatch, Hunk, Mark, invalid_patch, plain_path
+from app.tools.files.patch_model import (
+    RANGE,
+    Action,
+    FilePatch,
+    Hunk,
+    Mark,
+    invalid_patch,
+    line_of,
+    plain_path,
+)
 
 BEGIN = "*** Begin Patch"
 _END = "*** End Patch"
@@ -104,12 +113,7 @@ class _Reader:
 
     def _hunk(self, number: int) -> Hunk | None:
         began = self._at
-        hints: list[str] = []
-        while (line := self._line) is not None and line.startswith("@@"):
-            hint = line[2:].strip().removesuffix("@@").strip()
-            if hint:
-                hints.append(hint)
-            self._at += 1
+        hints, place = self._hints()
         lines: list[tuple[Mark, str]] = []
         at_end = False
         while (line := self._line) is not None and not line.startswith("@@"):
@@ -124,10 +128,25 @@ class _Reader:
         while lines and lines[-1] == (" ", "") and self._blank_before_header():
             lines.pop()
         if not lines:
-            if hints:
+            if hints or place is not None:
                 raise invalid_patch("Nothing follows the '@@' line", began + 1)
             return None
-        return Hunk(number, tuple(lines), hints=tuple(hints), at_end=at_end)
+        return Hunk(number, tuple(lines), place, hints, at_end)
+
+    def _hints(self) -> tuple[tuple[str, ...], int | None]:
+        """What the `@@` lines say: lines that come before, and the place, as models write it
+        that know unified diffs better."""
+        hints: list[str] = []
+        place: int | None = None
+        while (line := self._line) is not None and line.startswith("@@"):
+            ranges = RANGE.match(line)
+            hint = line[2:].strip().removesuffix("@@").strip()
+            if ranges is not None:
+                place = line_of(ranges)
+            elif hint:
+                hints.append(hint)
+            self._at += 1
+        return tuple(hints), place
 
     def _blank_before_header(self) -> bool:
         """Whether the line before this one is empty: models part files with empty lines."""

@@ -12,6 +12,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.search.named_paths import paths_in_glob
 
 _MAX_FILE_BYTES = 2 << 20
 _MAX_LINE_CHARS = 500
@@ -56,6 +57,7 @@ class FileSearchArgs(ToolArgs):
     cacheable=True,
     needs_project=True,
     tags=("file", "search"),
+    paths_in=paths_in_glob("pattern"),
     argument_aliases={
         "directory": "path",
         "dir": "path",

@@ -12,6 +12,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.search.named_paths import paths_in_glob
 
 _MOST = 20_000
 _MOST_SCANNED = 200_000
@@ -51,6 +52,7 @@ class FindFilesArgs(ToolArgs):
     cacheable=True,
     needs_project=True,
     tags=("file", "search"),
+    paths_in=paths_in_glob("pattern"),
     argument_aliases={
         "glob": "pattern",
         "directory": "path",

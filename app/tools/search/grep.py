@@ -13,6 +13,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.search.file_types import type_glob
+from app.tools.search.named_paths import paths_in_glob
 
 _MAX_CHARS = 128_000
 _MAX_FILE_BYTES = 2 << 20
@@ -76,6 +77,7 @@ def _as_grep(arguments: dict[str, Any]) -> dict[str, Any]:
     needs_project=True,
     max_output_chars=_MAX_CHARS + 8000,
     tags=("file", "search"),
+    paths_in=paths_in_glob("glob"),
     argument_aliases={
         "regex": "pattern",
         "query": "pattern",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from app.operations.protocols.processes import ProcessExit, ProcessOperations, ProcessSpec
+from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import Output
 
 SESSION_PROCESSES = "session_processes"
@@ -36,6 +37,7 @@ class ProcessRequest:
         command: what it is called towards people and models.
         operation_id: the call that starts it.
         tap: sees standard output before anything else does.
+        project_id: where it works.
     """
 
     session_id: str
@@ -43,6 +45,7 @@ class ProcessRequest:
     command: str
     spec: ProcessSpec
     tap: OutputTap | None = None
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,10 @@ class SessionProcess(Protocol):
     @property
     def exit(self) -> ProcessExit | None:
         """How it ended; None while it runs."""
+
+    @property
+    def sandbox(self) -> SandboxReport:
+        """What confines it; with its end, also how it was ended."""
 
     async def next_output(self) -> Output | None:
         """The next piece of output for the call that started it; None after the last one.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import re2
 
 from app.core.errors import ToolFailed
 from app.tools.shell.ports import SessionProcess
 
 UNREAD_BYTES = 10_000
-_STEP = 64 << 10
+_STEP = 16 << 10
 _OVERLAP = 4 << 10
 _MAX_LINE = 500
 
@@ -60,7 +62,9 @@ async def until_match(process: SessionProcess, pattern: re2._Regexp) -> str | No
             if page.end <= offset:
                 break
             offset, window = page.end, carried + page.text
-            if (found := pattern.search(window)) is not None:
+            # In the worst case the engine takes seconds for this much.
+            found = await asyncio.to_thread(pattern.search, window)
+            if found is not None:
                 return _line(window, found.start())
             carried = window[-_OVERLAP:]
             if len(window) > _OVERLAP:

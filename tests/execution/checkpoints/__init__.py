@@ -1,0 +1,1 @@
+"""Undo: what a run changed can be taken back."""

@@ -269,3 +269,18 @@ async def test_who_took_what_back_is_in_the_audit(shop: Workshop):
     )
 
     assert rows == [("ann", "r1", shop.lab.session.id)]
+
+
+@pytest.mark.parametrize("force", [False, True])
+async def test_a_path_that_became_a_link_is_not_written_through(shop: Workshop, *, force: bool):
+    shop.put("a.txt", "one\n")
+    await shop.done("r1", "write_file", path="a.txt", content="two\n")
+    shop.put("other.txt", "two\n")
+    (shop.root / "a.txt").unlink()
+    (shop.root / "a.txt").symlink_to("other.txt")
+
+    with pytest.raises(Conflict, match="A link leads") as caught:
+        await shop.restore("r1", force=force)
+
+    assert caught.value.details["files"] == ["other.txt"]
+    assert (shop.root / "other.txt").read_text() == "two\n"

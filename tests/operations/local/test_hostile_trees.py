@@ -55,7 +55,7 @@ async def test_two_thousand_levels_end_and_are_counted(local: Operations, root: 
     assert ([line.path for line in grepped.lines], grepped.files_skipped) == (["top.txt"], 1)
     assert open_descriptors() == before
     # deeper than Python's own removal of folders goes
-    subprocess.run(["rm", "-rf", str(root / "d")], check=True)
+    await asyncio.to_thread(subprocess.run, ["rm", "-rf", str(root / "d")], check=True)
 
 
 async def test_links_that_lead_in_circles_are_not_followed(local: Operations, root: Path):

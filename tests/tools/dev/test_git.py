@@ -198,6 +198,17 @@ async def test_a_path_is_never_an_option_or_a_pattern(here: ToolContext, root: P
     assert not (root / "x").exists()
 
 
+async def test_blame_survives_a_commit_of_an_impossible_year(here: ToolContext, root: Path):
+    commit = run(root, "cat-file", "commit", "HEAD")
+    author = next(line for line in commit.splitlines() if line.startswith("author "))
+    forged = commit.replace(author, "author Ann <ann@example.org> 99999999999999999 +0000")
+    (root / "forged").write_text(forged + "\n", encoding="utf-8")
+    made = run(root, "hash-object", "-t", "commit", "-w", "--literally", "forged")
+    result = await call(git, here, action="blame", path="a.txt", rev=made)
+    assert result.error is None
+    assert None in {line["date"] for line in result.data["lines"]}
+
+
 PLANTED = {
     "core.fsmonitor": "{run}",
     "core.pager": "{run}",

@@ -30,6 +30,16 @@ def unified(*lines: str) -> str:
     return "\n".join(["--- a/a", "+++ b/a", *lines, ""])
 
 
+def test_a_v4a_hunk_may_say_its_lines_as_a_unified_diff_does():
+    text, placed = applied("a\nx\na\nx\n", v4a("@@ -3,2 +3,2 @@ def f():", " a", "-x", "+y"))
+    assert text == "a\nx\na\ny\n"
+    assert placed == [PlacedHunk(1, 3)]
+    text, placed = applied("a\nb\n", v4a("@@ -1,0 +2,1 @@", "+between"))
+    assert text == "a\nbetween\nb\n"
+    text, placed = applied("a\nb\n", v4a("@@ -9,1 +9,1 @@", "-b", "+c"))
+    assert (text, placed) == ("a\nc\n", [PlacedHunk(1, 2, offset=-7)])
+
+
 lines_of_text = st.lists(
     st.sampled_from(["", " ", "a", "b", "c", "-", "+", "@@", "---", "*** x", "\t", "é"]),
     max_size=12,

@@ -6,7 +6,8 @@ import pytest
 
 from app.core.errors import ToolFailed
 from app.tools.files.patch_model import FilePatch, Hunk
-from app.tools.files.patch_text import parse_patch, paths_in_patch
+from app.tools.files.patch_names import named_in
+from app.tools.files.patch_text import READ_WHOLE_CHARS, parse_patch, paths_in_patch
 
 
 def test_a_v4a_patch_is_read():
@@ -151,3 +152,44 @@ def test_too_many_files_are_refused():
 
 def test_every_path_that_a_patch_touches_is_found():
     assert paths_in_patch({"patch": GIT}) == ["a", "old name", "new name", "empty", "gone", "你\t"]
+
+
+V4A = """*** Begin Patch
+*** Update File: ./one two
+*** Move to:  b/three
+-x
++y
+*** Move File: four -> five
+*** Add File: a -> b
++1
+*** Delete File: /w/six
+*** End Patch"""
+
+
+@pytest.mark.parametrize("text", [GIT, GIT.replace("\n", "\r\n"), V4A, V4A.replace("\n", "\r\n")])
+def test_no_path_of_a_large_patch_is_missed(text: str):
+    filler = "*** Add File: filler\n" if "Begin Patch" in text else "--- /dev/null\n+++ b/filler\n"
+    many = READ_WHOLE_CHARS // 2
+    filler += "+\n" * many if "Begin Patch" in text else f"@@ -0,0 +1,{many} @@\n" + "+\n" * many
+    if "\r" in text:
+        filler = filler.replace("\n", "\r\n")
+    end = "*** End Patch"
+    large = text.replace(end, filler + end) if end in text else text.rstrip("\n") + "\n" + filler
+    exact = {file.path for file in parse_patch(large)}
+    exact |= {file.target for file in parse_patch(large) if file.target}
+
+    assert len(large) > READ_WHOLE_CHARS
+    assert exact <= set(paths_in_patch({"patch": large}))
+
+
+def test_a_large_patch_with_too_many_names_is_not_known():
+    names = "".join(f"*** Delete File: {number}\n" for number in range(READ_WHOLE_CHARS // 8))
+    with pytest.raises(ToolFailed, match="too many files"):
+        paths_in_patch({"patch": f"*** Begin Patch\n{names}*** End Patch"})
+
+
+def test_a_name_with_an_impossible_escape_is_no_reason_to_fail():
+    header = '"a/\\777"'
+    text = f"--- {header}\n+++ {header}\n@@ -1 +1 @@\n-x\n+y\n"
+    assert len(parse_patch(text)) == 1
+    assert {file.path for file in parse_patch(text)} <= set(named_in(text, is_v4a=False))

@@ -13,6 +13,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.dev.git.named_paths import paths_in_git
 from app.tools.dev.git.reading import LOG_FORMAT, read_blame, read_log, read_status
 from app.tools.dev.git.repository import Repository, open_repository
 from app.tools.dev.running import Finished
@@ -88,6 +89,7 @@ _ACTIONS = {"status": "Status", "diff": "Diff", "log": "Log", "show": "Show", "b
     timeout_s=90,
     max_output_chars=_MAX_CHARS + 8000,
     tags=("git", "code", "read"),
+    paths_in=paths_in_git,
     argument_aliases={
         "command": "action",
         "operation": "action",
@@ -256,7 +258,7 @@ async def _blame(args: GitArgs, repository: Repository) -> ToolResult:
     lines = read_blame(_whole(done, "\n"))
     for line in lines:
         if "time" in line:
-            line["date"] = datetime.fromtimestamp(line.pop("time"), UTC).isoformat()
+            line["date"] = _date(line.pop("time"))
     data = {"lines": lines, "count": len(lines), **_facts(args, done)}
     shown = [
         f"{line['line']:>5} {line['commit'][:_SHORT]} {str(line.get('date'))[:10]} "
@@ -264,6 +266,14 @@ async def _blame(args: GitArgs, repository: Repository) -> ToolResult:
         for line in lines
     ]
     return ToolResult.ok(data, text=_text(shown, done), raw_result=RawResult("table", lines))
+
+
+def _date(seconds: int) -> str | None:
+    """None for a time that no calendar has: a commit may claim any."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _past_the_end(error: ToolFailed, args: GitArgs) -> ToolFailed:
