@@ -6,10 +6,13 @@ from typing import Any, Protocol
 
 import orjson
 
+from app.cli.drawn import beside_output, goes_on
 from app.cli.terminal import harmless
 from app.cli.writer import Writer
 from app.events.log import Frame
 from app.execution.outcome import CallOutcome
+
+_ENDS_HERE = "(it ends with this command; under `tollgate serve` it would go on)\n"
 
 
 class View(Protocol):
@@ -70,11 +73,19 @@ class LiveText:
 
     def finish(self, outcome: CallOutcome) -> None:
         ran_well = outcome.status in ("success", "skipped")
+        raw = outcome.result.raw_result
+        drawn = None if raw is None else raw.to_dict()
         if ran_well and not self._streamed:
             self._to_out(_line(outcome.text))
+            if goes_on(drawn):
+                self._to_err(_ENDS_HERE)
             return
         if self._open_line:
             self._to_err("\n" if self._safe_err else "")
+        for line in beside_output(drawn) if self._streamed else ():
+            self._to_err(_line(line))
+        if goes_on(drawn):
+            self._to_err(_ENDS_HERE)
         if not ran_well:
             self._to_err(_line(self._failure(outcome)))
         if outcome.artifact_id:

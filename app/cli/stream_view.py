@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.cli.asking import confirmation_lines
+from app.cli.drawn import beside_output
 from app.cli.terminal import harmless
 from app.core.visible import visible
 
@@ -160,6 +161,9 @@ class StreamView:
         status = event["status"]
         if not streamed and status == "success":
             self._result(event)
+        elif streamed:
+            for line in beside_output(event.get("raw_result")):
+                self._write(call_id, self._bar(event), visible(line) + "\n", "bright_black")
         self._open_calls.discard(call_id)
         mark, style, words = STATUS_STYLE.get(status, ("?", "", status))
         parts = [f"{mark} {visible(event['tool_name'])} {words}"]

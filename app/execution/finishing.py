@@ -139,11 +139,12 @@ class Finisher:
         """A call that was stopped. Does not await: the caller is being cancelled."""
         if not call.is_started:
             self._recorder.started(call)
-        partial = call.partial_output
+        partial = call.partial
+        output = partial.output
         message = "The call was cancelled"
-        text = f"{message}. Output so far:\n{partial}" if partial else message
+        text = f"{message}. Output so far:\n{output}" if output else message
         result = ToolResult.fail(
-            message, code="cancelled", data={"output": partial} if partial else None
+            message, code="cancelled", data={"output": output} if output else None
         )
         outcome = CallOutcome(
             request=call.request,
@@ -152,8 +153,9 @@ class Finisher:
             status="cancelled",
             result=result,
             text=text[: self._output_chars],
+            execution_time=partial.seconds,
         )
-        self._recorder.completed(call, outcome)
+        self._recorder.completed(call, outcome, chunks=partial.chunks, size=partial.size)
         return outcome
 
     def interrupted(self, call: Call) -> CallOutcome:

@@ -45,6 +45,19 @@ class Asked:
 LEAST_TOLD = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """How far a call had come when it was stopped: its output, in pieces and bytes."""
+
+    seconds: float = 0.0
+    output: str = ""
+    chunks: int = 0
+    size: int = 0
+
+
+NOT_BEGUN = Partial()
+
+
 @dataclass(slots=True)
 class Call:
     """The working state of one call. Only the executor changes it.
@@ -63,7 +76,7 @@ class Call:
             judged there and runs there, wherever other calls lead the shell meanwhile.
         note: what the model must know beside the result.
         setting: what operators chose for the tool, as it was when the call was taken up.
-        partial_output: what a cancelled call had printed.
+        partial: how far a cancelled call had come.
         outcome: set once its end is recorded.
     """
 
@@ -84,7 +97,7 @@ class Call:
     cancel_requested: bool = False
     is_started: bool = False
     ask_reasons: Sequence[str] = ()
-    partial_output: str = ""
+    partial: Partial = NOT_BEGUN
     outcome: CallOutcome | None = None
     started_at: str = ""
     arguments_json: str = "{}"

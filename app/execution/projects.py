@@ -210,8 +210,8 @@ class Projects:
     def _require_stored(self, project_id: str) -> None:
         if project_id in self._mounted:
             raise Conflict(
-                f"The project {project_id!r} comes from the setting TOLLGATE_WORKSPACE; change it"
-                " there",
+                f"The project {project_id!r} comes from the settings TOLLGATE_WORKSPACE and"
+                " TOLLGATE_SANDBOX__TCP_PORTS; change it there",
                 project_id=project_id,
             )
         self.about(project_id)

@@ -21,7 +21,7 @@ from app.execution.checkpoints.store import Origin
 from app.execution.checkpoints.watching import Watching
 from app.execution.deadline import Deadline
 from app.execution.live import LiveOutput
-from app.execution.pipeline import Call
+from app.execution.pipeline import Call, Partial
 from app.execution.progress import ProgressReporter
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import Output, Progress, ToolContext
@@ -112,8 +112,7 @@ class Runner:
             if ran.live is not None:
                 ran.live.finish()
             if not deadline.absorb():
-                if ran.live is not None:
-                    call.partial_output = ran.live.text()
+                call.partial = _partial(ran.live, self._clock.monotonic() - started)
                 if ran.spool is not None:
                     ran.spool.discard()
                 raise
@@ -248,6 +247,12 @@ def _broken(tool: Tool, error: BaseException) -> tuple[CallStatus, ToolResult]:
 def _failure(error: TollgateError) -> ToolResult:
     code = str(error.details.get("code", error.code))
     return ToolResult.fail(error.message, code=code, data=error.details or None)
+
+
+def _partial(live: LiveOutput | None, seconds: float) -> Partial:
+    if live is None:
+        return Partial(seconds)
+    return Partial(seconds, live.text(), live.chunks, live.size)
 
 
 def _timed_out(tool: Tool, seconds: float, live: LiveOutput | None) -> ToolResult:

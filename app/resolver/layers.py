@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from app.catalog.catalog import Catalog
 from app.governance.agents import AgentProfile, SubagentLimits, selected
 from app.governance.snapshot import GovernanceSnapshot, ToolState
+from app.operations.protocols.sandbox import Level
 from app.resolver import reasons
 from app.resolver.reasons import DisabledReason
-from app.operations.protocols.sandbox import Level
 from app.toolkit.tool import Tool
 
 NO_LIMITS_FOR_SUBAGENTS = SubagentLimits()

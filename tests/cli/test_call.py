@@ -50,6 +50,22 @@ def test_standard_output_of_a_command_is_exactly_what_it_printed(installation, w
     assert (done.returncode, done.stdout, done.stderr) == (0, "a\nb", "no\n")
 
 
+def test_the_value_and_the_files_of_code_come_beside_what_it_printed(installation, workspace):
+    code = 'print("out"); open("a.txt", "w").write("x")'
+    words = ("execute_python", f"code={code}", "strictness=lenient", "--yes")
+    done = call(installation, workspace, *words)
+    assert (done.returncode, done.stdout) == (0, "out\n")
+    value, file = done.stderr.splitlines()[-2:]
+    assert value == "Value: 1"
+    assert file.startswith("File: a.txt (text/plain, artifact art_")
+
+
+def test_a_command_in_the_background_is_said_to_end_with_this_one(installation, workspace):
+    done = call(installation, workspace, "bash", "command=sleep 600", "background=true")
+    assert (done.returncode, done.stdout[:25]) == (0, "Running in the background")
+    assert done.stderr == "(it ends with this command; under `tollgate serve` it would go on)\n"
+
+
 def test_a_failing_tool_gives_one_and_says_why(installation, workspace):
     done = call(installation, workspace, "bash", "command=echo out; exit 7")
     assert (done.returncode, done.stdout) == (1, "out\n")

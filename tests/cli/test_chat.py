@@ -257,6 +257,23 @@ def test_events_of_later_versions_are_left_out():
     assert shown({"type": "something_new", "seq": 1}) == ""
 
 
+def test_the_value_and_the_files_of_code_are_shown_below_what_it_printed():
+    head = {"tool_call_id": "c", "tool_name": "execute_python"}
+    streamed = head | {"type": "tool_result_streamed", "stream": "stdout", "text": "out\n"}
+    file = {"name": "a.csv", "media_type": "text/csv", "artifact_id": "art_1"}
+    ended = head | {
+        "type": "tool_call_completed",
+        "status": "success",
+        "duration_ms": 1.0,
+        "raw_result": {"type": "terminal", "data": {"value": "'x\x1b'", "files": [file]}},
+        "content": [],
+    }
+    assert shown(streamed | {"chunk_from": 0, "chunk_to": 1}, ended) == (
+        "  │ out\n  │ Value: 'x\\x1b'\n  │ File: a.csv (text/csv, artifact art_1)\n"
+        "  ✓ execute_python done, 0.00 s\n"
+    )
+
+
 def test_output_cannot_write_outside_its_card():
     started = {"type": "tool_call_started", "tool_call_id": "c", "title": "x\x1b[2J\ny"}
     streamed = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -197,3 +198,17 @@ async def test_a_flood_is_ended_and_the_gate_tells_the_whole_story(house: Lab):
         await house.gate.ledger.durable()
     assert (outcome.status, outcome.result.data["reason"]) == ("error", "output")
     assert house.watcher.about("flood")[-1] == "tool_call_completed"
+
+
+async def test_reads_are_not_shared_while_a_process_may_write(house: Lab):
+    root = Path(house.context["project"].root)
+    (root / "state.txt").write_text("before\n", encoding="utf-8")
+    process_id = await _start(house, "until [ -e go ]; do sleep 0.05; done; echo after > state.txt")
+    first = await house.call("read_file", "first", path="state.txt")
+    (root / "go").touch()
+    await house.gate.processes.find(house.session.id, process_id).wait()
+    second = await house.call("read_file", "second", path="state.txt")
+    third = await house.call("read_file", "third", path="state.txt")
+    assert ("before" in first.text, "after" in second.text) == (True, True)
+    # It has ended: equal reads are shared again.
+    assert [one.cached for one in (first, second, third)] == [False, False, True]

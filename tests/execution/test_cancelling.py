@@ -211,4 +211,7 @@ async def test_a_cancelled_stream_keeps_what_it_had_printed(lab: Lab):
     outcome = (await running)[0]
     assert outcome.result.data == {"output": "half"}
     assert outcome.text == "The call was cancelled. Output so far:\nhalf"
+    ended = lab.watcher.of("tool_call_completed")[0]
+    assert (ended["chunks"], ended["bytes"]) == (1, 4)
+    assert ended["duration_ms"] == round(outcome.execution_time * 1000, 3) > 0
     assert list((lab.gate.settings.data_dir / "artifacts").glob(".spool-*")) == []

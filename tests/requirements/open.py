@@ -1,12 +1,6 @@
 """Which lines of the contract no test proves yet, and the subject under which each is worked on."""
 
 _BY_SUBJECT = {
-    "workspace": """
-        REG-30 FIL-09 FIL-12 FIL-13 SHL-03 SYS-02 DEV-01 DEV-02
-        PYX-01 PYX-02 PYX-03 PYX-04 PYX-05 PYX-06 PYX-07 PYX-08 PYX-09 PYX-10 PYX-11 PYX-12
-        PYX-13 PYX-14
-        B-03 B-09 B-19 B-20 B-21 B-22 F-1 F-2 F-3 F-11
-    """,
     "knowledge": """
         REG-18 WEB-01 WEB-02 WEB-03 WEB-04 WEB-05 DAT-02 DAT-03 WTH-01
         SKL-01 SKL-02 SKL-03 SKL-04 MEM-01 MEM-02 IMG-01
@@ -21,7 +15,7 @@ _BY_SUBJECT = {
     """,
     "browser": "EVT-06 UI-01 UI-02 UI-03 UI-04 UI-05",
     "later": """
-        LGY-01 WXD-01 WXD-02 WXD-03 WXD-04 WXD-05 WXD-06 WXD-07 MED-01 MED-02
+        LGY-01 WXD-01 WXD-02 WXD-03 WXD-04 WXD-05 WXD-06 WXD-07
         FS-01 FS-02 FS-03 MAP-01 DOC-01 TST-01
     """,
 }

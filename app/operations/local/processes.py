@@ -15,6 +15,7 @@ from app.operations.local.running import TERM_GRACE_S, PipedProcess
 from app.operations.local.spawn import Started, start
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessExit, ProcessSpec, RunningProcess
+from app.operations.protocols.sandbox import SandboxReport
 
 _log = logging.getLogger(__name__)
 
@@ -87,6 +88,10 @@ class _LocalProcess(PipedProcess):
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def sandbox(self) -> SandboxReport:
+        return SandboxReport("none")
 
     async def kill(self) -> None:
         self._note_end()

@@ -55,6 +55,7 @@ class _ScriptedProcess:
         self, pid: int, chunks: Sequence[ProcessChunk], ended: ProcessExit, *, takes_input: bool
     ) -> None:
         self.pid = pid
+        self.sandbox = ended.sandbox
         self._chunks = list(chunks)
         self._ended = ended
         self._takes_input = takes_input

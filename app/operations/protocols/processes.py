@@ -102,6 +102,10 @@ class RunningProcess(Protocol):
     @property
     def pid(self) -> int: ...
 
+    @property
+    def sandbox(self) -> SandboxReport:
+        """What confines it; how it was ended only `wait` tells."""
+
     def output(self) -> AsyncIterator[ProcessChunk]:
         """Both streams as they come, until the process has ended and its pipes are drained."""
 

@@ -12,7 +12,7 @@ from app.operations.local.running import TERM_GRACE_S, PipedProcess
 from app.operations.local.threads import to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.processes import ProcessExit, ProcessSpec
-from app.operations.protocols.sandbox import Level
+from app.operations.protocols.sandbox import Level, SandboxReport
 from app.operations.sandbox.jail.job import ENDED, GO, STARTED, TERMINATE, Job
 from app.operations.sandbox.pipes import JobPipes
 from app.operations.sandbox.status_lines import Event, StatusLines, exit_of, report_of
@@ -44,6 +44,11 @@ class SandboxedProcess(PipedProcess):
     def pid(self) -> int:
         """0 before `started`."""
         return int(self._start_event().get("pid") or 0)
+
+    @property
+    def sandbox(self) -> SandboxReport:
+        """Without layers before `started`."""
+        return report_of(self._level, self._start_event())
 
     def has_ended(self) -> bool:
         """Also when the loop has not heard of it yet."""

@@ -56,7 +56,10 @@ def result_of(
     if failure is not None:
         data["error"] = failure[1]
     text = _text(data, files, failure[1] if failure else None)
-    raw_result = shown(files) or RawResult("terminal", _transcript(code, data))
+    raw_result = RawResult("terminal", _transcript(code, data))
+    pictures = shown(files)
+    if pictures is not None:
+        raw_result = RawResult("image", {**raw_result.data, **pictures.data})
     if failure is None:
         return ToolResult.ok(data, text=text, raw_result=raw_result)
     return ToolResult.fail(failure[1], code=failure[0], data=data, text=text, raw_result=raw_result)
@@ -113,7 +116,7 @@ def _text(data: dict[str, Any], files: Sequence[KeptFile], failure: str | None) 
 
 
 def _transcript(code: str, data: dict[str, Any]) -> dict[str, Any]:
-    """As `bash` has it, so that one renderer draws both."""
+    """As `bash` has it, so that one renderer draws both, with the files it left."""
     return {
         "command": clip(code, MAX_CHARS),
         "stdout": data["output"],
@@ -121,5 +124,8 @@ def _transcript(code: str, data: dict[str, Any]) -> dict[str, Any]:
         "exit_code": data["exit_code"],
         "timed_out": data["reason"] == "timeout",
         "truncated": data["truncated"],
+        "reason": data["reason"],
         "value": data["value"],
+        "files": data["files"],
+        "sandbox": data["sandbox"],
     }

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
 
 from pydantic import Field
 
+from app.core.errors import ToolFailed
+from app.operations.protocols.files import Edited
 from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.files.detect import detect
+from app.tools.files.diff import unified_diff
+from app.tools.files.text import decode
 
 
 class FileDeleteArgs(ToolArgs):
@@ -26,7 +32,20 @@ class FileDeleteArgs(ToolArgs):
     tags=("file", "delete"),
     argument_aliases={"file_path": "path", "filename": "path"},
 )
-async def file_delete(args: FileDeleteArgs, ctx: ToolContext) -> dict[str, Any]:
+async def file_delete(args: FileDeleteArgs, ctx: ToolContext) -> ToolResult:
     """Delete one file. Prefer it over rm in bash: a person can undo it. Directories are refused."""
-    await ctx.operations.files.delete(args.path)
-    return {"success": True, "path": args.path}
+    edited = await ctx.operations.files.delete(args.path)
+    diff = await asyncio.to_thread(_diff_of, edited)
+    data = {"success": True, "path": args.path}
+    return ToolResult.ok(data, text=f"Deleted {args.path}", raw_result=diff)
+
+
+def _diff_of(edited: Edited) -> RawResult | None:
+    """What is gone; None for what is no text, or too large to be carried."""
+    if edited.before is None:
+        return None
+    try:
+        text = decode(edited.before, detect(edited.before), edited.path)
+    except ToolFailed:
+        return None
+    return unified_diff(edited.path, text, None).raw_result()

@@ -152,7 +152,7 @@ async def _page(args: ProcessArgs, found: SessionProcess) -> ToolResult:
 
 async def _wait(args: ProcessArgs, found: SessionProcess) -> str | None:
     """The line that matched; None where nothing was to match, time ran out or it ended."""
-    pattern = None if args.pattern is None else compiled(args.pattern)
+    pattern = None if args.pattern is None else await asyncio.to_thread(compiled, args.pattern)
     try:
         async with asyncio.timeout(_WAIT_S if args.timeout is None else args.timeout):
             if pattern is not None:
@@ -217,7 +217,7 @@ def _state(found: SessionProcess) -> dict[str, Any]:
         "seconds": round(found.age_s, 1),
         "output_bytes": found.size,
         "unread_bytes": max(0, found.size - found.seen),
-        "sandbox": None if ended is None else ended.sandbox.to_dict(),
+        "sandbox": found.sandbox.to_dict(),
     }
 
 

@@ -47,7 +47,8 @@ def finished(
     note = meaning(command, ended.code)
     status = f"Exit code: {ended.code}" + (f" ({note})" if note else "")
     if ended.orphans:
-        status += f"\nEnded with it: {ended.orphans} processes it left; use background for such"
+        left = "1 process" if ended.orphans == 1 else f"{ended.orphans} processes"
+        status += f"\nEnded with it: {left} it left; use background for such"
     if ended.code != 0:
         error = f"The command failed. Exit code: {ended.code}" + (f" ({note})" if note else "")
         return _failed(command, data, error, _with(status, notes), "exit_nonzero")
@@ -67,10 +68,11 @@ def timed_out(
 
 def goes_on(process: SessionProcess, transcript: Transcript, status: str) -> ToolResult:
     """A command that runs in the background from now on."""
-    data = _data(transcript, None, process.id) | {"running": True}
+    data = _data(transcript, None, process.id)
+    data |= {"running": True, "sandbox": process.sandbox.to_dict()}
+    writes = "writes to it " if process.request.spec.interactive else ""
     text = text_of(
-        data,
-        f"{status} as {process.id}. `process` polls it, waits for it, writes to it and ends it.",
+        data, f"{status} as {process.id}. `process` polls it, waits for it, {writes}and ends it."
     )
     return ToolResult.ok(data, text=text, raw_result=_raw(process.request.command, data))
 

@@ -105,6 +105,7 @@ def _request(
         command=args.command,
         spec=spec,
         tap=command.tap,
+        project_id=ctx.project_id,
     )
 
 
@@ -129,7 +130,9 @@ async def _out_of_time(
 ) -> ToolResult:
     """Let it go on where that was asked for and there is room; else end it."""
     args = command.args
-    notes = "" if seconds >= args.timeout else f"{args.timeout} s were asked for, more than allowed"
+    notes = ""
+    if seconds < args.timeout and "timeout" in args.model_fields_set:
+        notes = f"{args.timeout} s were asked for, more than allowed"
     if args.on_timeout == "background":
         try:
             keeper.keep(process)

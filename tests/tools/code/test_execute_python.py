@@ -16,7 +16,6 @@ from app.operations.protocols.processes import ExitReason, ProcessChunk, Process
 from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES
-from app.toolkit.result import RawResult
 from app.toolkit.services import Services
 from app.tools.code.execute_python import ExecutePythonArgs, execute_python, why_it_asks
 from app.tools.code.modules import CodeRules, ExtraModules
@@ -253,7 +252,11 @@ async def test_files_are_kept_and_images_shown(ctx: ToolContext):
     image = {"name": "plot.png", "media_type": "image/png", "size": 12, "artifact_id": "art_1"}
     table = {"name": "out/table.csv", "media_type": "text/csv", "size": 4, "artifact_id": "art_2"}
     assert result.data["files"] == [image, table]
-    assert result.raw_result == RawResult("image", {"images": [image]})
+    assert result.raw_result is not None
+    drawn = result.raw_result.data
+    assert (result.raw_result.type, drawn["images"]) == ("image", [image])
+    assert (drawn["files"], drawn["stdout"]) == (result.data["files"], result.data["output"])
+    assert drawn["sandbox"] == result.data["sandbox"]
     assert shelf.kept == {
         "art_1": ("plot.png", "image/png", PNG, "ses_1", "call_1"),
         "art_2": ("out/table.csv", "text/csv", b"a,b\n", "ses_1", "call_1"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.errors import InvalidArguments
+from app.toolkit.result import RawResult
 from app.tools.files.file_delete import file_delete
 from app.tools.files.file_exists import file_exists
 from app.tools.files.file_mkdir import file_mkdir
@@ -102,6 +103,23 @@ async def test_a_file_is_deleted(ctx, operations, tree):
     result = await call(file_delete, ctx, path="src/a.py")
     assert result.data == {"success": True, "path": "src/a.py"}
     assert await operations.files.stat("src/a.py") is None
+
+
+async def test_a_deleted_text_comes_back_as_a_diff_and_other_content_does_not(ctx, operations):
+    await operations.files.write("gbk.txt", "第一行文字\n".encode("gbk"))
+    await operations.files.write("logo.png", b"\x89PNG\r\n\x1a\n")
+    text, image = [await call(file_delete, ctx, path=path) for path in ("gbk.txt", "logo.png")]
+    assert text.raw_result == RawResult(
+        "diff",
+        {
+            "path": "gbk.txt",
+            "diff": "--- a/gbk.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-第一行文字",
+            "added": 0,
+            "removed": 1,
+            "truncated": False,
+        },
+    )
+    assert (image.success, image.raw_result) == (True, None)
 
 
 @pytest.mark.requirement("FIL-03")

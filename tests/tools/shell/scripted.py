@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from app.operations.protocols.processes import ProcessChunk, ProcessExit, ProcessSpec
+from app.operations.protocols.sandbox import SandboxReport
 
 
 @dataclass
@@ -19,6 +20,7 @@ class ScriptedProcess:
     hangs: bool = False
     ended: ProcessExit | None = None
     pid: int = 4242
+    sandbox: SandboxReport = field(default_factory=lambda: SandboxReport("bash", ("seccomp",)))
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     killed: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,8 +16,9 @@ from app.operations.protocols.processes import ProcessChunk, ProcessExit
 from app.operations.protocols.sandbox import SandboxReport
 from app.toolkit.context import ToolContext
 from app.tools.shell.bash import bash
-from app.tools.shell.ports import SessionProcesses
+from app.tools.shell.ports import SESSION_PROCESSES, SessionProcesses
 from app.tools.shell.process import process
+from app.tools.shell.reading import compiled, until_match
 from tests.tools.calls import call, call_as, stream
 from tests.tools.shell import alive
 from tests.tools.shell.conftest import SECRET
@@ -198,6 +200,8 @@ async def test_the_timeout_is_at_most_what_the_operator_and_the_call_allow(local
     result = await call(bash, short, command="sleep 600", timeout=600)
     assert result.error == "Timed out after 0.75 s: the command and all it started were killed"
     assert "600 s were asked for, more than allowed" in str(result.text)
+    result = await call(bash, short, command="sleep 600")
+    assert "asked for" not in str(result.text)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +234,23 @@ async def test_what_a_command_left_running_is_told(ctx):
     context = replace(ctx, bound_operations=replace(ctx.operations, processes=scripted))
     result = await call(bash, context, command="serve &")
     assert "Ended with it: 2 processes it left" in str(result.text)
+
+
+async def test_what_runs_in_the_background_tells_its_sandbox_from_the_start(ctx):
+    scripted = ScriptedProcesses(ScriptedProcess(hangs=True))
+    context = replace(ctx, bound_operations=replace(ctx.operations, processes=scripted))
+    started = await call(bash, context, command="serve", background=True)
+    listed = await call(process, context, action="list")
+    report = scripted.process.sandbox.to_dict()
+    assert started.data["sandbox"] == report
+    assert [row["sandbox"] for row in listed.data["processes"]] == [report]
+
+
+async def test_only_what_takes_input_is_said_to_take_it(local):
+    typed = await call(bash, local, command="cat", background=True)
+    late = await call(bash, local, command="sleep 5", timeout=1, on_timeout="background")
+    assert "writes to it" in str(typed.text)
+    assert "writes to it" not in str(late.text)
 
 
 async def test_the_names_that_others_use_lead_here(local):
@@ -307,3 +328,28 @@ async def test_arguments_that_do_not_fit_the_action_are_refused(ctx, arguments, 
 
 def test_the_service_is_what_the_tools_ask_for(keeper: Processes):
     assert isinstance(keeper, SessionProcesses)
+
+
+async def test_waiting_for_a_hard_pattern_leaves_the_loop_to_others(local):
+    # Random letters and counted repetitions keep the engine from its quick ways.
+    process_id = await _start(
+        local,
+        "printf 'ab%.0s' {1..400}; echo done",
+    )
+    await _ended(local, process_id)
+    here = threading.get_ident()
+    searching: set[int] = set()
+    pattern = compiled("(a|ab|b){0,300}c[ab]")
+
+    class Watched:
+        def search(self, text: str) -> Any:
+            searching.add(threading.get_ident())
+            return pattern.search(text)
+
+    found = local.services.require(SESSION_PROCESSES, SessionProcesses).find(
+        local.session_id, process_id
+    )
+    found.seen = 0
+    assert await until_match(found, cast("Any", Watched())) is None
+    assert searching
+    assert here not in searching

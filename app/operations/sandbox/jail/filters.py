@@ -172,6 +172,8 @@ def _sockets(program: Filter, *, network: bool, udp: bool) -> None:
     if not network:
         program.answer(("socket", *_CONNECTING), refuse())
         return
+    # the kernel binds a socket that listens unbound, and Landlock does not see it
+    program.answer(("listen",), refuse())
     refused = (_RAW,) if udp else (_DATAGRAM, _RAW)
     kinds = [line for one in refused for line in bpf.when_equal(one, _no())]
     multipath = bpf.argument(2) + bpf.when_equal(_MPTCP, _no())

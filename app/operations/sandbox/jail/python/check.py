@@ -32,6 +32,7 @@ RefusalCode = Literal["syntax_error", "not_allowed", "code_too_long", "code_too_
 
 _SHELL = "use the tool bash, or strictness 'lenient'"
 _FILES = "use read_file and write_file, or strictness 'lenient'"
+_NETWORK = "there is no network; with the tool bash there may be"
 _INSTEAD = {
     "os": _SHELL,
     "subprocess": _SHELL,
@@ -41,10 +42,10 @@ _INSTEAD = {
     "tempfile": _FILES,
     "open": _FILES,
     "io": _FILES,
-    "socket": "use web_fetch",
-    "requests": "use web_fetch",
-    "httpx": "use web_fetch",
-    "urllib": "use web_fetch",
+    "socket": _NETWORK,
+    "requests": _NETWORK,
+    "httpx": _NETWORK,
+    "urllib": _NETWORK,
     "input": "write the values into the code: nobody can type here",
     "breakpoint": "print what you want to see",
     "exit": "raise SystemExit",
