@@ -156,7 +156,7 @@ class _Removal:
             os.close(self._here)
 
     def _enter(self, name: str) -> None:
-        self._go(_open_for_change(self._here, name))
+        self._go(enter_folder(self._here, name))
         self._way.append(_Level(self._identity(), name, _remove_files(self._here)))
 
     def _leave(self) -> None:
@@ -188,8 +188,8 @@ def _remove_files(folder: int) -> list[str]:
     return folders
 
 
-def _open_for_change(parent: int, name: str) -> int:
-    """Open a folder whose entries are to be removed, whatever its mode is."""
+def enter_folder(parent: int | None, name: str) -> int:
+    """Open a folder of a program's for listing and changing, whatever its mode is."""
     path = os.open(name, _PATH, dir_fd=parent)
     try:
         if os.fstat(path).st_mode & stat.S_IRWXU != stat.S_IRWXU:

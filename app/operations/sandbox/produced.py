@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from app.operations.protocols.code import ProducedFile
+from app.operations.sandbox.folders import enter_folder
 
 MAX_FILES = 20
 MAX_FILE_BYTES = 10 << 20
@@ -30,10 +31,14 @@ class _Found:
 def read_produced(folder: str) -> tuple[tuple[ProducedFile, ...], int]:
     """The files in `folder`, smallest first, and how many were left out; blocking.
 
-    Only call it when nothing writes there any more. Links, devices and names that are no
+    Only call it when nothing writes there any more. A folder that was closed is opened again.
+    Links, devices and names that are no
     text are no files; hidden folders and `__pycache__` are not looked into.
     """
-    top = os.open(folder, _FOLDER)
+    try:
+        top = enter_folder(None, folder)
+    except OSError:  # the code has put something else in its place
+        return (), 0
     try:
         found = sorted(_walk(top))
         return _read_all(top, found)

@@ -252,3 +252,19 @@ async def test_a_cancelled_run_leaves_no_process_and_no_folder(
     assert with_marker(mark) == []
     assert open_descriptors() == before
     assert list((tmp_path / "private").glob("*/*/work")) == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "import os; os.chmod('.', 0)",
+        "import os; here = os.getcwd(); os.rename(here, here + 'x'); os.symlink('/etc', here)",
+        "import os, shutil; shutil.rmtree(os.getcwd())",
+    ],
+)
+async def test_a_folder_that_the_code_has_spoiled_is_no_error_of_ours(
+    sandboxed: Operations, spoil: str
+):
+    _, ended = await run(sandboxed, spoil, "lenient")
+
+    assert ended.files == ()

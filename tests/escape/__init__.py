@@ -1,0 +1,1 @@
+"""Attempts to get out of the sandbox, judged from outside."""

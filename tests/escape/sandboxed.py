@@ -1,0 +1,161 @@
+"""The runner under attack: the real sandbox, as the service uses it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from app.core.errors import ToolFailed
+from app.operations.protocols.code import CodeSpec, RunningCode
+from app.operations.protocols.processes import (
+    ProcessExit,
+    ProcessLimits,
+    ProcessSpec,
+    RunningProcess,
+    Terminal,
+)
+from app.operations.protocols.sandbox import Level
+from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
+from app.operations.sandbox.probing import Probe, probe
+from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.status import judge
+from app.operations.sandbox.workspace import SandboxedWorkspace
+from tests.escape.attempt import Attempt, Limits, Outcome
+from tests.escape.source import text_of
+from tests.escape.world import World
+
+_KEPT = 4 << 20
+_LET_AT = (443,)  # where no canary listens
+_PYTHON = "/usr/bin/python3"
+
+
+class _NarrowSandbox(Sandbox):
+    """On a kernel that has no `without`, as far as it can tell."""
+
+    def __init__(self, config: SandboxConfig, without: tuple[str, ...]) -> None:
+        super().__init__(config)
+        found = probe(None)
+        missing = dict.fromkeys(without, "taken away")
+        layers = found.layers - set(without)
+        self._status = judge(Probe(layers, missing, found.landlock_abi), weaker=config.weaker)
+
+
+class SandboxedRunner:
+    """Runs attempts in one sandbox, each in a workspace of its own."""
+
+    def __init__(self, without: tuple[str, ...], network: Network = NO_NETWORK) -> None:
+        self._without = without
+        self._network = network
+        self._sandbox: Sandbox | None = None
+
+    async def run(self, attempt: Attempt, level: Level, world: World, limits: Limits) -> Outcome:
+        """Never raises for what the run does; that is the service's fault, and told so."""
+        text = text_of(attempt, level, world, limits, helped=True)
+        started = time.monotonic()
+        sandbox = await self._ready(world)
+        kept = _Kept()
+        try:
+            async with SandboxedWorkspace(
+                world.ws, sandbox=sandbox, network=self._network
+            ) as workspace:
+                if level == "bash":
+                    spec = self._spec(attempt, text, world, limits)
+                    async with workspace.operations.processes.open(spec) as process:
+                        await kept.drain(process)
+                        exit_ = await process.wait()
+                else:
+                    code = CodeSpec(text, level, limits.wall_s)
+                    async with workspace.operations.code.open(code) as running:
+                        await kept.drain(running)
+                        ended = await running.wait()
+                    kept.value = ended.value
+                    kept.files = tuple(file.data for file in ended.files)
+                    exit_ = ended.exit
+        except ToolFailed as error:
+            return kept.outcome(f"refused: {error}", None, started)
+        except Exception as error:  # noqa: BLE001 - the finding itself
+            return kept.outcome(f"{type(error).__name__}: {error}", None, started)
+        return kept.outcome(_mismatch(exit_, level), exit_, started)
+
+    async def close(self) -> None:
+        if self._sandbox is not None:
+            await self._sandbox.close()
+
+    async def _ready(self, world: World) -> Sandbox:
+        """The sandbox, from the first run on; its private folders lie beside all worlds."""
+        if self._sandbox is None:
+            config = SandboxConfig(temporary=world.private)
+            self._sandbox = _NarrowSandbox(config, self._without)
+            await self._sandbox.start()
+        return self._sandbox
+
+    def _spec(self, attempt: Attempt, text: str, world: World, limits: Limits) -> ProcessSpec:
+        if attempt.shell:
+            argv: tuple[str, ...] = ("bash", "-c", text)
+        else:
+            script = world.ws / ".run.py"
+            script.write_text(text)
+            argv = (_PYTHON, "-I", str(script))
+        return ProcessSpec(
+            argv,
+            limits=ProcessLimits(
+                wall_s=limits.wall_s,
+                memory_bytes=limits.memory_bytes,
+                disk_bytes=limits.disk_bytes,
+                file_bytes=limits.file_bytes,
+                processes=limits.processes,
+                open_files=limits.open_files,
+                output_bytes=limits.output_bytes,
+            ),
+            terminal=Terminal() if attempt.terminal else None,
+        )
+
+
+class _Kept:
+    """What has come back so far."""
+
+    def __init__(self) -> None:
+        self._streams = {"stdout": bytearray(), "stderr": bytearray()}
+        self._count = 0
+        self.value: str | None = None
+        self.files: tuple[bytes, ...] = ()
+
+    async def drain(self, running: RunningProcess | RunningCode) -> None:
+        async for chunk in running.output():
+            self._count += len(chunk.data)
+            stream = self._streams[chunk.stream]
+            stream += chunk.data[: _KEPT - len(stream)]
+
+    def outcome(self, fault: str | None, exit_: ProcessExit | None, started: float) -> Outcome:
+        return Outcome(
+            stdout=bytes(self._streams["stdout"]),
+            stderr=bytes(self._streams["stderr"]),
+            delivered=self._count,
+            value=self.value,
+            files=self.files,
+            fault=fault,
+            reason="none" if exit_ is None else exit_.reason,
+            wall_s=time.monotonic() - started,
+        )
+
+
+def _mismatch(exit_: ProcessExit, level: Level) -> str | None:
+    """Why the run does not count: it was not confined as its level is."""
+    report = exit_.sandbox
+    if report.level != level or report.missing:
+        return f"ran with {replace(report)}"
+    return None
+
+
+@asynccontextmanager
+async def sandboxed(kind: str) -> AsyncIterator[SandboxedRunner]:
+    """The sandbox of one kind: with all this machine has, or less, or with a network."""
+    without = ("namespaces",) if "without-namespaces" in kind else ()
+    network = Network(_LET_AT) if "with-network" in kind else NO_NETWORK
+    runner = SandboxedRunner(without, network)
+    try:
+        yield runner
+    finally:
+        await runner.close()
