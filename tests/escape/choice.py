@@ -53,6 +53,11 @@ def confined() -> list[Run]:
     ]
 
 
+def _levels(attempt: Attempt, number: int) -> tuple[Level, ...]:
+    levels = attempt.at()
+    return levels if AT_EACH_LEVEL else (levels[number % len(levels)],)
+
+
 def controls() -> list[Run]:
     """The harmless run of each setting and level."""
     return [

@@ -57,10 +57,20 @@ class Documents:
             await self._catch_up(name)
             return await self._show(name)
 
-    async def refresh(self) -> None:
-        """Tell the server what has changed on the disk."""
+    async def refresh(self) -> list[str]:
+        """Tell the server what has changed on the disk; the files it knows, sorted."""
         async with self._syncing:
             await self._catch_up(None)
+            return sorted(self._watched or ())
+
+    async def show_again(self, path: str) -> Document:
+        """One of the files that `refresh` gave, without looking at the others.
+
+        Raises:
+            ToolFailed: it cannot be read any more.
+        """
+        async with self._syncing:
+            return await self._show(path)
 
     async def _catch_up(self, shown: str | None) -> None:
         for other in await self._tell_changes():

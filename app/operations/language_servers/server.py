@@ -70,9 +70,17 @@ class CodeServer:
         """
         return await self._documents.show(path)
 
-    async def refresh(self) -> None:
-        """Tell the server which files have changed."""
-        await self._documents.refresh()
+    async def refresh(self) -> list[str]:
+        """Tell the server which files have changed; those of its languages, sorted."""
+        return await self._documents.refresh()
+
+    async def open_known(self, path: str) -> Document:
+        """`open` for one of the files that `refresh` has just given.
+
+        Raises:
+            ToolFailed: it cannot be read any more.
+        """
+        return await self._documents.show_again(path)
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:
         """What the server answers, as it came.

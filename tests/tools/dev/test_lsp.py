@@ -112,6 +112,18 @@ async def test_symbols_of_a_file_and_of_the_workspace(here: ToolContext):
     assert places(workspace.data) == [("shapes.py", 11, 1)]
 
 
+async def test_diagnostics_of_the_whole_workspace(here: ToolContext):
+    await here.operations.files.write("pkg/wrong.py", b"x: int = 'no'\n")
+    await here.operations.files.write("also.py", b"y: str = 1\nz: str = 2\n")
+
+    all_ = await call(lsp, here, operation="workspaceDiagnostics", server="ty")
+    some = await call(lsp, here, operation="workspace_diagnostics", server="ty", limit=1)
+
+    assert {place[0] for place in places(all_.data)} >= {"also.py", "pkg/wrong.py"}
+    assert places(some.data)[0][0] == "also.py"
+    assert some.data["truncated"] is True
+
+
 async def test_implementations_of_an_abstract_method(here: ToolContext):
     result = await call(
         lsp, here, operation="goToImplementation", path="shapes.py", line=7, symbol="area"

@@ -20,6 +20,7 @@ _SHORT = {
     "code_actions": "codeActions",
     "workspace_symbols": "workspaceSymbol",
     "document_symbols": "documentSymbol",
+    "workspace_diagnostics": "workspaceDiagnostics",
 }
 """The names other systems know an operation by."""
 
@@ -29,7 +30,7 @@ AT_A_PLACE = frozenset(
         *("prepareCallHierarchy", "incomingCalls", "outgoingCalls"),
     }
 )
-WITHOUT_A_FILE = frozenset({"workspaceSymbol"})
+WITHOUT_A_FILE = frozenset({"workspaceSymbol", "workspaceDiagnostics"})
 
 
 def _canonical(name: Any) -> Any:
@@ -48,6 +49,7 @@ Operation = Annotated[
         "incomingCalls",
         "outgoingCalls",
         "diagnostics",
+        "workspaceDiagnostics",
         "codeActions",
     ],
     BeforeValidator(_canonical),
@@ -57,7 +59,7 @@ Operation = Annotated[
 class LspArgs(ToolArgs):
     operation: Operation = Field(description="What to ask.")
     path: PathText | None = Field(
-        default=None, description="File; only workspaceSymbol goes without it."
+        default=None, description="File; only what asks about the workspace goes without it."
     )
     line: int | None = Field(default=None, ge=1, description="Line, from 1.")
     column: int | None = Field(default=None, ge=1, description="Character of the line, from 1.")
@@ -82,7 +84,7 @@ class LspArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> LspArgs:
         if self.operation in WITHOUT_A_FILE:
-            if self.query is None:
+            if self.query is None and self.operation == "workspaceSymbol":
                 raise ValueError(f"{self.operation} needs query")
             return self
         if self.path is None:

@@ -15,6 +15,8 @@ from app.tools.dev.lsp.answers import Sources, dicts
 from app.tools.dev.lsp.arguments import LspArgs
 from app.tools.dev.lsp.positions import locate, position, split, start_of
 
+_MAX_FILES = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -74,10 +76,10 @@ async def ask(args: LspArgs, server: CodeServer, files: FileOperations) -> Found
             will not or does not answer.
     """
     document = None
-    if args.path is None:
-        await server.refresh()
-    else:
+    if args.path is not None:
         document = await server.open(args.path)
+    elif args.operation != "workspaceDiagnostics":
+        await server.refresh()
     question = Question(args, server, Sources(server, files), document)
     return await _QUESTIONS[args.operation](question)
 
@@ -155,6 +157,22 @@ async def _diagnostics(question: Question) -> Found:
     return Found(found[: question.args.limit], len(found))
 
 
+async def _workspace_diagnostics(question: Question) -> Found:
+    """File by file, until the limit is reached: servers differ in what they offer at once."""
+    server, limit = question.server, question.args.limit
+    found: list[dict[str, Any]] = []
+    for path in (await server.refresh())[:_MAX_FILES]:
+        if len(found) > limit:
+            break
+        try:
+            document = await server.open_known(path)
+        except ToolFailed:  # it is gone, or no text
+            continue
+        items = await server.diagnostics(document)
+        found += await answers.diagnostics(items, question.sources, document.uri)
+    return Found(found[:limit], len(found))
+
+
 async def _code_actions(question: Question) -> Found:
     args, file = question.args, question.file
     lines = split(file.text)
@@ -187,5 +205,6 @@ _QUESTIONS: dict[str, Callable[[Question], Awaitable[Found]]] = {
     "incomingCalls": _calls("incomingCalls", "from"),
     "outgoingCalls": _calls("outgoingCalls", "to"),
     "diagnostics": _diagnostics,
+    "workspaceDiagnostics": _workspace_diagnostics,
     "codeActions": _code_actions,
 }
