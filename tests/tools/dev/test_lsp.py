@@ -131,6 +131,15 @@ async def test_implementations_of_an_abstract_method(here: ToolContext):
     assert ("shapes.py", 15, 9) in places(result.data)
 
 
+async def test_a_name_is_looked_for_where_it_begins(here: ToolContext):
+    source = b'"""What `walk` does."""\n\n\nasync def walk() -> None:\n    return None\n'
+    await here.operations.files.write("named.py", source)
+
+    result = await call(lsp, here, operation="prepareCallHierarchy", path="named.py", symbol="walk")
+
+    assert places(result.data) == [("named.py", 4, 11)]
+
+
 async def test_who_calls_a_function_and_whom_it_calls(here: ToolContext):
     incoming = await call(lsp, here, operation="incomingCalls", path="shapes.py", symbol="total")
     (caller,) = incoming.data["results"]

@@ -7,6 +7,12 @@ from typing import Any
 
 from app.core.errors import ToolFailed
 
+# What names begin with in the languages that servers know.
+_MODIFIERS = "async|export|default|public|private|protected|static|abstract|final|pub|unsafe"
+_DEFINERS = (
+    "def|class|function|func|fun|fn|struct|enum|trait|interface|type|module|let|const|var|val|void"
+)
+
 
 def to_units(line: str, column: int, encoding: str) -> int:
     """Characters before a place → units of the server's encoding."""
@@ -36,7 +42,8 @@ def locate(
 ) -> tuple[int, int]:
     """The place that is asked about, as zero-based line and character.
 
-    A symbol is its first whole word on `line`, or in the file where no line is given.
+    A symbol is its first whole word on `line`; where no line is given, it is looked for where
+    something of that name begins, and then anywhere in the file.
 
     Raises:
         ToolFailed: `position_not_found`.
@@ -48,6 +55,12 @@ def locate(
         assert line is not None
         return line - 1, _column(lines[line - 1], line, column)
     word = re.compile(rf"(?<!\w){re.escape(symbol)}(?!\w)")
+    named = re.compile(
+        rf"^\s*(?:(?:{_MODIFIERS})\s+)*(?:{_DEFINERS})\s+({re.escape(symbol)})(?!\w)"
+    )
+    for number in () if line is not None else range(len(lines)):
+        if found := named.search(lines[number]):
+            return number, found.start(1)
     for number in [line - 1] if line is not None else range(len(lines)):
         if found := word.search(lines[number]):
             return number, found.start()
