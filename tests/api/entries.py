@@ -68,7 +68,9 @@ class Witness:
     def watch(self, registry: ToolRegistry) -> None:
         with registry.transaction():
             for tool in registry.snapshot().tools.values():
-                registry.register(replace(tool, function=self._function(tool)), replace=True)
+                # Nothing is started, so no program has to be there.
+                witnessed = replace(tool, function=self._function(tool), programs=())
+                registry.register(witnessed, replace=True)
 
     def _function(self, tool: Tool) -> Any:
         async def run(arguments: Any, context: Any) -> ToolResult:

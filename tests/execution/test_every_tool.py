@@ -48,7 +48,8 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
         {"operation": "workspaceSymbol", "query": "x", "server": "ty"},
         {"operation": "hover", "path": "missing.py", "line": 1},
     ),
-    "git": ({"action": "status"}, {"action": "log"}),
+    # With a path, which every action takes and one needs.
+    "git": ({"action": "status", "path": "a.txt"}, {"action": "log"}),
     "screenshot": ({"url": "https://example.org"}, {"url": "javascript:x"}),
     "send_media": ({"file_paths": ["a.txt"]}, {"file_paths": ["missing.txt"]}),
 }
