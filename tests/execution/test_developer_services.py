@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 
-from app.core.language_servers import LanguageServersSettings
+from app.core.language_servers import LanguageServerSettings, LanguageServersSettings
 from app.core.screens import ScreenSettings
+from app.core.settings import Settings
 from app.execution.developer_services import developer_services
 from app.operations.language_servers.pool import LanguageServerPool
 from app.toolkit.ports import CODE_SERVERS, SCREEN_CAPTURE
-from tests.execution.lab import Lab
+from tests.execution.lab import Lab, open_lab
+
+
+@pytest.fixture
+async def bare(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
+    """A house on a machine without browser, desktop and language server."""
+    monkeypatch.delenv("DISPLAY", raising=False)
+    gone = LanguageServerSettings(name="ty", command=["/no/such/ty"], extensions={"py": "python"})
+    found = settings.model_copy(
+        update={
+            "screens": ScreenSettings(browser="/no/such/browser"),
+            "language_servers": LanguageServersSettings(servers=[gone]),
+        }
+    )
+    async with open_lab(found) as lab:
+        yield lab
 
 
 @pytest.mark.requirement("DEV-01", "MED-01")
@@ -21,9 +39,9 @@ from tests.execution.lab import Lab
     ],
 )
 async def test_what_this_machine_does_not_have_is_off_with_a_reason(
-    house: Lab, tool: str, arguments: dict[str, object]
+    bare: Lab, tool: str, arguments: dict[str, object]
 ):
-    outcome = await house.call(tool, "c1", **arguments)
+    outcome = await bare.call(tool, "c1", **arguments)
     assert (outcome.status, outcome.result.code) == ("disabled", "missing_config")
     assert len(str(outcome.result.error)) > 5
 
@@ -41,14 +59,6 @@ async def test_python_works_out_of_the_box_and_its_server_ends_with_the_service(
     assert pool.running == []
 
 
-async def test_what_is_not_there_is_not_registered(house: Lab, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("DISPLAY", raising=False)
-    settings = house.gate.settings.model_copy(
-        update={
-            "screens": ScreenSettings(browser="/no/such/browser"),
-            "language_servers": LanguageServersSettings(),
-        }
-    )
-    async with developer_services(settings, house.gate.services):
-        assert house.gate.services.get(SCREEN_CAPTURE) is None
-        assert house.gate.services.get(CODE_SERVERS) is not None
+async def test_what_is_not_there_is_not_registered(bare: Lab):
+    assert bare.gate.services.get(SCREEN_CAPTURE) is None
+    assert bare.gate.services.get(CODE_SERVERS) is None

@@ -33,7 +33,11 @@ async def test_a_project_is_stored_found_again_and_on_record(settings: Settings,
             "SELECT subject, detail FROM audit WHERE kind = 'governance.project'"
         )
         assert row[0] == made.id
-        assert json.loads(row[1])["after"] == {"name": "Site", "root": str(root)}
+        assert json.loads(row[1])["after"] == {
+            "name": "Site",
+            "root": str(root),
+            "tcp_ports": [],
+        }
     async with open_lab(settings) as lab:
         assert lab.gate.projects.about(made.id) == made
         assert lab.gate.projects.get(made.id).root == str(root)

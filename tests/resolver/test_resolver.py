@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.catalog.registry import ToolRegistry
+from app.execution.checkpoints.watched import WatchedFiles
 from app.governance.agents import AgentProfile
 from app.governance.snapshot import GovernanceSnapshot, ToolState
 from app.operations.local.files import LocalFiles
@@ -109,8 +110,12 @@ async def test_a_call_acts_through_the_operations_of_its_project_local_by_defaul
 
     house.add(made(look))
     await house.call("look")
-    assert seen == [house.context["project"].operations]
-    assert isinstance(seen[0].files, LocalFiles)
+    own = house.context["project"].operations
+    (given,) = seen
+    assert (given.root, given.search, given.processes) == (own.root, own.search, own.processes)
+    assert isinstance(own.files, LocalFiles)
+    # What the session has read and changes is looked after on the way.
+    assert isinstance(given.files, WatchedFiles)
 
 
 async def test_every_agent_has_its_own_answer_kept_until_something_changes(lab: Lab):
