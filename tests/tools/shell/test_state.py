@@ -22,7 +22,7 @@ from app.tools.shell.state import (
 )
 from tests.tools.calls import call, stream
 
-ROOT = "/work/space"
+ROOT = "/srv/space"
 NOTHING = ShellState()
 
 
@@ -33,7 +33,7 @@ def _mark(tap: StateTap) -> bytes:
 @given(st.binary(max_size=60), st.binary(max_size=60), st.data())
 def test_the_record_is_taken_out_and_everything_else_is_shown_however_it_comes(before, after, data):
     tap = StateTap()
-    record = b"/work/space\n\0A=1"
+    record = b"/srv/space\n\0A=1"
     whole = before + _mark(tap) + record + _mark(tap) + after
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
     pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
@@ -43,7 +43,7 @@ def test_the_record_is_taken_out_and_everything_else_is_shown_however_it_comes(b
 
 def test_a_record_without_an_end_is_none_and_nothing_of_it_is_shown():
     tap = StateTap()
-    assert tap.feed(b"out" + _mark(tap) + b"/work/space\n\0SECRET=1") + tap.finish() == b"out"
+    assert tap.feed(b"out" + _mark(tap) + b"/srv/space\n\0SECRET=1") + tap.finish() == b"out"
     assert tap.record is None
 
 
@@ -57,19 +57,19 @@ def test_a_record_that_is_too_large_is_none():
 @pytest.mark.parametrize(
     ("cwd", "kept"),
     [
-        ("/work/space", "/work/space"),
-        ("/work/space/a b", "/work/space/a b"),
-        ("/work/space_evil", None),
-        ("/work/space/../other", None),
+        ("/srv/space", "/srv/space"),
+        ("/srv/space/a b", "/srv/space/a b"),
+        ("/srv/space_evil", None),
+        ("/srv/space/../other", None),
         ("/", None),
         ("relative", None),
         ("", None),
     ],
 )
 def test_only_a_directory_inside_the_workspace_is_kept(cwd, kept):
-    before = ShellState("/work/space/before")
+    before = ShellState("/srv/space/before")
     left = read_record(cwd.encode() + b"\n", ROOT, before)
-    assert left.state.cwd == (kept or "/work/space/before")
+    assert left.state.cwd == (kept or "/srv/space/before")
     assert left.outside == (None if kept else cwd)
 
 
