@@ -14,6 +14,7 @@ from app.operations.protocols.sandbox import Level
 from tests.escape.attempt import Attempt
 from tests.escape.attempts.collected import CONTROL
 from tests.escape.settings import Chosen, NoInterpreter, Setting, Verdict, run_driver
+from tests.support.binaries import in_ci
 
 VerdictOf = Callable[[Setting, Level, Attempt], Verdict]
 
@@ -31,7 +32,10 @@ def verdict_of(request: pytest.FixtureRequest) -> VerdictOf:
                 made[setting] = None
         found = made[setting]
         if found is None:
-            pytest.skip("no interpreter that an ordinary user may run has our packages")
+            message = "no interpreter that an ordinary user may run has our packages"
+            if in_ci():
+                pytest.fail(message, pytrace=False)
+            pytest.skip(message)
         return found[level, attempt.name]
 
     return verdict

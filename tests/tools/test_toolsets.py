@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.catalog.builtin import register_all_tools
 from app.core.errors import ProjectRequired
 from app.toolkit.context import ToolContext
 from app.toolkit.tool import Tool
@@ -166,3 +167,11 @@ async def test_a_file_tool_without_a_project_fails():
         ProjectRequired.code,
         "project_id is required for file operations",
     )
+
+
+def test_what_starts_programs_says_which_sandbox_it_needs():
+    tools = register_all_tools(installed_plugins=False).snapshot().tools.values()
+    needed = {tool.name: tool.sandbox for tool in tools if tool.sandbox is not None}
+
+    programs = ["bash", "powershell", "git", "lint", "lint_fix", "lsp", "screenshot"]
+    assert needed == {**dict.fromkeys(programs, "bash"), "execute_python": "standard"}

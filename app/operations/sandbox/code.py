@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
+from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile, RunningCode
 from app.operations.protocols.processes import ProcessChunk
 from app.operations.sandbox.jail.job import Work
@@ -59,6 +60,11 @@ class SandboxedCode:
     async def _start_lenient(self, spec: CodeSpec, folder: str) -> Worker:
         sandbox = self._sandbox
         status = await sandbox.level("lenient")
+        if status.asks:
+            # A rule may answer for lenient code, but not for what the sandbox lacks.
+            raise sandbox_unavailable(
+                f"Level lenient does not run with a weaker sandbox. {status.sentence}"
+            )
         await to_end(run_in(PROCESSES, _furnish, folder, sandbox.config.uid))
         policy = lenient_policy(sandbox.config, status, spec.wall_s, (*self._roots, folder))
         work = Work(spec.code, spec.modules, module_folders())

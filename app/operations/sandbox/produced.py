@@ -32,8 +32,8 @@ def read_produced(folder: str) -> tuple[tuple[ProducedFile, ...], int]:
     """The files in `folder`, smallest first, and how many were left out; blocking.
 
     Only call it when nothing writes there any more. A folder that was closed is opened again.
-    Links, devices and names that are no
-    text are no files; hidden folders and `__pycache__` are not looked into.
+    Links, devices and names that are no text are no files; hidden folders and `__pycache__`
+    are not looked into.
     """
     try:
         top = enter_folder(None, folder)

@@ -57,6 +57,7 @@ class ScreenshotArgs(ToolArgs):
 @tool(
     category="media",
     toolset="media",
+    sandbox="bash",
     permission=PermissionClass.EXTERNAL,
     side_effect=SideEffectScope.NETWORK,
     kind="fetch",

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from app.core.errors import ToolFailed
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile, Strictness
 from app.operations.protocols.operations import Operations
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.policies import WALL_S
+from app.operations.sandbox.probing import Probe
 from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace
 from tests.operations.conftest import open_descriptors
 from tests.operations.sandbox.procs import alive, is_folder, marker, until_gone, with_marker
@@ -268,3 +271,15 @@ async def test_a_folder_that_the_code_has_spoiled_is_no_error_of_ours(
     _, ended = await run(sandboxed, spoil, "lenient")
 
     assert ended.files == ()
+
+
+async def test_lenient_code_does_not_run_with_less_than_it_needs(tmp_path: Path, root: Path):
+    weak = judge(Probe(frozenset(("rlimits", "no_new_privs", "seccomp"))), weaker="ask")
+    assert weak.levels["lenient"].asks
+    config = SandboxConfig(temporary=tmp_path / "weak", weaker="ask")
+    async with (
+        Sandbox(config, status=weak) as sandbox,
+        SandboxedWorkspace(root, sandbox=sandbox) as workspace,
+    ):
+        with pytest.raises(ToolFailed, match="weaker sandbox"):
+            await run(workspace.operations, "print(1)", "lenient")

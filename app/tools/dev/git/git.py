@@ -84,6 +84,7 @@ _ACTIONS = {"status": "Status", "diff": "Diff", "log": "Log", "show": "Show", "b
 @tool(
     category="code",
     toolset="dev",
+    sandbox="bash",
     kind="read",
     needs_project=True,
     timeout_s=90,

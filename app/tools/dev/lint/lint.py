@@ -51,6 +51,7 @@ class LintArgs(ChosenFiles):
 @tool(
     category="code",
     toolset="dev",
+    sandbox="bash",
     kind="read",
     needs_project=True,
     timeout_s=300,

@@ -33,6 +33,7 @@ class LintFixArgs(ChosenFiles):
 @tool(
     category="code",
     toolset="dev",
+    sandbox="bash",
     permission=PermissionClass.WRITE,
     side_effect=SideEffectScope.LOCAL_STATE,
     kind="edit",

@@ -19,6 +19,7 @@ _MAX_CALLS_SHOWN = 20
 @tool(
     category="code",
     toolset="dev",
+    sandbox="bash",
     kind="search",
     needs_project=True,
     requires=(CODE_SERVERS,),
