@@ -9,7 +9,28 @@ from sqlmodel import SQLModel
 
 from alembic import context
 from app.core.settings import load_settings
-from app.db import tables
+from app.db import (
+    board_tables,
+    channel_tables,
+    memory_tables,
+    question_tables,
+    schedule_tables,
+    skill_tables,
+    source_tables,
+    tables,
+)
+
+MODELS = (
+    board_tables,
+    channel_tables,
+    memory_tables,
+    question_tables,
+    schedule_tables,
+    skill_tables,
+    source_tables,
+    tables,
+)
+"""Importing them is what tells Alembic of their tables."""
 
 
 def database_path() -> Path:

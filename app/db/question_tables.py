@@ -1,0 +1,3 @@
+"""Tables: questions and tickets. Times and JSON as in `app.db.tables`."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Tables: schedules and triggers. Times and JSON as in `app.db.tables`."""
+
+from __future__ import annotations

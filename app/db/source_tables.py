@@ -1,0 +1,3 @@
+"""Tables: data sources of SQL tools. Times and JSON as in `app.db.tables`."""
+
+from __future__ import annotations
