@@ -22,11 +22,13 @@ from app.api.rest import (
     identity,
     runs,
     sessions,
+    todos,
     tools,
 )
 from app.api.rest.admin import agents as admin_agents
 from app.api.rest.admin import audit as admin_audit
 from app.api.rest.admin import confirmations as admin_confirmations
+from app.api.rest.admin import forum as admin_forum
 from app.api.rest.admin import grants as admin_grants
 from app.api.rest.admin import hooks as admin_hooks
 from app.api.rest.admin import limits as admin_limits
@@ -95,10 +97,10 @@ def create_app(
     # `/tools/calls` before `/tools/{name}`.
     for module in (
         *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
-        checkpoints,
+        *(checkpoints, todos),
         *(admin_confirmations, admin_grants),
         *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens),
-        admin_audit,
+        *(admin_audit, admin_forum),
         *(admin_hooks, admin_limits),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
         *(admin_rule_trials, admin_rules),

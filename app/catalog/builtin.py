@@ -19,6 +19,7 @@ BUILTIN_TOOLSETS: tuple[str, ...] = (
     "app.tools.dev.toolset",
     "app.tools.media.toolset",
     "app.tools.data.toolset",
+    "app.tools.planning.toolset",
     "app.tools.system.toolset",
 )
 """Modules with a tuple `TOOLS`, in the order models see them."""

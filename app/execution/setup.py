@@ -34,6 +34,7 @@ from app.governance.changes import Changes
 from app.governance.grants import GrantStore
 from app.governance.rules import RuleStore
 from app.governance.store import GovernanceStore
+from app.knowledge.boards.boards import Boards
 from app.operations.protocols.workspaces import Workspaces
 from app.resolver.resolver import Resolver
 from app.resolver.rulebook import RuleBooks
@@ -68,6 +69,7 @@ class Gate:
     projects: Projects
     undo: Undo
     processes: Processes
+    boards: Boards
     executor: Executor
     redactor: Redactor
     audit: Audit
@@ -126,6 +128,8 @@ def assemble(
     )
     processes = processes_of(settings, events, redactor, clock)
     services.register(SESSION_PROCESSES, processes)
+    boards = Boards.on(ledger, clock, audit)
+    boards.offer(services)
     governed = govern(ground)
     machine = build(ground, governed, processes.works_in)
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
@@ -154,6 +158,7 @@ def assemble(
         projects=projects,
         undo=Undo(machine.watching, projects, machine.cache, audit),
         processes=processes,
+        boards=boards,
         executor=machine.executor,
         redactor=redactor,
         audit=audit,

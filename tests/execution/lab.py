@@ -90,7 +90,7 @@ class Lab:
             self.gate.registry.register(made)
 
     def call_context(self, **changes: Any) -> CallContext:
-        return CallContext(log=self.session.log, **{**self.context, **changes})
+        return CallContext(**{"log": self.session.log, **self.context, **changes})
 
     async def run(
         self, *requests: CallRequest, workers: int | None = None, **changes: Any
@@ -162,7 +162,7 @@ async def furnish(gate: Gate, *, project: str | None) -> Lab:
     session = sessions.create(user_id="ann", project_id=project)
     watcher = Watcher()
     session.log.subscribers.add(watcher)
-    lab = Lab(gate, sessions, session, watcher)
+    lab = Lab(gate, sessions, session, watcher, {"user_id": session.user_id})
     if project:
         lab.context["project"] = gate.projects.get(project)
     return lab

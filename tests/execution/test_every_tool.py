@@ -41,6 +41,16 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
     "powershell": ({"command": "Get-Content a.txt"}, {"command": "exit 3"}),
     "process": ({"action": "list"}, {"action": "poll", "process_id": "proc_none"}),
     "execute_python": ({"code": "print(1)"}, {"code": "1 / 0"}),
+    "todo": (
+        {"todos": [{"id": "1", "content": "x"}]},
+        {"todos": [{"id": "1", "content": "x", "parent": "2"}]},
+    ),
+    "task": ({"action": "create", "title": "x"}, {"action": "get", "id": "task_none"}),
+    "schedule": (
+        {"action": "add", "title": "x", "start": "2026-11-30"},
+        {"action": "remove", "id": "apt_none"},
+    ),
+    "forum": ({"action": "post", "title": "x", "body": "y"}, {"action": "read", "post": 1}),
     "calculator": ({"expression": "1+1"}, {"expression": "1/0"}),
     "lint": ({"path": "a.txt"}, {"path": "missing.py"}),
     "lint_fix": ({"path": "folder"}, {"path": "missing.py"}),

@@ -1,0 +1,56 @@
+"""The todo list of a session, for its clients."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from app.api.deps import ReadableSession, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute
+from app.api.rest.shapes import MOMENT, example
+from app.core.errors import NotFound
+
+router = APIRouter(tags=["sessions"], route_class=JsonRoute)
+
+_ITEM = {"id": "1", "content": "Look", "status": "in_progress", "parent": None}
+
+
+class TodoItemView(BaseModel):
+    """One thing to do."""
+
+    model_config = example(**_ITEM)
+
+    id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed", "cancelled"]
+    parent: str | None = Field(description="Id of the item it is a part of.")
+
+
+class TodoListView(BaseModel):
+    """What the agent plans to do in a session."""
+
+    model_config = example(todos=[_ITEM], revision=1, updated_at=MOMENT)
+
+    todos: list[TodoItemView]
+    revision: int = Field(description="Counts the changes; 0 when nobody has written one.")
+    updated_at: str | None
+
+
+@router.get(
+    "/sessions/{session_id}/todos",
+    summary="The todo list of a session",
+    responses=problems(NotFound),
+)
+async def get_todos(session: ReadableSession, service: ServiceDep) -> TodoListView:
+    """Scope `chat`. The tool `todo` writes it."""
+    found = await service.gate.boards.todos.read(session.id)
+    items = service.gate.redactor.values_in([asdict(item) for item in found.items])
+    return TodoListView(
+        todos=[TodoItemView(**item) for item in items],
+        revision=found.revision,
+        updated_at=found.updated_at,
+    )

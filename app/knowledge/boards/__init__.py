@@ -1,0 +1,1 @@
+"""Boards: todo lists, tasks, calendars, forums."""

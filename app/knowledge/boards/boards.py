@@ -1,0 +1,42 @@
+"""All boards of an installation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from app.core.clock import Clock
+from app.db.ledger import Ledger
+from app.governance.audit.writing import Audit
+from app.knowledge.boards.appointments import StoredCalendar
+from app.knowledge.boards.forum import StoredForum
+from app.knowledge.boards.tasks import StoredTasks
+from app.knowledge.boards.todos import StoredTodoLists
+from app.toolkit.services import Services
+from app.tools.planning.ports import CALENDAR, FORUM, TASKS, TODO_LISTS
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """What agents plan with: a todo list a session, tasks and a calendar a user, a forum."""
+
+    todos: StoredTodoLists
+    tasks: StoredTasks
+    calendar: StoredCalendar
+    forum: StoredForum
+
+    @classmethod
+    def on(cls, ledger: Ledger, clock: Clock, audit: Audit) -> Self:
+        return cls(
+            StoredTodoLists(ledger, clock),
+            StoredTasks(ledger, clock),
+            StoredCalendar(ledger, clock),
+            StoredForum(ledger, clock, audit),
+        )
+
+    def offer(self, services: Services) -> None:
+        """Let tools find them."""
+        services.register(TODO_LISTS, self.todos)
+        services.register(TASKS, self.tasks)
+        services.register(CALENDAR, self.calendar)
+        services.register(FORUM, self.forum)

@@ -1,0 +1,171 @@
+"""Boards on which the agents of a project leave messages for each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import NotFound, ToolFailed
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+from app.knowledge.boards.matching import LIKE, pattern_of
+from app.tools.planning.ports import Post
+
+MAX_POSTS = 100_000
+
+_COLUMNS = "number, board, reply_to, title, body, author, created_at"
+_REPLIES = "(SELECT COUNT(*) FROM forum_posts AS r WHERE r.reply_to = forum_posts.number)"
+_FROM = f"SELECT {_COLUMNS}, {_REPLIES} FROM forum_posts WHERE "  # noqa: S608 - constants of this file
+_ADD = (
+    "INSERT INTO forum_posts (project_id, board, reply_to, title, body, author, user_id,"
+    " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING number"
+)
+_COUNT = "SELECT COUNT(*) FROM forum_posts WHERE project_id = ?"
+_ONE = f"{_FROM}project_id = ? AND number = ?"
+_LINES = "SELECT project_id, user_id, board, title FROM forum_posts WHERE number = ?"
+_DELETE = "DELETE FROM forum_posts WHERE number = ? OR reply_to = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPost:
+    """A post with the project it is in and the user on whose behalf it was written."""
+
+    project_id: str
+    user_id: str
+    post: Post
+
+
+class StoredForum:
+    """`Forum` in the database, and what administrators may do with it."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+
+    async def post(
+        self,
+        project_id: str,
+        *,
+        board: str,
+        title: str,
+        body: str,
+        author: str,
+        user_id: str,
+        reply_to: int | None = None,
+    ) -> Post:
+        moment = isoformat(self._clock.now())
+
+        def add(transaction: Transaction) -> Post:
+            if transaction.fetch(_COUNT, (project_id,))[0][0] >= MAX_POSTS:
+                raise ToolFailed(
+                    f"The boards of this project hold {MAX_POSTS} posts; an administrator"
+                    " must remove some",
+                    code="too_many_posts",
+                )
+            answered = None if reply_to is None else _first(transaction, project_id, reply_to)
+            place = (board, None) if answered is None else (answered.board, answered.number)
+            row = (project_id, *place, title, body, author, user_id, moment)
+            number = transaction.fetch(_ADD, row)[0][0]
+            return Post(number, place[0], place[1], title, body, author, moment)
+
+        return await self._ledger.transact(add)
+
+    async def threads(
+        self, project_id: str, board: str | None, query: str | None, limit: int, before: int | None
+    ) -> list[Post]:
+        where, values = ["project_id = ?", "reply_to IS NULL"], [project_id]
+        if board is not None:
+            where.append("board = ?")
+            values.append(board)
+        if query:
+            where.append(
+                f"(title {LIKE} OR body {LIKE} OR EXISTS (SELECT 1 FROM forum_posts AS r"  # noqa: S608 - as above
+                f" WHERE r.reply_to = forum_posts.number AND r.body {LIKE}))"
+            )
+            values += [pattern_of(query)] * 3
+        return await self._page(where, values, limit, before)
+
+    async def thread(
+        self, project_id: str, number: int, limit: int, after: int
+    ) -> tuple[Post, list[Post]]:
+        def read(transaction: Transaction) -> tuple[Post, list[Post]]:
+            first = _first(transaction, project_id, number)
+            rows = transaction.fetch(
+                f"{_FROM}project_id = ? AND reply_to = ? AND number > ? ORDER BY number LIMIT ?",
+                (project_id, first.number, after, limit),
+            )
+            return first, [Post(*row) for row in rows]
+
+        return await self._ledger.transact(read)
+
+    async def posts(
+        self, *, project_id: str | None, limit: int, before: int | None
+    ) -> list[PlacedPost]:
+        """For administrators: posts of one project or of all, the newest first."""
+        where, values = ("project_id = ?", [project_id]) if project_id is not None else ("1", [])
+        if before is not None:
+            where += " AND number < ?"
+
+        def read(transaction: Transaction) -> list[PlacedPost]:
+            rows = transaction.fetch(
+                f"SELECT project_id, user_id, {_COLUMNS}, {_REPLIES} FROM forum_posts"  # noqa: S608 - constants and marks
+                f" WHERE {where} ORDER BY number DESC LIMIT ?",
+                (*values, *((before,) if before is not None else ()), limit),
+            )
+            return [PlacedPost(row[0], row[1], Post(*row[2:])) for row in rows]
+
+        return await self._ledger.transact(read)
+
+    async def remove(self, number: int, *, by: str) -> int:
+        """For administrators: remove a post and its replies; how many posts that were.
+
+        Raises:
+            NotFound: there is no such post.
+        """
+
+        def drop(transaction: Transaction) -> int:
+            found = transaction.fetch(_LINES, (number,))
+            if not found:
+                raise NotFound(f"No post {number}", number=number)
+            project_id, user_id, board, title = found[0]
+            gone = transaction.execute(_DELETE, (number, number))
+            self._audit.within(
+                transaction,
+                "forum.post",
+                actor=by,
+                subject=str(number),
+                before={
+                    "project_id": project_id,
+                    "user_id": user_id,
+                    "board": board,
+                    "title": title,
+                },
+                outcome="removed",
+                detail={"posts": gone},
+            )
+            return gone
+
+        return await self._ledger.transact(drop)
+
+    async def _page(
+        self, where: list[str], values: list[Any], limit: int, before: int | None
+    ) -> list[Post]:
+        if before is not None:
+            where, values = [*where, "number < ?"], [*values, before]
+        sql = f"{_FROM}{' AND '.join(where)} ORDER BY number DESC LIMIT ?"
+
+        def read(transaction: Transaction) -> list[Post]:
+            return [Post(*row) for row in transaction.fetch(sql, (*values, limit))]
+
+        return await self._ledger.transact(read)
+
+
+def _first(transaction: Transaction, project_id: str, number: int) -> Post:
+    """The post that began the thread."""
+    found = transaction.fetch(_ONE, (project_id, number))
+    if not found:
+        raise ToolFailed(f"There is no post {number} in this project", code="not_found")
+    post = Post(*found[0])
+    return post if post.reply_to is None else _first(transaction, project_id, post.reply_to)

@@ -1,0 +1,124 @@
+"""Tasks of users: what shall be done, beyond the session in which it came up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import ToolFailed
+from app.core.ids import new_id
+from app.db.ledger import Ledger, Transaction
+from app.knowledge.boards.matching import LIKE, pattern_of
+from app.tools.planning.ports import Task, TaskStatus
+
+MAX_TASKS = 10_000
+
+_COLUMNS = "id, title, notes, status, due, version, created_by, created_at, updated_at"
+_ADD = (
+    "INSERT INTO tasks (owner, id, title, notes, status, due, version, created_by, created_at,"
+    " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ONE = f"SELECT {_COLUMNS} FROM tasks WHERE owner = ? AND id = ?"  # noqa: S608 - constants of this file
+_CHANGE = (
+    "UPDATE tasks SET title = ?, notes = ?, status = ?, due = ?, version = ?, updated_at = ?"
+    " WHERE owner = ? AND id = ?"
+)
+_DELETE = "DELETE FROM tasks WHERE owner = ? AND id = ?"
+_COUNT = "SELECT COUNT(*) FROM tasks WHERE owner = ?"
+
+
+class StoredTasks:
+    """`Tasks` in the database."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    async def create(self, owner: str, *, title: str, notes: str, due: str | None, by: str) -> Task:
+        moment = isoformat(self._clock.now())
+        task = Task(new_id("task"), title, notes, "open", due, 1, by, moment, moment)
+
+        def add(transaction: Transaction) -> None:
+            if transaction.fetch(_COUNT, (owner,))[0][0] >= MAX_TASKS:
+                raise ToolFailed(
+                    f"There are {MAX_TASKS} tasks already: delete some", code="too_many_tasks"
+                )
+            values = (task.id, title, notes, "open", due, 1, by, moment, moment)
+            transaction.execute(_ADD, (owner, *values))
+
+        await self._ledger.transact(add)
+        return task
+
+    async def find(
+        self,
+        owner: str,
+        *,
+        statuses: Sequence[TaskStatus],
+        due_before: str | None,
+        query: str | None,
+        limit: int,
+    ) -> tuple[list[Task], int]:
+        where, values = ["owner = ?"], [owner]
+        if statuses:
+            where.append(f"status IN ({', '.join('?' for _ in statuses)})")
+            values += statuses
+        if due_before is not None:
+            where.append("due < ?")
+            values.append(due_before)
+        if query:
+            where.append(f"(title {LIKE} OR notes {LIKE})")
+            values += [pattern_of(query)] * 2
+        condition = " AND ".join(where)
+
+        def read(transaction: Transaction) -> tuple[list[Task], int]:
+            counted = f"SELECT COUNT(*) FROM tasks WHERE {condition}"  # noqa: S608 - constants and marks
+            rows = transaction.fetch(
+                f"SELECT {_COLUMNS} FROM tasks WHERE {condition}"  # noqa: S608 - as above
+                " ORDER BY due IS NULL, due, created_at, id LIMIT ?",
+                (*values, limit),
+            )
+            return [Task(*row) for row in rows], transaction.fetch(counted, values)[0][0]
+
+        return await self._ledger.transact(read)
+
+    async def get(self, owner: str, task_id: str) -> Task:
+        return await self._ledger.transact(lambda transaction: _one(transaction, owner, task_id))
+
+    async def update(
+        self, owner: str, task_id: str, changes: dict[str, str | None], *, expected: int | None
+    ) -> Task:
+        moment = isoformat(self._clock.now())
+
+        def change(transaction: Transaction) -> Task:
+            before = _one(transaction, owner, task_id)
+            if expected is not None and expected != before.version:
+                raise ToolFailed(
+                    f"The task is at version {before.version}, not {expected}: read it again",
+                    code="version_mismatch",
+                    version=before.version,
+                )
+            new: dict[str, Any] = {
+                name: changes.get(name, getattr(before, name))
+                for name in ("title", "notes", "status", "due")
+            }
+            row = (*new.values(), before.version + 1, moment, owner, task_id)
+            transaction.execute(_CHANGE, row)
+            return _one(transaction, owner, task_id)
+
+        return await self._ledger.transact(change)
+
+    async def delete(self, owner: str, task_id: str) -> Task:
+        def drop(transaction: Transaction) -> Task:
+            gone = _one(transaction, owner, task_id)
+            transaction.execute(_DELETE, (owner, task_id))
+            return gone
+
+        return await self._ledger.transact(drop)
+
+
+def _one(transaction: Transaction, owner: str, task_id: str) -> Task:
+    found = transaction.fetch(_ONE, (owner, task_id))
+    if not found:
+        raise ToolFailed(f"There is no task {task_id!r}; `list` shows them", code="not_found")
+    return Task(*found[0])

@@ -1,0 +1,1 @@
+"""Planning: todo, task, schedule, forum."""

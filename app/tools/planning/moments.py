@@ -1,0 +1,100 @@
+"""Dates and times as a caller writes them, and as they are kept."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, Field
+
+from app.core.clock import isoformat
+
+_BEYOND = "the time lies beyond the calendar"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"unknown time zone {name[:60]!r}; use a name such as 'Europe/Berlin' or 'UTC'"
+        ) from None
+    return name
+
+
+def _moment(text: str) -> str:
+    try:
+        date.fromisoformat(text) if is_date(text) else datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text[:60]!r} is no date or time; write 2026-11-30 or 2026-11-30T14:00"
+        ) from None
+    return text
+
+
+ZoneName = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_zone)]
+"""An IANA name of a time zone."""
+
+MomentText = Annotated[str, Field(min_length=8, max_length=40), AfterValidator(_moment)]
+"""ISO 8601: a date, or a time with or without its offset."""
+
+
+def is_date(text: str) -> bool:
+    return _DATE.fullmatch(text) is not None
+
+
+def to_utc(text: str, zone: str) -> datetime:
+    """The moment; a date is its first one in `zone`.
+
+    Raises:
+        ValueError: clocks in `zone` skip that time, or it lies beyond the calendar.
+    """
+    tz = ZoneInfo(zone)
+    if is_date(text):
+        local = datetime.combine(date.fromisoformat(text), time.min, tz)
+        return _in_utc(local)
+    given = datetime.fromisoformat(text)
+    if given.tzinfo is not None:
+        return _in_utc(given)
+    local = given.replace(tzinfo=tz)
+    if _in_utc(local).astimezone(tz).replace(tzinfo=None) != given:
+        raise ValueError(f"in {zone} clocks skip {text}; write a time with its offset")
+    return _in_utc(local)
+
+
+def next_day(moment: datetime, zone: str) -> datetime:
+    """The first moment of the next day in `zone`.
+
+    Raises:
+        ValueError: there is none in the calendar.
+    """
+    tz = ZoneInfo(zone)
+    try:
+        day = moment.astimezone(tz).date() + timedelta(days=1)
+    except OverflowError:
+        raise ValueError(_BEYOND) from None
+    return _in_utc(datetime.combine(day, time.min, tz))
+
+
+def kept(text: str, zone: str) -> str:
+    """A date as it is, a time in UTC: the two compare as text.
+
+    Raises:
+        ValueError: as `to_utc`.
+    """
+    return text if is_date(text) else isoformat(to_utc(text, zone))
+
+
+def shown(moment: str, zone: str) -> str:
+    """A moment of the database as clocks in `zone` show it."""
+    return datetime.fromisoformat(moment).astimezone(ZoneInfo(zone)).isoformat(timespec="minutes")
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(_BEYOND) from None
