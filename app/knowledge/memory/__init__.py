@@ -1,0 +1,1 @@
+"""What agents, users and projects remember."""

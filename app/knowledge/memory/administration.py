@@ -1,0 +1,360 @@
+"""Memory as administrators see it: everybody's, and each change of theirs in the audit.
+
+The audit keeps who, what and how long a text was, with a digest instead of the text: what
+shall be forgotten must not live on there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import AlreadyExists, Conflict, InvalidInput, NotFound, ToolFailed
+from app.core.redaction import Redactor
+from app.core.text import dump_json
+from app.core.versions import check_version
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+from app.knowledge.memory import rows, selecting
+from app.knowledge.memory.reading import Reader
+from app.knowledge.memory.selecting import Filters
+from app.knowledge.memory.store import Prepared, StoredMemory, by_key, drop_within, place_within
+from app.tools.memory.ports import Draft, Memory, Place, Writer
+
+PAGE = 500
+_DIGEST_CHARS = 16
+
+OnConflict = Literal["fail", "skip", "replace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A memory that comes from an export; `updated_at` as rows have it, or None for now."""
+
+    place: Place
+    draft: Draft
+    source: str
+    updated_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What an import did."""
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+
+
+class MemoryAdministration:
+    """Lists, changes, forgets, exports and imports what is remembered.
+
+    Attributes:
+        store: what tools use.
+    """
+
+    def __init__(
+        self,
+        store: StoredMemory,
+        reader: Reader,
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        audit: Audit,
+        redactor: Redactor,
+    ) -> None:
+        self.store = store
+        self._reader = reader
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._redactor = redactor
+
+    async def page(
+        self, filters: Filters, *, limit: int, before: int | None = None
+    ) -> tuple[list[Memory], int]:
+        """Newest first, and how many there are in all. `before` is the last number seen."""
+        return await self._reader.read(
+            lambda query: (
+                selecting.newest(query, filters, limit=limit, before=before),
+                selecting.count(query, filters),
+            )
+        )
+
+    async def get(self, memory_id: str) -> Memory:
+        """One memory.
+
+        Raises:
+            NotFound: there is none of that id.
+        """
+        return await self._reader.read(
+            lambda query: _one(query(rows.BY_ID, (memory_id,)), memory_id)
+        )
+
+    async def change(
+        self,
+        memory_id: str,
+        *,
+        content: str | None,
+        tags: Sequence[str] | None,
+        actor: str,
+        expected: int | None = None,
+    ) -> Memory:
+        """Give a memory another content or other tags; None leaves them.
+
+        Raises:
+            NotFound: there is no such memory.
+            VersionMismatch: it has changed since `expected` was read.
+            InvalidInput: what is new holds what looks like a secret.
+        """
+        prepared = await asyncio.to_thread(
+            self._prepare, Draft(content or "", tuple(tags or ())), "content or tags"
+        )
+        moment = isoformat(self._clock.now())
+
+        def write(transaction: Transaction) -> Memory:
+            before = _one(transaction.fetch(rows.BY_ID, (memory_id,)), memory_id)
+            check_version(expected, before.version)
+            wanted = Draft(
+                before.content if content is None else prepared.draft.content,
+                before.tags if tags is None else prepared.draft.tags,
+                before.key,
+            )
+            words = Prepared.of(wanted).words if content is None else prepared.words
+            saved = self.store.save_within(
+                *(
+                    transaction,
+                    before.place,
+                    Prepared(wanted, words),
+                    Writer("admin", actor),
+                    moment,
+                ),
+                expected=before.version,
+            )
+            if saved.ending == "changed":
+                self._note(transaction, "memory.changed", actor, before, saved.memory)
+            return saved.memory
+
+        return await self._ledger.transact(write)
+
+    async def forget(self, memory_id: str, *, actor: str, expected: int | None = None) -> Memory:
+        """Remove one for good; what it was.
+
+        Raises:
+            NotFound, VersionMismatch: as `change`.
+        """
+
+        def write(transaction: Transaction) -> Memory:
+            gone = _one(transaction.fetch(rows.BY_ID, (memory_id,)), memory_id)
+            check_version(expected, gone.version)
+            drop_within(transaction, place_within(transaction, gone.place), gone.number)
+            self._note(transaction, "memory.forgotten", actor, gone, None)
+            return gone
+
+        return await self._ledger.transact(write)
+
+    async def count(self, filters: Filters) -> int:
+        """How many there are."""
+        return await self._reader.read(lambda query: selecting.count(query, filters))
+
+    async def forget_many(
+        self, filters: Filters, *, actor: str, expected: int | None = None
+    ) -> int:
+        """Remove all that fit now, some hundreds at a time; how many these were.
+
+        Raises:
+            Conflict: they are not `expected` many; nothing was removed.
+        """
+
+        def begin(transaction: Transaction) -> tuple[int, int]:
+            found = selecting.count(transaction.fetch, filters)
+            if expected is not None and found != expected:
+                raise Conflict(
+                    f"{found} memories fit, not {expected}: count them again", matched=found
+                )
+            return found, selecting.last(transaction.fetch)
+
+        found, upto = await self._ledger.transact(begin)
+        forgotten = 0
+        while forgotten < found:
+            dropped = await self._ledger.transact(self._dropping(filters, upto, actor))
+            if not dropped:
+                break  # somebody else was quicker
+            forgotten += dropped
+        return forgotten
+
+    def _dropping(self, filters: Filters, upto: int, actor: str) -> Callable[[Transaction], int]:
+        def drop(transaction: Transaction) -> int:
+            found = selecting.oldest(transaction.fetch, filters, limit=PAGE, after=0, upto=upto)
+            for memory in found:
+                drop_within(transaction, place_within(transaction, memory.place), memory.number)
+            if found:
+                self._audit.within(
+                    transaction,
+                    "memory.forgotten",
+                    actor=actor,
+                    detail={
+                        "filters": filters.facts(),
+                        "memories": [_facts(memory) for memory in found],
+                    },
+                )
+            return len(found)
+
+        return drop
+
+    async def export(self, filters: Filters, *, actor: str) -> AsyncIterator[bytes]:
+        """Lines of JSON, oldest first, up to the newest one now; noted before they begin."""
+        upto, found = await self._reader.read(
+            lambda query: (selecting.last(query), selecting.count(query, filters))
+        )
+        self._audit.record(
+            "memory.exported", actor=actor, detail={"filters": filters.facts(), "count": found}
+        )
+        await self._ledger.durable()
+        after = 0
+        while memories := await self._older(filters, after, upto):
+            yield b"".join(dump_json(self.shown(memory)) + b"\n" for memory in memories)
+            after = memories[-1].number
+
+    async def _older(self, filters: Filters, after: int, upto: int) -> list[Memory]:
+        return await self._reader.read(
+            lambda query: selecting.oldest(query, filters, limit=PAGE, after=after, upto=upto)
+        )
+
+    def shown(self, memory: Memory) -> dict[str, Any]:
+        """A memory as JSON. What a pattern of the operator finds by now is masked."""
+        writer = memory.writer
+        return {
+            "id": memory.id,
+            "scope": memory.place.scope,
+            "owner": memory.place.owner,
+            "key": memory.key,
+            "version": memory.version,
+            "content": self._redactor.text(memory.content),
+            "tags": [self._redactor.text(tag) for tag in memory.tags],
+            "source": writer.source,
+            "user_id": writer.user_id,
+            "agent_id": writer.agent_id,
+            "session_id": writer.session_id,
+            "created_at": memory.created_at,
+            "updated_at": memory.updated_at,
+        }
+
+    async def take_in(
+        self, entries: Sequence[Imported], *, on_conflict: OnConflict, actor: str
+    ) -> ImportResult:
+        """Keep memories of an export, all of them or none.
+
+        Args:
+            on_conflict: what to do with a key that holds something else already.
+
+        Raises:
+            AlreadyExists: such a key, when that shall fail; the entry is named.
+            InvalidInput: an entry holds what looks like a secret, or its place is full.
+        """
+
+        def prepare() -> list[tuple[Imported, Prepared]]:
+            return [
+                (entry, self._prepare(entry.draft, f"memories[{number}]"))
+                for number, entry in enumerate(entries)
+            ]
+
+        prepared = await asyncio.to_thread(prepare)
+        now = isoformat(self._clock.now())
+
+        def write(transaction: Transaction) -> ImportResult:
+            counts = dict.fromkeys(("created", "changed", "unchanged", "skipped"), 0)
+            for number, (entry, ready) in enumerate(prepared):
+                moment = entry.updated_at or now
+                ending = self._take_one(transaction, entry, ready, moment, on_conflict, number)
+                counts[ending] += 1
+            self._audit.within(
+                transaction,
+                "memory.imported",
+                actor=actor,
+                detail={"on_conflict": on_conflict, **counts},
+            )
+            return ImportResult(**counts)
+
+        return await self._ledger.transact(write)
+
+    def _take_one(
+        self,
+        transaction: Transaction,
+        entry: Imported,
+        prepared: Prepared,
+        moment: str,
+        on_conflict: OnConflict,
+        number: int,
+    ) -> str:
+        draft, expected = prepared.draft, None
+        if on_conflict == "replace" and draft.key is not None:
+            state = place_within(transaction, entry.place)
+            stored = by_key(transaction, state.id, draft.key)
+            expected = None if stored is None else stored.version
+        try:
+            saved = self.store.save_within(
+                *(transaction, entry.place, prepared, Writer(entry.source), moment),
+                expected=expected,
+            )
+        except ToolFailed as error:
+            raise InvalidInput(
+                f"memories[{number}]: {error.message}", field=f"memories[{number}]"
+            ) from None
+        if saved.ending != "conflict":
+            return saved.ending
+        if on_conflict == "fail":
+            raise AlreadyExists(
+                f"memories[{number}]: the key {draft.key!r} holds something else; on_conflict"
+                " may be skip or replace",
+                field=f"memories[{number}].key",
+            )
+        return "skipped"
+
+    def _prepare(self, draft: Draft, field: str) -> Prepared:
+        try:
+            return self.store.prepare(draft)
+        except ToolFailed as error:
+            raise InvalidInput(f"{field}: {error.message}", field=field) from None
+
+    def _note(
+        self,
+        transaction: Transaction,
+        kind: str,
+        actor: str,
+        before: Memory,
+        after: Memory | None,
+    ) -> None:
+        self._audit.within(
+            transaction,
+            kind,
+            actor=actor,
+            subject=before.id,
+            before=_facts(before),
+            after=None if after is None else _facts(after),
+        )
+
+
+def _one(found: Sequence[Sequence[Any]], memory_id: str) -> Memory:
+    if not found:
+        raise NotFound(f"No memory {memory_id!r}", memory_id=memory_id)
+    return rows.memory_of(found[0])
+
+
+def _facts(memory: Memory) -> dict[str, Any]:
+    """A memory for the audit. Equal texts of two memories have different digests."""
+    digest = sha256(f"{memory.id}\n{memory.content}".encode()).hexdigest()
+    return {
+        "id": memory.id,
+        "scope": memory.place.scope,
+        "owner": memory.place.owner,
+        "key": memory.key,
+        "version": memory.version,
+        "characters": len(memory.content),
+        "digest": digest[:_DIGEST_CHARS],
+    }

@@ -1,0 +1,94 @@
+"""What somebody asks for → an expression of the full-text index that is always valid.
+
+Nothing of the question gets into the expression but words of `app.knowledge.memory.words`,
+each in quotes: what looks like syntax is text, or means what docs/memory.md says.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+
+from app.knowledge.memory.words import normalised, pieces_of, words_of
+from app.tools.memory.ports import MatchMode
+
+MAX_WORDS = 64
+"""Words of one question that are looked for; the rest is counted as left out."""
+
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』＂", '"'))
+_UNITS = re.compile(r'"([^"]*)"|([^\s"]+)')
+# They stand in every question and say nothing about what is asked for; used only when nothing
+# else is left.
+_ENGLISH = (
+    "a an and are as at be by can did do does for from had has have how i in is it its me my of on"
+    " or our should so than that the their them there they this to us use was we were what when"
+    " where which who whom whose why will with would you your"
+)
+# Chinese runs are cut at these, because a pair across one says nothing either.
+_CHINESE = re.compile(
+    "为什么|什么时候|什么|怎么样|怎么|怎样|如何|多少|多久|哪个|哪些|哪里|哪儿|是否|是不是|有没有|可以|应该"
+    "|我们|你们|他们|这个|那个|一个"
+)
+_PARTICLES = "的了吗呢吧是用在有我你他她它要去谁几"
+_SAYS_NOTHING = frozenset(
+    [*(words_of(word)[1] for word in _ENGLISH.split()), *(words_of(one)[0] for one in _PARTICLES)]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, read.
+
+    Attributes:
+        expression: for the column of words; None when no word is in it.
+        left_out: how many of its words were too many.
+    """
+
+    expression: str | None
+    left_out: int = 0
+
+
+def read_question(text: str, mode: MatchMode) -> Question:
+    """Read a question. No text is an error.
+
+    `"…"` is a phrase, `word*` is how a word begins; what else there is are words, of which
+    `and` wants every one and `or` any.
+    """
+    terms = dict.fromkeys(_terms(text))
+    if mode == "or":
+        cut = dict.fromkeys(_terms(_CHINESE.sub(" ", text)))
+        terms = {term: None for term in cut if term.strip('"') not in _SAYS_NOTHING} or terms
+    wanted = list(terms)[:MAX_WORDS]
+    if not wanted:
+        return Question(None)
+    return Question(f" {mode.upper()} ".join(wanted), len(terms) - len(wanted))
+
+
+def tag_word(tag: str) -> str:
+    """A tag as one word of the index, whatever is in it: digits, which have no stem."""
+    return str(int(sha256(normalised(tag).strip().encode("utf-8", "replace")).hexdigest()[:15], 16))
+
+
+def _terms(text: str) -> list[str]:
+    found: list[str] = []
+    for phrase, unit in _UNITS.findall(text.translate(_QUOTES)):
+        if phrase:
+            # An index has a longest phrase too; what is that long is no phrase.
+            words = words_of(phrase)[: MAX_WORDS * 2]
+            found += [f'"{" ".join(words)}"'] if words else []
+        elif unit:
+            found += _words(unit)
+    return found
+
+
+def _words(unit: str) -> list[str]:
+    """The words of a unit without spaces; the last one may be a beginning."""
+    form = normalised(unit)
+    found: list[str] = []
+    for piece in pieces_of(form):
+        if not piece.is_run and form[piece.end :].startswith("*"):
+            found.append(f'"{piece.beginning()}"*')
+        else:
+            found += [f'"{word}"' for word in piece.asked()]
+    return found

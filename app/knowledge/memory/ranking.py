@@ -1,0 +1,27 @@
+"""Which of the memories that fit stands first: what fits better, and of equals the newer."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+CANDIDATES = 200
+"""How many of the best by words are looked at: being new lifts none from further down."""
+
+_DAY_S = 86_400
+
+
+def score(relevance: float, updated_at: str, now: float, half_life_days: float) -> float:
+    """Higher is better: relevance × (½ + ½ · 2^(−age / half-life)).
+
+    Being old costs half of the relevance at most, so that a memory that fits twice as well
+    stands first whatever its age.
+
+    Args:
+        relevance: BM25, at least 0.
+        updated_at: RFC 3339, of the last change.
+        now: Unix time.
+    """
+    age_days = max(0.0, now - datetime.fromisoformat(updated_at).timestamp()) / _DAY_S
+    newness = math.pow(2.0, -age_days / half_life_days)
+    return relevance * (0.5 + 0.5 * newness)

@@ -1,0 +1,56 @@
+"""Reading memory, beside the writer: connections of their own, in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from app.core.errors import StorageUnavailable
+
+T = TypeVar("T")
+_PATIENCE_S = 5
+
+
+class Query(Protocol):
+    """One query; all those of one `read` see the database at one moment."""
+
+    def __call__(self, sql: str, values: Sequence[Any] = (), /) -> list[tuple[Any, ...]]: ...
+
+
+class Reader:
+    """Runs queries on one SQLite file, where they hold up neither the loop nor the writer."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def read(self, work: Callable[[Query], T]) -> T:
+        """Run `work` in a thread.
+
+        Raises:
+            StorageUnavailable: the database cannot be read at the moment.
+        """
+        return await asyncio.to_thread(self._read, work)
+
+    def _read(self, work: Callable[[Query], T]) -> T:
+        try:
+            with closing(self._open()) as connection:
+
+                def query(sql: str, values: Sequence[Any] = (), /) -> list[tuple[Any, ...]]:
+                    return connection.execute(sql, values).fetchall()
+
+                connection.execute("BEGIN")
+                return work(query)
+        except sqlite3.OperationalError as error:
+            raise StorageUnavailable(
+                f"Database cannot be read ({error}): try again; `tollgate doctor` tells more",
+                database=self._path.name,
+            ) from None
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_PATIENCE_S, isolation_level=None)
+        connection.execute("PRAGMA query_only = ON")
+        return connection

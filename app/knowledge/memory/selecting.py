@@ -1,0 +1,93 @@
+"""Which memories an administrator means, as SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.knowledge.memory.question import read_question
+from app.knowledge.memory.reading import Query
+from app.knowledge.memory.rows import MEMORIES, match_of, memory_of
+from app.tools.memory.ports import Memory, Scope
+
+_FROM = "FROM memories m JOIN memory_places p ON p.id = m.place_id"
+_NONE = "1 = 0"
+_ALL = "1 = 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which memories are wanted; None wants all.
+
+    Attributes:
+        query: every word of it, as `memory_recall` reads them; without any word, nothing.
+        until: a moment as rows have it; those that were changed before it.
+    """
+
+    scope: Scope | None = None
+    owner: str | None = None
+    tag: str | None = None
+    query: str | None = None
+    until: str | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What is asked for, for the audit."""
+        given = {
+            "scope": self.scope,
+            "owner": self.owner,
+            "tag": self.tag,
+            "query": self.query,
+            "until": self.until,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def condition_of(filters: Filters) -> tuple[str, list[Any]]:
+    """The condition and its values."""
+    found: list[tuple[str, Any]] = []
+    for column, value in (("p.scope = ?", filters.scope), ("p.owner = ?", filters.owner)):
+        if value is not None:
+            found.append((column, value))
+    if filters.until is not None:
+        found.append(("m.updated_at < ?", filters.until))
+    if filters.tag is not None or filters.query is not None:
+        words = None
+        if filters.query is not None:
+            words = read_question(filters.query, "and").expression
+            if words is None:
+                return _NONE, []
+        match = match_of(None, () if filters.tag is None else (filters.tag,), words)
+        matching = "SELECT rowid FROM memory_words WHERE memory_words MATCH ?"
+        found.append((f"m.number IN ({matching})", match))
+    if not found:
+        return _ALL, []
+    return " AND ".join(sql for sql, _ in found), [value for _, value in found]
+
+
+def count(query: Query, filters: Filters) -> int:
+    """How many there are."""
+    condition, values = condition_of(filters)
+    return int(query(f"SELECT COUNT(*) {_FROM} WHERE {condition}", values)[0][0])
+
+
+def newest(query: Query, filters: Filters, *, limit: int, before: int | None) -> list[Memory]:
+    """Newest first; `before` is the number of the last one seen."""
+    condition, values = condition_of(filters)
+    if before is not None:
+        condition, values = f"{condition} AND m.number < ?", [*values, before]
+    sql = f"{MEMORIES} WHERE {condition} ORDER BY m.number DESC LIMIT ?"
+    return [memory_of(row) for row in query(sql, (*values, limit))]
+
+
+def oldest(query: Query, filters: Filters, *, limit: int, after: int, upto: int) -> list[Memory]:
+    """Oldest first, behind the number `after`, up to and with `upto`."""
+    condition, values = condition_of(filters)
+    sql = (
+        f"{MEMORIES} WHERE {condition} AND m.number > ? AND m.number <= ? ORDER BY m.number LIMIT ?"
+    )
+    return [memory_of(row) for row in query(sql, (*values, after, upto, limit))]
+
+
+def last(query: Query) -> int:
+    """The newest memory's number; 0 when there is none."""
+    return int(query("SELECT COALESCE(MAX(number), 0) FROM memories")[0][0])

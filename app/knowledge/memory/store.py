@@ -1,0 +1,378 @@
+"""Memory in the database: saving, recalling, reading by line, forgetting.
+
+Every write and its words in the index are one transaction of the ledger; reading is done
+beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import ToolFailed
+from app.core.ids import new_id
+from app.core.memory import MemorySettings
+from app.core.redaction import Redactor
+from app.core.text import clean
+from app.db.ledger import Ledger, Transaction
+from app.knowledge.memory import rows
+from app.knowledge.memory.question import read_question
+from app.knowledge.memory.ranking import CANDIDATES, score
+from app.knowledge.memory.reading import Query, Reader
+from app.knowledge.memory.words import words_of
+from app.tools.memory.ports import (
+    Draft,
+    Ending,
+    Line,
+    Memory,
+    Page,
+    Place,
+    Recalled,
+    Saved,
+    Wanted,
+    Writer,
+)
+
+_NEW_PLACE = (
+    "INSERT INTO memory_places (scope, owner, counter, total) VALUES (?, ?, 0, 0)"
+    " ON CONFLICT (scope, owner) DO NOTHING"
+)
+_COUNT = "UPDATE memory_places SET counter = ?, total = ? WHERE id = ?"
+_ADD = (
+    "INSERT INTO memories (id, place_id, key, version, content, tags, source, user_id, agent_id,"
+    " session_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_CHANGE = (
+    "UPDATE memories SET version = ?, content = ?, tags = ?, source = ?, user_id = ?,"
+    " agent_id = ?, session_id = ?, updated_at = ? WHERE number = ?"
+)
+_DROP = "DELETE FROM memories WHERE number = ?"
+_BEST = (
+    "SELECT rowid, rank FROM memory_words WHERE memory_words MATCH ?"
+    " AND rank MATCH 'bm25(0.0, 0.0, 1.0)' ORDER BY rank LIMIT ?"
+)
+_NEWEST = (
+    "SELECT rowid, 0.0 FROM memory_words WHERE memory_words MATCH ? ORDER BY rowid DESC LIMIT ?"
+)
+_MATCHED = "SELECT COUNT(*) FROM memory_words WHERE memory_words MATCH ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A draft that can be stored, and the words by which it will be found."""
+
+    draft: Draft
+    words: str
+
+    @classmethod
+    def of(cls, draft: Draft) -> Self:
+        """Cut the words; for a long text this takes many milliseconds."""
+        return cls(draft, " ".join(words_of(draft.content)))
+
+
+@dataclass(slots=True)
+class PlaceState:
+    """A place during a transaction: `counter` is its newest version, `total` its size."""
+
+    id: int
+    counter: int
+    total: int
+
+
+class StoredMemory:
+    """`AgentMemory` in SQLite."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        redactor: Redactor,
+        settings: MemorySettings,
+        reader: Reader,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._redactor = redactor
+        self._settings = settings
+        self._reader = reader
+
+    @property
+    def asks_before_sharing(self) -> bool:
+        return self._settings.ask_before_sharing
+
+    async def save(
+        self, place: Place, draft: Draft, writer: Writer, *, expected: int | None
+    ) -> Saved:
+        prepared = await asyncio.to_thread(self.prepare, draft)
+        moment = isoformat(self._clock.now())
+
+        def write(transaction: Transaction) -> Saved:
+            return self.save_within(transaction, place, prepared, writer, moment, expected=expected)
+
+        return await self._ledger.transact(write)
+
+    def prepare(self, draft: Draft) -> Prepared:
+        """The draft as it can be stored; for a thread beside the loop.
+
+        Raises:
+            ToolFailed: `secret_refused`: masking it would keep something that nobody has said.
+        """
+        for field, text in _fields(draft):
+            if (shown := self._redactor.raw_json(text)) != text:
+                raise ToolFailed(
+                    f"{field} holds what looks like a secret, and memory keeps none: say where it"
+                    f" is kept instead ({shown[:300]})",
+                    code="secret_refused",
+                    field=field,
+                )
+        key = None if draft.key is None else clean(draft.key)
+        tags = tuple(dict.fromkeys(clean(tag).strip() for tag in draft.tags))
+        content = clean(draft.content).replace("\0", "\ufffd")
+        return Prepared.of(Draft(content, tags, key))
+
+    def save_within(
+        self,
+        transaction: Transaction,
+        place: Place,
+        prepared: Prepared,
+        writer: Writer,
+        moment: str,
+        *,
+        expected: int | None,
+    ) -> Saved:
+        """`save` of a prepared draft, as a part of a transaction."""
+        draft = prepared.draft
+        state = place_within(transaction, place)
+        stored = None if draft.key is None else by_key(transaction, state.id, draft.key)
+        if stored is not None:
+            return self._replace(transaction, state, stored, prepared, writer, moment, expected)
+        if expected is not None:
+            raise _missing(place, str(draft.key))
+        if state.total >= self._settings.max_memories:
+            raise ToolFailed(
+                f"The {place.scope} has all of its {state.total} memories: forget some with"
+                " memory_forget, or raise TOLLGATE_MEMORY__MAX_MEMORIES",
+                code="memory_full",
+                limit=self._settings.max_memories,
+            )
+        state.counter += 1
+        state.total += 1
+        key = draft.key or _free_key(transaction, state)
+        id_, version = new_id("mem"), state.counter
+        who = (writer.source, writer.user_id, writer.agent_id, writer.session_id)
+        text = rows.tags_text(draft.tags)
+        transaction.execute(
+            _ADD, (id_, state.id, key, version, draft.content, text, *who, moment, moment)
+        )
+        number = int(transaction.fetch("SELECT number FROM memories WHERE id = ?", (id_,))[0][0])
+        self._written(transaction, state, number, prepared)
+        made = Memory(
+            *(number, id_, place, key, version, draft.content, draft.tags, writer, moment, moment)
+        )
+        return self._saved("created", made, state)
+
+    def _replace(
+        self,
+        transaction: Transaction,
+        state: PlaceState,
+        stored: Memory,
+        prepared: Prepared,
+        writer: Writer,
+        moment: str,
+        expected: int | None,
+    ) -> Saved:
+        draft = prepared.draft
+        if (stored.content, stored.tags) == (draft.content, draft.tags):
+            return self._saved("unchanged", stored, state)
+        if expected != stored.version:
+            return self._saved("conflict", stored, state)
+        state.counter += 1
+        who = (writer.source, writer.user_id, writer.agent_id, writer.session_id)
+        text = rows.tags_text(draft.tags)
+        row = (state.counter, draft.content, text, *who, moment, stored.number)
+        transaction.execute(_CHANGE, row)
+        self._written(transaction, state, stored.number, prepared)
+        changed = replace(
+            stored,
+            version=state.counter,
+            content=draft.content,
+            tags=draft.tags,
+            writer=writer,
+            updated_at=moment,
+        )
+        return self._saved("changed", changed, state)
+
+    def _written(
+        self, transaction: Transaction, state: PlaceState, number: int, prepared: Prepared
+    ) -> None:
+        rows.index(transaction, number, state.id, prepared.words, prepared.draft.tags)
+        transaction.execute(_COUNT, (state.counter, state.total, state.id))
+
+    def _saved(self, ending: Ending, memory: Memory, state: PlaceState) -> Saved:
+        limit = self._settings.max_memories
+        warns = state.total * 100 >= limit * self._settings.warn_percent
+        return Saved(ending, memory, state.total, limit, warns)
+
+    async def forget(self, place: Place, key: str, *, expected: int | None) -> Memory:
+        def write(transaction: Transaction) -> Memory:
+            state = place_within(transaction, place)
+            stored = by_key(transaction, state.id, key)
+            if stored is None:
+                raise _missing(place, key)
+            if expected is not None and expected != stored.version:
+                raise ToolFailed(
+                    f"{key!r} is at version {stored.version}, not {expected}: recall it again",
+                    code="memory_conflict",
+                    version=stored.version,
+                )
+            drop_within(transaction, state, stored.number)
+            return stored
+
+        return await self._ledger.transact(write)
+
+    async def recall(self, places: Sequence[Place], wanted: Wanted) -> Recalled:
+        now = self._clock.time()
+
+        def find(query: Query) -> Recalled:
+            question = read_question(wanted.query or "", wanted.mode)
+            words, left_out = question.expression, question.left_out
+            no_words = wanted.query is not None and words is None
+            if words is None and not wanted.tags:
+                return Recalled((), 0, no_words)
+            ids = _place_ids(query, places)
+            if not ids:
+                return Recalled((), 0, no_words, left_out)
+            match = rows.match_of(ids, wanted.tags, words)
+            found = query(_BEST if words else _NEWEST, (match, CANDIDATES))
+            memories = _memories(query, places, [number for number, _ in found])
+            best = self._best(found, memories, now)[: wanted.limit]
+            matched = query(_MATCHED, (match,))[0][0] if len(found) == CANDIDATES else len(found)
+            return Recalled(_numbered(query, ids, best), matched, no_words, left_out)
+
+        return await self._reader.read(find)
+
+    def _best(
+        self, found: Sequence[tuple[Any, ...]], memories: dict[int, Memory], now: float
+    ) -> list[Memory]:
+        """By score, of equals the newer first."""
+        half_life = self._settings.half_life_days
+        scored = [
+            (score(-rank, memories[number].updated_at, now, half_life), number)
+            for number, rank in found
+            if number in memories
+        ]
+        return [memories[number] for _, number in sorted(scored, reverse=True)]
+
+    async def read(self, places: Sequence[Place], start: int, end: int) -> Page:
+        def page(query: Query) -> Page:
+            ids = _place_ids(query, places)
+            total = _total(query, ids)
+            first = max(1, start if start > 0 else total + 1 + start)
+            last = min(total, end if end > 0 else total + 1 + end)
+            if not ids or first > last:
+                return Page((), total)
+            numbers = query(
+                f"SELECT number FROM memories WHERE place_id IN ({_marks(ids)})"  # noqa: S608 - marks
+                " ORDER BY number LIMIT ? OFFSET ?",
+                (*ids, last - first + 1, first - 1),
+            )
+            memories = _memories(query, places, [number for (number,) in numbers])
+            lines = [Line(first + at, memories[number]) for at, (number,) in enumerate(numbers)]
+            return Page(lines, total)
+
+        return await self._reader.read(page)
+
+    async def line_of(self, places: Sequence[Place], memory: Memory) -> tuple[int, int]:
+        def count(query: Query) -> tuple[int, int]:
+            ids = _place_ids(query, places)
+            total = _total(query, ids)
+            # From the end: what was saved last is asked for most.
+            sql = (
+                f"SELECT COUNT(*) FROM memories WHERE place_id IN ({_marks(ids)})"  # noqa: S608 - marks
+                " AND number > ?"
+            )
+            return total - query(sql, (*ids, memory.number))[0][0], total
+
+        return await self._reader.read(count)
+
+
+def place_within(transaction: Transaction, place: Place) -> PlaceState:
+    """The place; made when nothing was ever written there."""
+    values = (place.scope, place.owner)
+    transaction.execute(_NEW_PLACE, values)
+    return PlaceState(*transaction.fetch(rows.PLACE, values)[0])
+
+
+def by_key(transaction: Transaction, place_id: int, key: str) -> Memory | None:
+    """The memory of that key."""
+    found = transaction.fetch(rows.BY_KEY, (place_id, key))
+    return rows.memory_of(found[0]) if found else None
+
+
+def drop_within(transaction: Transaction, state: PlaceState, number: int) -> None:
+    """Remove a memory and its words."""
+    rows.unindex(transaction, number)
+    transaction.execute(_DROP, (number,))
+    state.total -= 1
+    transaction.execute(_COUNT, (state.counter, state.total, state.id))
+
+
+def _free_key(transaction: Transaction, state: PlaceState) -> str:
+    """A short name that no memory of the place has: `m` and the counter."""
+    while by_key(transaction, state.id, f"m{state.counter}") is not None:
+        state.counter += 1
+    return f"m{state.counter}"
+
+
+def _missing(place: Place, key: str) -> ToolFailed:
+    return ToolFailed(
+        f"The {place.scope} has no memory with the key {key!r}; memory_recall shows the keys",
+        code="not_found",
+        key=key,
+    )
+
+
+def _fields(draft: Draft) -> list[tuple[str, str]]:
+    return [
+        ("content", draft.content),
+        ("key", draft.key or ""),
+        *(("tags", tag) for tag in draft.tags),
+    ]
+
+
+def _place_ids(query: Query, places: Sequence[Place]) -> list[int]:
+    found = [query(rows.PLACE, (place.scope, place.owner)) for place in places]
+    return [row[0][0] for row in found if row]
+
+
+def _memories(query: Query, places: Sequence[Place], numbers: list[int]) -> dict[int, Memory]:
+    """Memories by number; the index is not believed: only those that lie in the places."""
+    sql = f"{rows.MEMORIES} WHERE m.number IN ({_marks(numbers)})"
+    memories = map(rows.memory_of, query(sql, numbers))
+    return {memory.number: memory for memory in memories if memory.place in places}
+
+
+def _total(query: Query, ids: Sequence[int]) -> int:
+    sql = f"SELECT COALESCE(SUM(total), 0) FROM memory_places WHERE id IN ({_marks(ids)})"  # noqa: S608 - marks
+    return int(query(sql, ids)[0][0])
+
+
+def _numbered(query: Query, ids: Sequence[int], memories: Sequence[Memory]) -> list[Line]:
+    """Each memory with its line: counted from one to the next, so the index is walked once."""
+    sql = (
+        f"SELECT COUNT(*) FROM memories WHERE place_id IN ({_marks(ids)})"  # noqa: S608 - marks
+        " AND number > ? AND number <= ?"
+    )
+    lines: dict[int, int] = {}
+    line, previous = 0, -1
+    for number in sorted(memory.number for memory in memories):
+        line += query(sql, (*ids, previous, number))[0][0]
+        lines[number], previous = line, number
+    return [Line(lines[memory.number], memory) for memory in memories]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" for _ in values)

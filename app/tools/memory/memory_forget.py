@@ -1,0 +1,48 @@
+"""`memory_forget`: remove a memory for good."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.memory.lines import KeyText, ScopeName
+from app.tools.memory.ports import MEMORY
+from app.tools.memory.scopes import memory_of, place_of, why_sharing_asks
+
+
+class MemoryForgetArgs(ToolArgs):
+    key: KeyText = Field(description="Its key, as memory_recall shows it behind the scope.")
+    scope: ScopeName = Field(default="user", description="Whose memory it is.")
+    version: int | None = Field(
+        default=None, ge=1, description="Only if it is still at this version."
+    )
+
+
+def why_it_asks(args: MemoryForgetArgs, services: Services) -> str | None:
+    """Why this very call needs a person's word."""
+    return why_sharing_asks(args.scope, services)
+
+
+@tool(
+    category="memory",
+    toolset="memory",
+    permission=PermissionClass.WRITE,
+    side_effect=SideEffectScope.DB_WRITE,
+    kind="delete",
+    requires=(MEMORY,),
+    asks=why_it_asks,
+    routing_hint="main-process-proxy",
+    tags=("memory", "delete"),
+)
+async def memory_forget(args: MemoryForgetArgs, ctx: ToolContext) -> ToolResult:
+    """Forget one memory for good: it is wrong, out of date, or the user wants it gone.
+
+    Lines behind it move up by one.
+    """
+    place = place_of(ctx, args.scope)
+    gone = await memory_of(ctx).forget(place, args.key, expected=args.version)
+    data = {"scope": args.scope, "key": gone.key, "version": gone.version}
+    return ToolResult.ok(data, text=f"Forgot {args.scope}/{gone.key}")

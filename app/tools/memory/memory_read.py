@@ -1,0 +1,72 @@
+"""`memory_read`: memory by line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import PermissionClass, ToolArgs, tool
+from app.tools.memory.lines import ScopeName, marked, shown, told
+from app.tools.memory.ports import MEMORY
+from app.tools.memory.scopes import memory_of, places_of
+
+MAX_LINES = 500
+
+
+class MemoryReadArgs(ToolArgs):
+    start_line: int | None = Field(default=None, ge=1, description="First line, from 1.")
+    end_line: int | None = Field(default=None, ge=1, description="Last line, counted in.")
+    recent_count: int = Field(
+        default=10, ge=1, le=MAX_LINES, description="Without lines: the newest so many."
+    )
+    scope: ScopeName | None = Field(
+        default=None, description="Only this memory, with lines of its own; else all."
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> MemoryReadArgs:
+        start, end = self.start_line or 1, self.end_line
+        if end is not None and end < start:
+            raise ValueError("end_line comes before start_line")
+        if end is not None and end - start >= MAX_LINES:
+            raise ValueError(f"at most {MAX_LINES} lines at once; read the rest after them")
+        return self
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last line; from the end when negative."""
+        if self.start_line is None and self.end_line is None:
+            return -self.recent_count, -1
+        start = self.start_line or 1
+        return start, self.end_line or start + MAX_LINES - 1
+
+
+@tool(
+    category="memory",
+    toolset="memory",
+    permission=PermissionClass.READ,
+    kind="read",
+    requires=(MEMORY,),
+    routing_hint="main-process-proxy",
+    tags=("memory", "read"),
+    argument_aliases={"start": "start_line", "end": "end_line", "recent": "recent_count"},
+)
+async def memory_read(args: MemoryReadArgs, ctx: ToolContext) -> ToolResult:
+    """Read memory by line, the oldest first; without lines the newest ones.
+
+    To find something use memory_recall. Returns lines `[n] date|source|content`.
+    """
+    start, end = args.lines
+    page = await memory_of(ctx).read(places_of(ctx, args.scope), start, end)
+    data: dict[str, Any] = {"lines": [shown(line) for line in page.lines], "total": page.total}
+    if not page.lines:
+        where = f"Lines {start} to {end} are not there: " if start > 0 and page.total else ""
+        return ToolResult.ok(data, text=f"{where}{page.total} lines in all")
+    text = "\n".join(told(line) for line in page.lines)
+    text = marked(text, [line.memory for line in page.lines], ctx.session_id)
+    first, last = page.lines[0].number, page.lines[-1].number
+    said = f"{text}\n(lines {first} to {last} of {page.total})"
+    return ToolResult.ok(data, text=said, raw_result=RawResult("json", data))

@@ -1,0 +1,80 @@
+"""`memory_recall`: what is remembered about something."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, PermissionClass, ToolArgs, tool
+from app.tools.memory.lines import ScopeName, Tag, marked, plain_lines, shown, told
+from app.tools.memory.ports import MEMORY, Recalled, Wanted
+from app.tools.memory.scopes import memory_of, places_of
+
+
+class MemoryRecallArgs(ToolArgs):
+    query: str | None = Field(
+        default=None,
+        max_length=10_000,
+        description='Words to look for, Chinese too; "a phrase", begin*.',
+    )
+    max_results: int = Field(default=15, ge=1, le=100, description="Lines at most.")
+    match_mode: Literal["or", "and"] = Field(
+        default="or", description="Any of the words, the best first; or all of them."
+    )
+    scope: ScopeName | None = Field(default=None, description="Only this memory; else all.")
+    tags: list[Tag] = Field(
+        default_factory=list, max_length=20, description="Only memories with all of these."
+    )
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> MemoryRecallArgs:
+        if self.query is None and not self.tags:
+            raise ValueError("give query, tags or both; memory_read shows the newest lines")
+        return self
+
+
+@tool(
+    category="memory",
+    toolset="memory",
+    permission=PermissionClass.READ,
+    kind="search",
+    requires=(MEMORY,),
+    routing_hint="main-process-proxy",
+    tags=("memory", "search"),
+    argument_aliases={"keywords": "query", "limit": "max_results", "mode": "match_mode"},
+    aliases=(Alias("memory_search", reshape=plain_lines, families=("countbot",)),),
+)
+async def memory_recall(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
+    """Look up what was remembered in earlier sessions, before asking the user again.
+
+    Returns lines `[n] date|source|content`, the likeliest first, newer before older ones that
+    fit as well, each with the key and version that change or forget it.
+    """
+    wanted = Wanted(args.query, tuple(args.tags), args.match_mode, args.max_results)
+    found = await memory_of(ctx).recall(places_of(ctx, args.scope), wanted)
+    data: dict[str, Any] = {
+        "lines": [shown(line) for line in found.lines],
+        "total": found.matched,
+        "words_left_out": found.left_out,
+    }
+    text = "\n".join(told(line) for line in found.lines)
+    if found.lines:
+        text = marked(text, [line.memory for line in found.lines], ctx.session_id)
+    said = "\n".join(filter(None, (text, *_notes(found))))
+    return ToolResult.ok(data, text=said, raw_result=RawResult("json", data))
+
+
+def _notes(found: Recalled) -> list[str]:
+    notes = []
+    if found.no_words:
+        notes.append("The query holds no word that can be looked for.")
+    elif not found.lines:
+        notes.append("Nothing is remembered about that.")
+    if found.matched > len(found.lines):
+        notes.append(f"({found.matched - len(found.lines)} more fit; ask more closely)")
+    if found.left_out:
+        notes.append(f"({found.left_out} words of the query were too many and left out)")
+    return notes

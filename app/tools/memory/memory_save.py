@@ -1,0 +1,130 @@
+"""`memory_save`: keep something for later sessions, or change what is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.memory.lines import KeyText, ScopeName, Tag, marked
+from app.tools.memory.ports import MEMORY, Draft, Saved
+from app.tools.memory.scopes import memory_of, place_of, places_of, why_sharing_asks, writer_of
+
+MAX_CONTENT_CHARS = 20_000
+
+
+class MemorySaveArgs(ToolArgs):
+    content: str = Field(
+        min_length=1,
+        max_length=MAX_CONTENT_CHARS,
+        pattern=r"\S",
+        description="What to remember, understandable on its own. Never a secret.",
+    )
+    tags: list[Tag] = Field(default_factory=list, max_length=20, description="To find it by.")
+    scope: ScopeName = Field(
+        default="user",
+        description="Whose memory: user (private), agent (all users of this agent) or project "
+        "(everybody in it).",
+    )
+    key: KeyText | None = Field(
+        default=None, description="A name without spaces, such as favourite-editor."
+    )
+    version: int | None = Field(
+        default=None, ge=1, description="To replace what `key` holds: its version as recalled."
+    )
+
+    @model_validator(mode="after")
+    def _names_what_it_replaces(self) -> MemorySaveArgs:
+        if self.version is not None and self.key is None:
+            raise ValueError("version needs the key of the memory that it replaces")
+        return self
+
+
+def why_it_asks(args: MemorySaveArgs, services: Services) -> str | None:
+    """Why this very call needs a person's word."""
+    return why_sharing_asks(args.scope, services)
+
+
+def _on_one_line(raw: dict[str, Any]) -> dict[str, Any]:
+    """`memory_write`: one line; items within it are separated by ；."""
+    content = raw.get("content")
+    return {**raw, "content": " ".join(content.split())} if isinstance(content, str) else raw
+
+
+def _line_shape(result: ToolResult) -> ToolResult:
+    """`memory_write`: which line was written, of how many."""
+    if not result.success:
+        return result
+    data = {"success": True, "line": result.data["line"], "total": result.data["total"]}
+    return ToolResult.ok(data, text=result.text)
+
+
+@tool(
+    category="memory",
+    toolset="memory",
+    permission=PermissionClass.WRITE,
+    side_effect=SideEffectScope.DB_WRITE,
+    kind="edit",
+    requires=(MEMORY,),
+    asks=why_it_asks,
+    routing_hint="main-process-proxy",
+    tags=("memory", "write"),
+    argument_aliases={"text": "content", "memory": "content"},
+    aliases=(Alias("memory_write", _on_one_line, _line_shape, families=("countbot",)),),
+)
+async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
+    """Remember something across sessions: preferences, decisions, facts worth having later.
+
+    Recall first, so as not to keep a thing twice. To change a memory give its key and version;
+    a key that is taken is refused and shows what it holds. Returns the line it is on.
+    """
+    memory, place = memory_of(ctx), place_of(ctx, args.scope)
+    draft = Draft(args.content, tuple(args.tags), args.key)
+    saved = await memory.save(place, draft, writer_of(ctx), expected=args.version)
+    if saved.ending == "conflict":
+        return _conflict(saved, args.version, ctx)
+    line, total = await memory.line_of(places_of(ctx, None), saved.memory)
+    verb = {"created": "Saved", "changed": "Changed"}.get(saved.ending, "Kept as it was:")
+    name = f"{args.scope}/{saved.memory.key} v{saved.memory.version}"
+    text = f"{verb} line {line} of {total} ({name})"
+    if saved.warns:
+        text += (
+            f"\nWarning: {saved.used} of {saved.limit} memories of this {args.scope} are used;"
+            " when all are, saving fails. Forget what is out of date."
+        )
+    data = {
+        "line": line,
+        "total": total,
+        "ending": saved.ending,
+        "scope": args.scope,
+        "key": saved.memory.key,
+        "version": saved.memory.version,
+        "used": saved.used,
+        "limit": saved.limit,
+    }
+    return ToolResult.ok(data, text=text)
+
+
+def _conflict(saved: Saved, expected: int | None, ctx: ToolContext) -> ToolResult:
+    """Nothing was written: what is stored, so that the caller can put both together."""
+    stored = saved.memory
+    why = (
+        "holds something already" if expected is None else f"is not at version {expected} any more"
+    )
+    error = (
+        f"The key {stored.key!r} {why}: save again with version={stored.version} to replace what"
+        " is stored, or under another key"
+    )
+    data = {
+        "key": stored.key,
+        "version": stored.version,
+        "stored": stored.content,
+        "tags": list(stored.tags),
+        "updated_at": stored.updated_at,
+    }
+    text = f"{error}. Stored:\n{marked(stored.content, [stored], ctx.session_id)}"
+    return ToolResult.fail(error, code="memory_conflict", data=data, text=text)

@@ -1,0 +1,82 @@
+"""Whose memory a call may use. It follows from the call; a model only picks among these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.core.errors import ToolFailed
+from app.toolkit.context import ToolContext
+from app.toolkit.services import Services
+from app.tools.memory.ports import MEMORY, AgentMemory, Place, Scope, Writer
+
+SHARED: frozenset[Scope] = frozenset({"agent", "project"})
+"""Scopes whose memory other users read too."""
+_NO_CHANNEL = "direct"
+_MAX_SOURCE = 64
+
+
+def memory_of(ctx: ToolContext) -> AgentMemory:
+    """The service.
+
+    Raises:
+        ToolFailed: there is none in this process.
+    """
+    return ctx.services.require(MEMORY, AgentMemory)  # type: ignore[type-abstract]
+
+
+def place_of(ctx: ToolContext, scope: Scope) -> Place:
+    """The caller's own place of a scope.
+
+    Raises:
+        ToolFailed: `scope_unavailable`: the call comes without such an identity.
+    """
+    owner = _owners(ctx)[scope]
+    if not owner:
+        others = ", ".join(place.scope for place in _places(ctx)) or "none"
+        raise ToolFailed(
+            f"scope {scope!r} needs a call with {scope}_id, and this one has none;"
+            f" scopes of this call: {others}",
+            code="scope_unavailable",
+            scope=scope,
+        )
+    return Place(scope, owner)
+
+
+def places_of(ctx: ToolContext, scope: Scope | None) -> Sequence[Place]:
+    """The place of one scope, or with None all that the call has.
+
+    Raises:
+        ToolFailed: `scope_unavailable`.
+    """
+    if scope is not None:
+        return [place_of(ctx, scope)]
+    places = _places(ctx)
+    if not places:
+        raise ToolFailed(
+            "Memory needs a call with user_id, agent_id or project_id, and this one has none",
+            code="scope_unavailable",
+        )
+    return places
+
+
+def writer_of(ctx: ToolContext) -> Writer:
+    """Who writes, and through which channel. The user is noted, and never a part of a line."""
+    channel = ctx.business.get("channelId") or ctx.business.get("channel") or ctx.agent_id
+    source = " ".join(str(channel or _NO_CHANNEL).replace("|", "/").split())[:_MAX_SOURCE]
+    return Writer(source or _NO_CHANNEL, ctx.user_id, ctx.agent_id, ctx.session_id)
+
+
+def why_sharing_asks(scope: Scope, services: Services) -> str | None:
+    """Why a change in this scope needs a person's word; None when it does not."""
+    memory = services.get(MEMORY)
+    if scope in SHARED and isinstance(memory, AgentMemory) and memory.asks_before_sharing:
+        return f"It changes what every user of this {scope} is told"
+    return None
+
+
+def _owners(ctx: ToolContext) -> dict[Scope, str | None]:
+    return {"user": ctx.user_id, "agent": ctx.agent_id, "project": ctx.project_id}
+
+
+def _places(ctx: ToolContext) -> list[Place]:
+    return [Place(scope, owner) for scope, owner in _owners(ctx).items() if owner]
