@@ -1,3 +1,20 @@
 """Tables: what operators decided about skills. Times and JSON as in `app.db.tables`."""
 
 from __future__ import annotations
+
+from sqlmodel import Field, SQLModel
+
+
+class SkillRow(SQLModel, table=True):
+    """One decision; a skill without a row is as its place makes it.
+
+    `trusted_digest` is the version that was enabled, `id` as in `app.tools.skills.ports`.
+    """
+
+    __tablename__ = "skills"
+    id: str = Field(primary_key=True)
+    enabled: bool
+    trusted_digest: str | None = None
+    version: int
+    updated_at: str
+    updated_by: str

@@ -1,0 +1,243 @@
+"""Skills: which there are, who sees them and why not, and which versions may be used."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.headers import VERSIONED
+from app.api.rest.shapes import example
+from app.api.service import Service
+from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
+from app.knowledge.skills.finding import Found
+from app.tools.skills.ports import SkillRow, Viewer
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+_SKILL: dict[str, Any] = {
+    "id": "project:prj_1:release-notes",
+    "name": "release-notes",
+    "origin": "project",
+    "folder": ".tollgate/skills",
+    "description": "Writes release notes from the log.",
+    "status": "untrusted",
+    "reason": "it has changed since an operator enabled it",
+    "digest": _DIGEST,
+    "is_trusted": False,
+    "is_compute": False,
+    "always": False,
+    "license": None,
+    "compatibility": None,
+    "allowed_tools": [],
+    "problems": [],
+    "warnings": ["line 3: description is longer than 1024 characters"],
+    "missing": [],
+    "shadowed_by": None,
+    "enabled": True,
+    "version": 1,
+}
+MAX_BODY = 262_144
+AgentQuery = Annotated[
+    str | None, Query(max_length=128, description="Whose list counts; missing for who has none.")
+]
+ProjectQuery = Annotated[
+    str | None, Query(max_length=128, description="Whose skills are looked at too.")
+]
+
+
+class AdminSkill(BaseModel):
+    """One skill, and whether the model of the agent sees it."""
+
+    model_config = example(**_SKILL)
+
+    id: str
+    name: str
+    origin: Literal["project", "user", "builtin"]
+    folder: str
+    description: str
+    status: Literal[
+        "visible",
+        "filtered",
+        "disabled",
+        "untrusted",
+        "invalid",
+        "missing_requirement",
+        "shadowed",
+    ]
+    reason: str | None = Field(description="Why it is not visible; null when it is.")
+    digest: str | None = Field(description="SHA-256 of the version that is there now.")
+    is_trusted: bool = Field(description="This very version came with the service or is enabled.")
+    is_compute: bool = Field(description="It has a program for `execute_skill`.")
+    always: bool = Field(description="Its instructions stand in every system prompt.")
+    license: str | None
+    compatibility: str | None
+    allowed_tools: list[str] = Field(description="What it says; it permits nothing.")
+    problems: list[str]
+    warnings: list[str]
+    missing: list[str] = Field(description="Programs and variables that are not there.")
+    shadowed_by: str | None
+    enabled: bool | None = Field(description="What an operator decided; null for nothing yet.")
+    version: int = Field(description="Of that decision; 0 for none.")
+
+    @classmethod
+    def of(cls, row: SkillRow) -> Self:
+        return cls(**row.to_dict())
+
+
+class SkillFileView(BaseModel):
+    """One file of a skill."""
+
+    model_config = example(path="SKILL.md", size=812, is_executable=False)
+
+    path: str
+    size: int
+    is_executable: bool
+
+
+class AdminSkillDetail(AdminSkill):
+    """One skill with its instructions and its files."""
+
+    model_config = example(
+        **_SKILL,
+        body="# Release notes\n",
+        command=None,
+        files=[{"path": "SKILL.md", "size": 812, "is_executable": False}],
+        left_out=[],
+    )
+
+    body: str
+    command: list[str] | None = Field(description="What `execute_skill` would run.")
+    files: list[SkillFileView]
+    left_out: list[str] = Field(description="What lies in its folder and is no part of it.")
+
+    @classmethod
+    def whole(cls, row: SkillRow, found: Found) -> Self:
+        files = {} if found.contents is None else found.contents.files
+        entry = found.document.entry
+        return cls(
+            **row.to_dict(),
+            body=found.document.body[:MAX_BODY],
+            command=None if entry is None else list(entry.command),
+            files=[
+                SkillFileView(path=path, size=len(file.data), is_executable=file.is_executable)
+                for path, file in sorted(files.items())
+            ],
+            left_out=list(found.left_out),
+        )
+
+
+class AdminSkillPage(BaseModel):
+    """Skills by name; of equal names, the one that is used first."""
+
+    model_config = example(skills=[_SKILL], total=1, next_after=None)
+
+    skills: list[AdminSkill]
+    total: int
+    next_after: int | None = Field(default=None, description="`after` of the next page.")
+
+
+class SkillChange(Body):
+    """Enable exactly one version of a skill, or disable the skill."""
+
+    model_config = example(enabled=True, digest=_DIGEST)
+
+    enabled: bool
+    digest: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="The version that was looked at; refused when it is another one by now.",
+    )
+
+
+@router.get("/skills", summary="List skills, and why not", responses=problems(NotFound))
+async def list_governed_skills(
+    service: ServiceDep,
+    principal: Admin,
+    agent_id: AgentQuery = None,
+    project_id: ProjectQuery = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        int, Query(ge=0, le=1_000_000, description="`next_after` of the page before.")
+    ] = 0,
+) -> AdminSkillPage:
+    """Scope `admin`. Every skill that is found, and what keeps this agent's model from it."""
+    rows = list(await service.gate.skills.rows(_viewer(service, agent_id, project_id)))
+    end = after + limit
+    return AdminSkillPage(
+        skills=[AdminSkill.of(row) for row in rows[after:end]],
+        total=len(rows),
+        next_after=end if len(rows) > end else None,
+    )
+
+
+@router.get(
+    "/skills/{skill_id}", summary="One skill", responses={**VERSIONED, **problems(NotFound)}
+)
+async def get_governed_skill(
+    skill_id: PathId,
+    service: ServiceDep,
+    principal: Admin,
+    response: Response,
+    agent_id: AgentQuery = None,
+) -> AdminSkillDetail:
+    """Scope `admin`. Its instructions, its files, its program, and what is wrong with it."""
+    viewer = _viewer(service, agent_id, _project_of(skill_id))
+    row, found = await service.gate.skills.row(skill_id, viewer)
+    show_version(response, row.version)
+    return AdminSkillDetail.whole(row, found)
+
+
+@router.patch(
+    "/skills/{skill_id}",
+    summary="Enable a version of a skill, or disable the skill",
+    responses={
+        **VERSIONED,
+        **problems(NotFound, Conflict, DigestMismatch, VersionMismatch, body=True),
+    },
+)
+async def switch_skill(
+    skill_id: PathId,
+    body: SkillChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AdminSkill:
+    """Scope `admin`. What is enabled may be followed and run by agents until it changes."""
+    row = await service.gate.skills.switch(
+        skill_id,
+        _viewer(service, None, _project_of(skill_id)),
+        enabled=body.enabled,
+        digest=body.digest,
+        actor=principal.user_id,
+        expected=expected,
+    )
+    show_version(response, row.version)
+    return AdminSkill.of(row)
+
+
+def _viewer(service: Service, agent_id: str | None, project_id: str | None) -> Viewer:
+    """Who is meant.
+
+    Raises:
+        NotFound: there is no such agent or project.
+    """
+    if agent_id is not None:
+        service.gate.agents.require(agent_id)
+    if project_id is not None:
+        service.gate.projects.about(project_id)
+    return Viewer(agent_id, project_id)
+
+
+def _project_of(skill_id: str) -> str | None:
+    """The project that the id of a skill names."""
+    origin, _, rest = skill_id.partition(":")
+    return (rest.rpartition(":")[0] or None) if origin == "project" else None

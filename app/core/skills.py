@@ -1,0 +1,31 @@
+"""Settings of skills: where they lie, and how much of them a model is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ProjectFolder = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$")]
+
+
+class SkillSettings(BaseModel):
+    """Folders of instructions that agents read, and programs that they run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    folder: Path | None = Field(
+        default=None, description="Skills of this installation; `<data_dir>/skills` when unset."
+    )
+    project_folders: list[ProjectFolder] = Field(
+        default=[".agents/skills", ".claude/skills"],
+        max_length=10,
+        description="Where projects keep skills besides `.tollgate/skills`; the first one wins.",
+    )
+    prompt_chars: int = Field(
+        default=6000, ge=0, le=100_000, description="Characters of the list of skills in a system prompt."
+    )
+    max_timeout_s: int = Field(
+        default=1800, ge=1, le=3600, description="Seconds that a skill's program may run."
+    )

@@ -1,0 +1,1 @@
+"""Skills on disk: found, read, judged, switched, and set up to run."""

@@ -1,0 +1,167 @@
+"""One skill's folder, read whole: no link is followed, nothing is read without end.
+
+Everything that is shown, run or trusted of a skill comes from one such reading, so that
+nobody can put other bytes in its place between the look and the use. All blocking.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+
+from app.operations.local.beneath import best_opener
+from app.tools.skills.ports import SkillFile
+
+DOCUMENT = "SKILL.md"
+MAX_FILES = 200
+MAX_FILE_BYTES = 5 << 20
+MAX_TOTAL_BYTES = 20 << 20
+_MAX_DEPTH = 6
+_MAX_ENTRIES = 1000
+_MAX_TOLD = 20
+_CHUNK = 1 << 20
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class TooMuch(Exception):
+    """The folder holds more than a skill may; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What lies in a skill's folder.
+
+    Attributes:
+        files: path and status of each regular file, by path.
+        left_out: links, devices and names that are no text: no part of the skill.
+    """
+
+    files: tuple[tuple[str, os.stat_result], ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> tuple[tuple[str | int, ...], ...]:
+        """Differs when a file has changed; for lists, not for trust."""
+        return tuple(
+            (path, s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_mode)
+            for path, s in self.files
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The files of one version, and its digest."""
+
+    files: dict[str, SkillFile]
+    digest: str
+
+
+def list_folder(folder: int) -> Listing:
+    """What lies in an open folder, by names and status only.
+
+    Raises:
+        TooMuch: there are more files, or deeper folders, than a skill may have.
+    """
+    left_out: list[str] = []
+    files = sorted(_walk(folder, "", 0, left_out, [_MAX_ENTRIES]))
+    if len(files) > MAX_FILES:
+        raise TooMuch(f"it holds more than {MAX_FILES} files")
+    for path, status in files:
+        if status.st_size > MAX_FILE_BYTES:
+            raise TooMuch(f"the file {path!r} is larger than {MAX_FILE_BYTES} bytes")
+    if sum(status.st_size for _, status in files) > MAX_TOTAL_BYTES:
+        raise TooMuch(f"its files are together larger than {MAX_TOTAL_BYTES} bytes")
+    return Listing(tuple(files), tuple(left_out[:_MAX_TOLD]))
+
+
+def read_files(folder: int, listing: Listing) -> Contents:
+    """Read every file that was listed, as it is now.
+
+    Raises:
+        TooMuch: files have grown beyond the limits meanwhile.
+    """
+    files: dict[str, SkillFile] = {}
+    room = MAX_TOTAL_BYTES
+    for path, _ in listing.files:
+        # What is gone by now, or has become something else, is no part of it.
+        with suppress(OSError):
+            file = _read(folder, path, min(room, MAX_FILE_BYTES))
+            if file is not None:
+                files[path] = file
+                room -= len(file.data)
+    return Contents(files, digest_of(files))
+
+
+def digest_of(files: dict[str, SkillFile]) -> str:
+    """SHA-256 of names, executable bits and contents; equal for equal skills everywhere."""
+    whole = sha256()
+    for path in sorted(files):
+        file, name = files[path], path.encode()
+        whole.update(b"%d %d %d\n" % (len(name), file.is_executable, len(file.data)))
+        whole.update(name)
+        whole.update(file.data)
+    return whole.hexdigest()
+
+
+def _walk(
+    top: int, path: str, depth: int, left_out: list[str], room: list[int]
+) -> Iterator[tuple[str, os.stat_result]]:
+    folder = best_opener()(top, path or ".", _FOLDER)
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                room[0] -= 1
+                if room[0] < 0:
+                    raise TooMuch(f"it holds more than {_MAX_ENTRIES} entries")
+                inner = f"{path}/{entry.name}" if path else entry.name
+                if not _is_text(inner):
+                    left_out.append(repr(inner)[:200])
+                    continue
+                with suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    yield from _entry(top, inner, status, depth, left_out, room)
+    finally:
+        os.close(folder)
+
+
+def _entry(
+    top: int, path: str, status: os.stat_result, depth: int, left_out: list[str], room: list[int]
+) -> Iterator[tuple[str, os.stat_result]]:
+    if stat.S_ISREG(status.st_mode):
+        yield path, status
+    elif not stat.S_ISDIR(status.st_mode):
+        left_out.append(f"{path} (no regular file)"[:200])
+    elif path.rpartition("/")[2] in ("__pycache__", ".git", "node_modules"):
+        left_out.append(f"{path}/"[:200])
+    elif depth == _MAX_DEPTH:
+        raise TooMuch(f"its folders are deeper than {_MAX_DEPTH} levels")
+    else:
+        with suppress(OSError):  # it has become a link meanwhile
+            yield from _walk(top, path, depth + 1, left_out, room)
+
+
+def _read(folder: int, path: str, limit: int) -> SkillFile | None:
+    descriptor = best_opener()(folder, path, _FILE)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        chunks: list[bytes] = []
+        size = 0
+        while chunk := os.read(descriptor, _CHUNK):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                raise TooMuch(f"the file {path!r} is too large")
+        return SkillFile(path, b"".join(chunks), bool(status.st_mode & stat.S_IXUSR))
+    finally:
+        os.close(descriptor)
+
+
+def _is_text(path: str) -> bool:
+    return path.isprintable() and len(path) <= 500

@@ -1,0 +1,154 @@
+"""The front matter of a SKILL.md: YAML between two lines of dashes, read with care.
+
+The text may come from anybody: it is bounded, has no aliases (which let a small text
+unfold without end), makes no objects, and every complaint names its line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import yaml
+
+MAX_FRONT_CHARS = 32 << 10
+_MAX_DEPTH = 16
+_MAX_EVENTS = 4000
+_FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
+# `description: Use when: …` is no YAML, yet many skills have it.
+_BARE = re.compile(r"^(name|description|license|compatibility):[ \t]+(?![\"'|>&*\[{!#])(.+)$")
+_FIRST_LINE = 2  # of the front matter, in its file
+
+
+class Unreadable(Exception):
+    """The front matter cannot be read; `line` is that of the file, where it is known."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What was read.
+
+    Attributes:
+        fields: plain JSON values by key.
+        lines: the line in the file where a key of the top level stands.
+        body: the Markdown that follows.
+        is_repaired: values that hold a colon had to be quoted for it to be YAML.
+    """
+
+    fields: dict[str, Any]
+    lines: dict[str, int]
+    body: str
+    is_repaired: bool = False
+
+
+def read_front_matter(text: str) -> FrontMatter:
+    """Split a SKILL.md and read its front matter.
+
+    Raises:
+        Unreadable: there is none, or it is no YAML mapping within the limits.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    opening = _FENCE.match(text)
+    if opening is None:
+        raise Unreadable("the file must begin with a line '---' and YAML front matter", 1)
+    closing = _FENCE.search(text, opening.end())
+    if closing is None:
+        raise Unreadable("the front matter has no second line '---'", 1)
+    front = text[opening.end() + 1 : closing.start()]
+    if len(front) > MAX_FRONT_CHARS:
+        raise Unreadable(f"the front matter is longer than {MAX_FRONT_CHARS} characters", 1)
+    lines = {
+        found[1]: number
+        for number, line in enumerate(front.split("\n"), _FIRST_LINE)
+        if (found := re.match(r"([A-Za-z][\w-]*)[ \t]*:", line))
+    }
+    body = text[closing.end() :].lstrip("\n")
+    try:
+        return FrontMatter(_mapping(front), lines, body)
+    except Unreadable:
+        repaired = "\n".join(_BARE.sub(_quoted, line) for line in front.split("\n"))
+        if repaired == front:
+            raise
+        return FrontMatter(_mapping(repaired), lines, body, is_repaired=True)
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return f"{found[1]}: {json.dumps(found[2].strip(), ensure_ascii=False)}"
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that stands twice: which of the two is meant, readers disagree on."""
+
+    def construct_mapping(
+        self,
+        node: yaml.MappingNode,
+        deep: bool = False,  # noqa: FBT001, FBT002 - theirs
+    ) -> dict[Hashable, Any]:
+        mapping = super().construct_mapping(node, deep=deep)
+        if len(mapping) != len(node.value):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a key stands twice in one mapping", node.start_mark
+            )
+        return mapping
+
+
+def _mapping(front: str) -> dict[str, Any]:
+    try:
+        _check_shape(front)
+        # The loader is a safe one; it makes no objects.
+        loaded = yaml.load(front, Loader=_Loader)  # noqa: S506
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + _FIRST_LINE if mark is not None else None
+        said = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise Unreadable(f"no valid YAML: {said}"[:300], line) from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise Unreadable(f"a value cannot be read: {error}"[:300]) from None
+    if not isinstance(loaded, dict):
+        raise Unreadable("the front matter must be a mapping such as 'name: my-skill'", 2)
+    return {str(key): _plain(value) for key, value in loaded.items()}
+
+
+def _check_shape(front: str) -> None:
+    """Refuse what would unfold, before anything is built. The parser does not recurse."""
+    depth = 0
+    for count, event in enumerate(yaml.parse(front, Loader=yaml.SafeLoader)):
+        mark = event.start_mark
+        line = None if mark is None else mark.line + _FIRST_LINE
+        if isinstance(event, yaml.AliasEvent):
+            raise Unreadable("YAML aliases (*name) are not allowed", line)
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            depth -= 1
+        if depth > _MAX_DEPTH:
+            raise Unreadable(f"it is nested deeper than {_MAX_DEPTH} levels", line)
+        if count > _MAX_EVENTS:
+            raise Unreadable("it holds too many values", line)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    raise Unreadable(f"a value of the kind {type(value).__name__} is not allowed")

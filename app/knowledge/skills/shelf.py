@@ -1,0 +1,293 @@
+"""All skills, and which of them a viewer's model sees: the service behind the skill tools.
+
+A skill of a project is written by whoever writes the project, agents included. So it is
+neither shown nor used before an operator has enabled exactly the version that is there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.core.errors import Conflict, DigestMismatch, NotFound, ToolFailed
+from app.core.skills import SkillSettings
+from app.knowledge.skills.document import check_value, is_name, read_document
+from app.knowledge.skills.finding import Finder, Found
+from app.knowledge.skills.places import BUILTIN, Place
+from app.knowledge.skills.prompting import told
+from app.knowledge.skills.store import SkillStore
+from app.operations.local.beneath import Beneath
+from app.operations.local.environment import SAFE_PATH
+from app.operations.local.files import LocalFiles
+from app.operations.local.queue import WriteQueue
+from app.operations.local.threads import in_thread
+from app.operations.protocols.files import FileOperations
+from app.tools.skills.ports import (
+    PROJECT_FOLDER,
+    Skill,
+    SkillProblem,
+    SkillRow,
+    SkillStatus,
+    Viewer,
+)
+
+AllowedSkills = Callable[[str | None], tuple[str, ...] | None]
+
+
+class SkillShelf:
+    """`Skills` on folders of this machine.
+
+    Args:
+        folder: the installation's own skills.
+        hidden: real paths of the service's own folders, which no project reaches into.
+        root_of: project id → its root; raises `NotFound`.
+        allowed: agent id → the names of skills that it may use; None for all.
+    """
+
+    def __init__(
+        self,
+        settings: SkillSettings,
+        store: SkillStore,
+        *,
+        folder: Path,
+        hidden: Sequence[str],
+        root_of: Callable[[str], str],
+        allowed: AllowedSkills,
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._folder = folder
+        self._root_of = root_of
+        self._allowed = allowed
+        self._finder = Finder(hidden)
+        self._queue = WriteQueue()
+        self._files: FileOperations | None = None
+
+    @property
+    def max_timeout_s(self) -> int:
+        return self._settings.max_timeout_s
+
+    async def load_decisions(self) -> None:
+        """Read what operators decided."""
+        await self._store.load()
+
+    async def rows(self, viewer: Viewer) -> Sequence[SkillRow]:
+        places = self._places(viewer)
+        return [row for row, _ in await in_thread(self._judged, places, viewer)]
+
+    async def load(self, name: str, viewer: Viewer) -> Skill:
+        places = self._places(viewer)
+        judged = await in_thread(self._judged, places, viewer, fresh=name)
+        same = [(row, found) for row, found in judged if row.name == name]
+        for row, found in same:
+            if row.status == "visible":
+                return _skill(row, found)
+        # Of what nobody has enabled, a model learns no more than that it is there.
+        if same:
+            row = same[0][0]
+            raise ToolFailed(
+                f"The skill {name!r} cannot be used ({row.status}): {row.reason}",
+                code="skill_unavailable",
+                status=row.status,
+            )
+        there = [row.name for row, _ in judged if row.status == "visible"]
+        known = f"There are: {', '.join(there[:50])}" if there else "There are none"
+        raise ToolFailed(f"No skill {name[:80]!r}. {known}", code="skill_not_found")
+
+    async def load_id(self, skill_id: str, viewer: Viewer) -> Skill:
+        row, found = await self._find_id(skill_id, viewer)
+        if found.contents is None or row.problems:
+            raise ToolFailed(
+                f"The skill {skill_id!r} cannot be read: {row.reason}", code="skill_invalid"
+            )
+        return _skill(row, found)
+
+    async def row(self, skill_id: str, viewer: Viewer) -> tuple[SkillRow, Found]:
+        """One skill as it is now, whatever is wrong with it.
+
+        Raises:
+            NotFound: there is no such skill.
+        """
+        try:
+            return await self._find_id(skill_id, viewer)
+        except ToolFailed as error:
+            raise NotFound(error.message, skill_id=skill_id) from None
+
+    async def switch(
+        self,
+        skill_id: str,
+        viewer: Viewer,
+        *,
+        enabled: bool,
+        digest: str | None,
+        actor: str,
+        expected: int | None = None,
+    ) -> SkillRow:
+        """As `Skills.switch`; without a digest, the version that is there now.
+
+        Raises:
+            VersionMismatch: the decision has changed since `expected` was read.
+            Conflict: what shall be enabled cannot be used.
+        """
+        row, _ = await self.row(skill_id, viewer)
+        if enabled and (row.problems or row.digest is None):
+            raise Conflict(f"The skill {skill_id!r} cannot be used: {row.reason}")
+        if enabled and digest is not None and digest != row.digest:
+            raise DigestMismatch(
+                f"The skill {skill_id!r} is another version by now: {row.digest}; look at it again",
+                digest=row.digest,
+            )
+        trusted = row.digest if enabled else None
+        await self._store.put(
+            skill_id, enabled=enabled, trusted_digest=trusted, actor=actor, expected=expected
+        )
+        return (await self.row(skill_id, viewer))[0]
+
+    def is_trusted(self, digest: str) -> bool:
+        return self._store.is_trusted(digest)
+
+    def problems_of(self, name: str, text: str) -> Sequence[SkillProblem]:
+        document = read_document(text.encode("utf-8", "replace"), name)
+        return [*document.errors, *document.warnings]
+
+    def user_files(self) -> FileOperations:
+        if self._files is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._files = LocalFiles(Beneath(self._folder), self._queue)
+        return self._files
+
+    def check(self, schema: Mapping[str, Any], value: Any, what: str) -> None:
+        check_value(schema, value, what)
+
+    async def told(self, viewer: Viewer) -> str:
+        """What a system prompt says of the skills that the viewer's model sees."""
+        places = self._places(viewer)
+        judged = await in_thread(self._judged, places, viewer)
+        seen = [(row, found.document.body) for row, found in judged if row.status == "visible"]
+        return told(seen, self._settings.prompt_chars)
+
+    async def _find_id(self, skill_id: str, viewer: Viewer) -> tuple[SkillRow, Found]:
+        name = skill_id.rpartition(":")[2]
+        judged = await in_thread(self._judged, self._places(viewer), viewer, fresh=name)
+        for row, found in judged:
+            if row.id == skill_id:
+                return row, found
+        raise ToolFailed(f"No skill {skill_id[:128]!r}", code="skill_not_found")
+
+    def _places(self, viewer: Viewer) -> list[Place]:
+        places = []
+        if viewer.project_id is not None:
+            root = Path(self._root_of(viewer.project_id))
+            prefix = f"project:{viewer.project_id}:"
+            places = [
+                Place("project", root, inner, prefix, inner)
+                for inner in (PROJECT_FOLDER, *self._settings.project_folders)
+            ]
+        return [
+            *places,
+            Place("user", self._folder, ".", "user:", "of this installation"),
+            Place("builtin", BUILTIN, ".", "builtin:", "of the service"),
+        ]
+
+    def _judged(
+        self, places: Sequence[Place], viewer: Viewer, *, fresh: str | None = None
+    ) -> list[tuple[SkillRow, Found]]:
+        """Every skill with its row, by name; the order of places stays."""
+        allowed = self._allowed(viewer.agent_id)
+        used: dict[str, Found] = {}
+        judged: list[tuple[SkillRow, Found]] = []
+        for found in self._finder.find(places, fresh=fresh):
+            row = self._alone(found)
+            first = used.setdefault(found.name, found) if row.status == "visible" else found
+            if first is not found:
+                row = _shadowed(row, first)
+            elif row.status == "visible" and allowed is not None and row.name not in allowed:
+                why = f"the list of skills of the agent {viewer.agent_id!r} does not name it"
+                row = replace(row, status="filtered", reason=why)
+            judged.append((row, found))
+        return sorted(judged, key=lambda one: one[0].name)
+
+    def _alone(self, found: Found) -> SkillRow:
+        """A skill by itself: neither what shadows it nor an agent's list is known here."""
+        decision, document = self._store.of(found.id), found.document
+        builtin = found.place.origin == "builtin"
+        enabled_now = decision.enabled is True and decision.trusted_digest == found.digest
+        trusted = found.digest is not None and (builtin or enabled_now)
+        # Whoever writes a project must not learn by it which variables the service has.
+        missing = _missing(found) if trusted or found.place.origin == "user" else ()
+        status: SkillStatus = "visible"
+        reason = None
+        if document.errors:
+            status, reason = "invalid", str(document.errors[0])
+        elif decision.enabled is False:
+            status, reason = "disabled", "an operator has disabled it"
+        elif found.place.origin == "project" and not trusted:
+            status, reason = "untrusted", _why_untrusted(found, changed=decision.enabled is True)
+        elif missing:
+            status, reason = "missing_requirement", f"missing: {', '.join(missing)}"
+        return SkillRow(
+            id=found.id,
+            name=found.name,
+            origin=found.place.origin,
+            folder=found.place.label,
+            description=document.description,
+            status=status,
+            reason=reason,
+            digest=found.digest,
+            is_trusted=trusted,
+            is_compute=document.entry is not None,
+            always=document.always,
+            license=document.license,
+            compatibility=document.compatibility,
+            allowed_tools=document.allowed_tools,
+            problems=document.errors,
+            warnings=document.warnings,
+            missing=missing,
+            enabled=decision.enabled,
+            version=decision.version,
+        )
+
+
+def _skill(row: SkillRow, found: Found) -> Skill:
+    assert found.contents is not None
+    return Skill(
+        id=row.id,
+        name=row.name,
+        origin=row.origin,
+        description=row.description,
+        body=found.document.body,
+        digest=found.contents.digest,
+        is_trusted=row.is_trusted,
+        files=found.contents.files,
+        entry=found.document.entry,
+        left_out=found.left_out,
+    )
+
+
+def _shadowed(row: SkillRow, by: Found) -> SkillRow:
+    why = f"{by.id} ({by.place.label}) is used in its place"
+    return replace(row, status="shadowed", reason=why, shadowed_by=by.id)
+
+
+def _why_untrusted(found: Found, *, changed: bool) -> str:
+    if changed:
+        return "it has changed since an operator enabled it"
+    if not is_name(found.name):
+        return "no operator has enabled it"
+    return f"no operator has enabled it yet: `tollgate skills enable {found.id}`"
+
+
+def _missing(found: Found) -> tuple[str, ...]:
+    """Requirements that are not met. Of variables only their presence is looked at."""
+    document = found.document
+    programs = [
+        f"program {name}"
+        for name in document.programs
+        if shutil.which(name, path=SAFE_PATH) is None
+    ]
+    variables = [f"variable {name}" for name in document.variables if not os.environ.get(name)]
+    return (*programs, *variables)

@@ -1,0 +1,123 @@
+"""What operators decided about skills: enabled in exactly one version, or disabled.
+
+Decisions are kept in memory as one immutable mapping, which is swapped when one changes:
+reading takes no query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from app.core.clock import Clock, isoformat
+from app.core.versions import check_version
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+from app.governance.changes import Changes, bump, number_of
+
+SUBJECT = "skills"
+_READ = "SELECT id, enabled, trusted_digest, version FROM skills"
+_PUT = (
+    "INSERT INTO skills (id, enabled, trusted_digest, version, updated_at, updated_by)"
+    " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled,"
+    " trusted_digest = excluded.trusted_digest, version = excluded.version,"
+    " updated_at = excluded.updated_at, updated_by = excluded.updated_by"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided about one skill; `enabled` None where nothing was."""
+
+    enabled: bool | None = None
+    trusted_digest: str | None = None
+    version: int = 0
+
+    def shown(self) -> dict[str, Any]:
+        """What the audit keeps of it."""
+        return {"enabled": self.enabled, "trusted_digest": self.trusted_digest}
+
+
+UNDECIDED = Decision()
+_Decisions = Mapping[str, Decision]
+
+
+class SkillStore:
+    """Decisions by skill id."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit, changes: Changes) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._changes = changes
+        self._decisions: _Decisions = MappingProxyType({})
+        self._trusted: frozenset[str] = frozenset()
+        changes.watch(SUBJECT, self.load)
+
+    async def load(self) -> None:
+        """Read all decisions, also when another process has changed them."""
+        self._use(*await self._ledger.transact(_read))
+
+    def of(self, skill_id: str) -> Decision:
+        """The decision of this moment."""
+        return self._decisions.get(skill_id, UNDECIDED)
+
+    def is_trusted(self, digest: str) -> bool:
+        """Whether a version with this digest is enabled anywhere."""
+        return digest in self._trusted
+
+    async def put(
+        self,
+        skill_id: str,
+        *,
+        enabled: bool,
+        trusted_digest: str | None,
+        actor: str,
+        expected: int | None = None,
+    ) -> Decision:
+        """Store a decision with its line of audit.
+
+        Raises:
+            VersionMismatch: it has changed since `expected` was read.
+        """
+        moment = isoformat(self._clock.now())
+
+        def write(transaction: Transaction) -> tuple[dict[str, Decision], int]:
+            before = _read(transaction)[0].get(skill_id, UNDECIDED)
+            check_version(expected, before.version)
+            after = Decision(enabled, trusted_digest, before.version + 1)
+            if after.shown() != before.shown():
+                row = (skill_id, enabled, trusted_digest, after.version, moment, actor)
+                transaction.execute(_PUT, row)
+                bump(transaction, SUBJECT)
+                self._audit.within(
+                    transaction,
+                    "governance.skill",
+                    actor=actor,
+                    subject=skill_id,
+                    before=before.shown(),
+                    after=after.shown(),
+                )
+            return _read(transaction)
+
+        self._use(*await self._ledger.transact(write))
+        return self.of(skill_id)
+
+    def _use(self, decisions: dict[str, Decision], number: int) -> None:
+        self._changes.saw(SUBJECT, number)
+        self._decisions = MappingProxyType(decisions)
+        self._trusted = frozenset(
+            known.trusted_digest
+            for known in decisions.values()
+            if known.enabled and known.trusted_digest
+        )
+
+
+def _read(transaction: Transaction) -> tuple[dict[str, Decision], int]:
+    decisions = {
+        id_: Decision(bool(enabled), digest, int(version))
+        for id_, enabled, digest, version in transaction.fetch(_READ)
+    }
+    return decisions, number_of(transaction, SUBJECT)

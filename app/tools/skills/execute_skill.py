@@ -1,0 +1,192 @@
+"""`execute_skill`: run the program of a skill in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from app.core.errors import InvalidArguments, ToolFailed
+from app.operations.protocols.processes import ProcessChunk
+from app.toolkit.context import Output, Progress, ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.code.output import Printed
+from app.tools.code.produced import keep_files
+from app.tools.skills.events import EventReader
+from app.tools.skills.inputs import gather
+from app.tools.skills.outcome import MAX_OUTPUT, Run, failure_of, read_artifacts, result_of
+from app.tools.skills.ports import (
+    SKILL_RUNS,
+    SKILLS,
+    ComputeEntry,
+    Skill,
+    SkillRuns,
+    Skills,
+    Viewer,
+    skills_of,
+)
+from app.tools.skills.program import specification
+from app.tools.skills.read_skill import SkillName
+
+MAX_TIMEOUT_S, MAX_PATH = 3600, 4096
+_ENDING_S = 30
+_MARGIN_S = 5.0
+
+
+class ExecuteSkillArgs(ToolArgs):
+    name: SkillName = Field(description="Name of the skill.")
+    args: dict[str, Any] = Field(
+        default_factory=dict, description="What the program is given; read_skill tells the names."
+    )
+    timeout: int | None = Field(
+        default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds; the skill's own when not given."
+    )
+    digest: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="A version that no operator has enabled: a person is asked about exactly it.",
+    )
+
+
+def why_it_asks(args: ExecuteSkillArgs, services: Services) -> str | None:
+    """Why this very call needs a person's word; None when it does not.
+
+    Without a digest only a trusted version runs, so that there is nothing to ask.
+    """
+    if args.digest is None:
+        return None
+    skills = services.get(SKILLS)
+    if isinstance(skills, Skills) and skills.is_trusted(args.digest):
+        return None
+    return (
+        f"it runs the program of the skill {args.name!r} in a version that no operator has"
+        f" enabled ({args.digest[:12]})"
+    )
+
+
+def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
+    """Texts among what the program is given: any of them may name a file of the workspace."""
+    given = arguments.get("args")
+    values = list(given.values()) if isinstance(given, Mapping) else []
+    values += [item for value in values if isinstance(value, list) for item in value]
+    return [value for value in values if isinstance(value, str) and 0 < len(value) <= MAX_PATH]
+
+
+@tool(
+    category="skill",
+    toolset="skills",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.LOCAL_STATE,
+    kind="execute",
+    sandbox="bash",
+    requires=(SKILLS, SKILL_RUNS),
+    asks=why_it_asks,
+    paths_in=paths_in,
+    routing_hint="main-process-proxy",
+    timeout_s=MAX_TIMEOUT_S + _ENDING_S,
+    tags=("skill", "execute"),
+    argument_aliases={"skill": "name", "skill_name": "name", "arguments": "args", "input": "args"},
+)
+async def execute_skill(
+    args: ExecuteSkillArgs, ctx: ToolContext
+) -> AsyncIterator[Output | ToolResult]:
+    """Run the program of a skill in a sandbox and wait for its result; see read_skill first.
+
+    It has no network and sees of the workspace only the files that its args name. Returns
+    the data that it computed, and the files that it made, images shown.
+    """
+    skill = await skills_of(ctx).load(args.name, Viewer.of(ctx))
+    entry = _entry(skill, args)
+    skills_of(ctx).check(entry.input_schema, args.args, "args")
+    inputs = await gather(entry.input_schema, args.args, ctx)
+    rooms = ctx.services.require(SKILL_RUNS, SkillRuns)  # type: ignore[type-abstract]
+    seconds = _seconds(args, entry, ctx)
+    reader, printed = EventReader(), Printed(MAX_OUTPUT)
+    async with rooms.open(skill, inputs.files) as room:
+        spec = specification(skill, entry, room, inputs.args, seconds)
+        async with room.operations.processes.open(spec) as process:
+            async for chunk in process.output():
+                for output in await _seen(chunk, reader, printed, ctx):
+                    yield output
+            ended = await process.wait()
+        for output in [*await _passed(reader.finish(), printed, ctx), *printed.finish()]:
+            yield output
+        run = Run(skill, seconds, reader, printed, ended)
+        failure = failure_of(run)
+        if failure is None:
+            made, failure = await read_artifacts(run, room)
+    if failure is not None:
+        yield result_of(run, [], failure)
+        return
+    yield result_of(run, await keep_files(made, ctx), _unfit(run, entry, ctx))
+
+
+def _entry(skill: Skill, args: ExecuteSkillArgs) -> ComputeEntry:
+    """What the skill runs.
+
+    Raises:
+        ToolFailed: `skill_not_runnable`; `skill_not_trusted` for a version that nobody has
+            enabled and nobody was asked about.
+    """
+    if skill.entry is None:
+        raise ToolFailed(
+            f"The skill {skill.name!r} has no program to run; read it with read_skill",
+            code="skill_not_runnable",
+        )
+    if not skill.is_trusted and args.digest is None:
+        raise ToolFailed(
+            f"No operator has enabled this version of {skill.name!r}: `tollgate skills enable"
+            f" {skill.id}`, or give digest {skill.digest!r}, then a person is asked",
+            code="skill_not_trusted",
+            digest=skill.digest,
+        )
+    if args.digest is not None and args.digest != skill.digest:
+        raise ToolFailed(
+            f"The skill {skill.name!r} is another version now: {skill.digest}; read it again",
+            code="skill_changed",
+            digest=skill.digest,
+        )
+    return skill.entry
+
+
+def _seconds(args: ExecuteSkillArgs, entry: ComputeEntry, ctx: ToolContext) -> float:
+    """How long it may run: at most what settings and the call itself allow."""
+    most = skills_of(ctx).max_timeout_s
+    if ctx.timeout_s is not None:
+        most_of_call = ctx.timeout_s - min(_MARGIN_S, ctx.timeout_s / 4)
+        return min(float(args.timeout or entry.timeout_s), float(most), most_of_call)
+    return min(float(args.timeout or entry.timeout_s), float(most))
+
+
+async def _seen(
+    chunk: ProcessChunk, reader: EventReader, printed: Printed, ctx: ToolContext
+) -> list[Output]:
+    if chunk.stream == "stderr":
+        return list(printed.add(chunk))
+    return await _passed(reader.feed(chunk.data), printed, ctx)
+
+
+async def _passed(
+    items: list[Progress | bytes], printed: Printed, ctx: ToolContext
+) -> list[Output]:
+    """Report progress; what is no event becomes output."""
+    outputs: list[Output] = []
+    for item in items:
+        if isinstance(item, bytes):
+            outputs.extend(printed.add(ProcessChunk("stdout", item)))
+        else:
+            await ctx.report(item)
+    return outputs
+
+
+def _unfit(run: Run, entry: ComputeEntry, ctx: ToolContext) -> tuple[str, str] | None:
+    """Code and sentence when the data does not fit the skill's own schema."""
+    assert run.reader.result is not None
+    try:
+        skills_of(ctx).check(entry.output_schema, run.reader.result.data, "data")
+    except InvalidArguments as error:
+        return "skill_bad_output", f"The skill's result does not fit its schema: {error.message}"
+    return None

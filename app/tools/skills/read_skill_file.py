@@ -1,0 +1,87 @@
+"""`read_skill_file`: one file of a skill."""
+
+from __future__ import annotations
+
+from posixpath import normpath
+
+from pydantic import Field
+
+from app.core.errors import OutsideWorkspace, ToolFailed
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import ToolArgs, tool
+from app.tools.arguments import PathText
+from app.tools.skills.ports import SKILLS, Skill, SkillFile, Viewer, skills_of
+from app.tools.skills.read_skill import SkillName
+
+_MAX_CHARS = 40_000
+
+
+class ReadSkillFileArgs(ToolArgs):
+    name: SkillName = Field(description="Name of the skill.")
+    path: PathText = Field(description="A file of it, such as references/guide.md.")
+    offset: int = Field(default=1, ge=1, le=10_000_000, description="First line, from 1.")
+    limit: int = Field(default=1000, ge=1, le=5000, description="Lines at most.")
+
+
+@tool(
+    category="skill",
+    toolset="skills",
+    kind="read",
+    requires=(SKILLS,),
+    routing_hint="main-process-proxy",
+    tags=("skill", "instructions"),
+    argument_aliases={"skill": "name", "skill_name": "name", "file_path": "path"},
+)
+async def read_skill_file(args: ReadSkillFileArgs, ctx: ToolContext) -> ToolResult:
+    """Read a text file of a skill: a reference, a template, the source of a script.
+
+    Paths are relative to the skill's folder, and nothing outside it can be read.
+    """
+    skill = await skills_of(ctx).load(args.name, Viewer.of(ctx))
+    file = _file(skill, args.path)
+    try:
+        lines = file.data.decode().split("\n")
+    except UnicodeDecodeError:
+        raise ToolFailed(
+            f"{file.path!r} is no text ({len(file.data)} bytes); scripts of the skill can use it",
+            code="binary_file",
+        ) from None
+    total = len(lines) - (lines[-1] == "")
+    chosen = lines[args.offset - 1 : min(args.offset - 1 + args.limit, total)]
+    text = "\n".join(chosen)
+    cut = len(text) > _MAX_CHARS
+    end = args.offset + len(chosen) - 1
+    data = {
+        "name": skill.name,
+        "path": file.path,
+        "content": text[:_MAX_CHARS],
+        "start": args.offset,
+        "end": end,
+        "total_lines": total,
+        "truncated": cut or end < total,
+        "digest": skill.digest,
+    }
+    head = f"[Skill: {skill.name} | File: {file.path} | Lines: {total}"
+    head += f" | Showing: {args.offset}-{end}]" if chosen else " | Showing: none]"
+    return ToolResult.ok(data, text=f"{head}\n{text[:_MAX_CHARS]}{' … (cut)' if cut else ''}")
+
+
+def _file(skill: Skill, path: str) -> SkillFile:
+    """A file of the version that was read; the disk is not asked again.
+
+    Raises:
+        OutsideWorkspace: the path leads out of the skill.
+        ToolFailed: `file_not_found`.
+    """
+    inner = normpath(path)
+    if path.startswith(("/", "~")) or "\0" in path or inner == ".." or inner.startswith("../"):
+        raise OutsideWorkspace(path)
+    file = skill.files.get(inner)
+    if file is None:
+        there = ", ".join(sorted(skill.files)[:50])
+        raise ToolFailed(
+            f"The skill {skill.name!r} has no file {path[:200]!r}. There are: {there}",
+            code="file_not_found",
+        )
+    return file

@@ -1,0 +1,152 @@
+"""Writing skills: checked strictly before anything is written, each change whole or not at all."""
+
+from __future__ import annotations
+
+from posixpath import normpath
+from typing import TYPE_CHECKING
+
+from app.core.errors import AlreadyExists, InvalidInput, OutsideWorkspace, ToolFailed
+from app.operations.protocols.files import FileOperations, FileState, FileStates
+from app.tools.files.edits import replace_text
+from app.tools.files.text import decode
+from app.tools.skills.ports import Skills, Viewer
+
+if TYPE_CHECKING:
+    from app.tools.skills.skill_manage import SkillManageArgs
+
+DOCUMENT = "SKILL.md"
+FOLDERS = ("scripts", "references", "assets", "templates")
+
+
+class SkillWriter:
+    """Changes one skill.
+
+    Args:
+        folder: the skill's own folder, as `files` names it.
+    """
+
+    def __init__(self, skills: Skills, files: FileOperations, name: str, folder: str) -> None:
+        self._skills = skills
+        self._files = files
+        self._name = name
+        self._folder = folder
+
+    async def work(self, args: SkillManageArgs, viewer: Viewer, skill_id: str) -> list[str]:
+        """Do what `args` says; the paths that changed, relative to the skill.
+
+        Raises:
+            InvalidInput: what would be written does not follow the standard.
+            AlreadyExists: a skill that shall be made is there.
+            ToolFailed: `skill_not_found`, `no_match`, `ambiguous_match`, or what the files say.
+        """
+        if args.action == "create":
+            return await self._create(args.content or "", args.category)
+        await self._must_exist()
+        if args.action == "edit":
+            return await self._edit(args.content or "")
+        if args.action == "patch":
+            return await self._patch(args)
+        if args.action == "write_file":
+            path = inner_path(args.file_path or "")
+            await self._files.write(self._at(path), (args.file_content or "").encode())
+            return [path]
+        if args.action == "remove_file":
+            path = inner_path(args.file_path or "")
+            await self._files.delete(self._at(path))
+            return [path]
+        return await self._delete(viewer, skill_id)
+
+    async def _create(self, content: str, category: str | None) -> list[str]:
+        text = content if category is None else with_category(content, category)
+        self._check(text)
+        path = self._at(DOCUMENT)
+
+        def make(states: FileStates) -> FileStates:
+            if states[path] is not None:
+                raise AlreadyExists(f"There is a skill {self._name!r} already: use action edit")
+            return {path: FileState(text.encode())}
+
+        await self._files.apply([path], make)
+        return [DOCUMENT]
+
+    async def _edit(self, content: str) -> list[str]:
+        self._check(content)
+        await self._files.write(self._at(DOCUMENT), content.encode())
+        return [DOCUMENT]
+
+    async def _patch(self, args: SkillManageArgs) -> list[str]:
+        given = args.file_path or DOCUMENT
+        path = DOCUMENT if given == DOCUMENT else inner_path(given)
+        old, new = args.old_string or "", args.new_string or ""
+
+        def change(data: bytes) -> bytes:
+            text, _ = replace_text(decode(data, "utf-8", path), old, new, every=args.replace_all)
+            if path == DOCUMENT:
+                self._check(text)
+            return text.encode()
+
+        await self._files.edit(self._at(path), change)
+        return [path]
+
+    async def _delete(self, viewer: Viewer, skill_id: str) -> list[str]:
+        """Every file of it; links and what else is no part of it stay."""
+        try:
+            skill = await self._skills.load_id(skill_id, viewer)
+            paths = sorted(skill.files)
+        except ToolFailed:
+            paths = [DOCUMENT]  # it cannot be read: without this file it is no skill any more
+        await self._files.apply([self._at(path) for path in paths], dict.fromkeys)
+        return paths
+
+    async def _must_exist(self) -> None:
+        if await self._files.stat(self._at(DOCUMENT)) is None:
+            raise ToolFailed(
+                f"There is no skill {self._name!r} at {self._folder}: make it with action create",
+                code="skill_not_found",
+            )
+
+    def _check(self, text: str) -> None:
+        problems = self._skills.problems_of(self._name, text)
+        if problems:
+            told = "; ".join(str(problem) for problem in problems[:20])
+            raise InvalidInput(
+                f"The SKILL.md does not follow the standard: {told}",
+                errors=[{"path": "content", "message": str(item)} for item in problems[:100]],
+            )
+
+    def _at(self, path: str) -> str:
+        return f"{self._folder}/{path}"
+
+
+def inner_path(path: str) -> str:
+    """A path that may be written: a file below one of the standard's folders.
+
+    Raises:
+        OutsideWorkspace: it leads out of the skill.
+        InvalidInput: it lies elsewhere in the skill.
+    """
+    inner = normpath(path)
+    if path.startswith(("/", "~")) or "\0" in path or "\\" in path or ".." in path.split("/"):
+        raise OutsideWorkspace(path)
+    first, _, rest = inner.partition("/")
+    if first not in FOLDERS or not rest or not inner.isprintable():
+        raise InvalidInput(
+            f"file_path {path[:200]!r} must be a file below {', '.join(FOLDERS)}", field="file_path"
+        )
+    return inner
+
+
+def with_category(content: str, category: str) -> str:
+    """The document with `metadata.category` in it.
+
+    Raises:
+        InvalidInput: it has metadata already, where the category belongs.
+    """
+    head, fence, rest = content.partition("\n---")
+    if not fence or "\nmetadata:" in head:
+        raise InvalidInput(
+            "category: content has metadata already, or no front matter; write category into its"
+            " metadata",
+            field="category",
+        )
+    return f'{head}\nmetadata:\n  category: "{category}"{fence}{rest}'

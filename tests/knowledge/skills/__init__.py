@@ -1,0 +1,1 @@
+"""Tests of skills on disk."""
