@@ -1,0 +1,45 @@
+"""Settings of data sources for the SQL tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import NoDecode
+
+
+class SourceSettings(BaseModel):
+    """Databases that agents may read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    keys: SecretStr | None = Field(
+        default=None,
+        description="Keys (32 bytes each, Base64, comma-separated) that seal the passwords: the "
+        "first one seals, all of them open; `<data_dir>/keys/sources.key` when unset.",
+    )
+    sqlite_folders: Annotated[list[Path], NoDecode] = Field(
+        default_factory=list,
+        description="Folders whose SQLite files may be data sources, comma-separated.",
+    )
+    connections: int = Field(
+        default=4, ge=1, le=64, description="Connections to one data source at the same time."
+    )
+    idle_s: float = Field(
+        default=300, gt=0, description="Seconds an unused connection to a data source is kept."
+    )
+
+    @field_validator("sqlite_folders", mode="before")
+    @classmethod
+    def _split_paths(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("sqlite_folders")
+    @classmethod
+    def _are_absolute(cls, value: list[Path]) -> list[Path]:
+        if wrong := [path for path in value if not path.is_absolute()]:
+            raise ValueError(f"{str(wrong[0])!r} must be an absolute path")
+        return value

@@ -1,0 +1,1 @@
+"""Databases that agents may read: who may, which tables, under which limits."""

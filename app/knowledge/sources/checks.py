@@ -1,0 +1,105 @@
+"""What a data source must be like to be stored; each refusal names the field and the fix."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NoReturn
+
+from app.core.errors import InvalidInput
+from app.knowledge.sources.model import EVERYBODY, Address, Source
+
+MAX_TABLES = 1000
+# No comma and no slash: PostgreSQL's library would take a list of hosts, or a folder.
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.:\-]{0,252})")
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:\-]{0,127}")
+_SIGNING_IN = ("host", "port", "unix_socket", "user", "tls", "tls_ca_file")
+
+
+def check_source(source: Source) -> None:
+    """Refuse what could not work, or would not mean what it says.
+
+    Raises:
+        InvalidInput: `details["field"]` names the field.
+    """
+    if not source.name.strip():
+        _refuse("name", "must not be blank")
+    if source.kind == "sqlite":
+        _check_file(source)
+    else:
+        _check_server(source)
+    _check_tables(source)
+    for agent_id in source.agents:
+        if agent_id != EVERYBODY and _AGENT.fullmatch(agent_id) is None:
+            _refuse("agents", f"{agent_id!r} is no id of an agent, and not '*'")
+
+
+def check_move(before: Source, after: Source, *, has_new_password: bool) -> None:
+    """Refuse to send a stored password to another place than it was stored for.
+
+    Whoever may change a source would otherwise learn its password from a server of theirs.
+
+    Raises:
+        InvalidInput: the address changes and no password came along.
+    """
+    moved = [
+        name
+        for name in _SIGNING_IN
+        if getattr(before.address, name) != getattr(after.address, name)
+    ]
+    if moved and before.sealed is not None and not has_new_password:
+        _refuse("password", f"must be sent again when {', '.join(moved)} changes")
+
+
+def _check_server(source: Source) -> None:
+    address = source.address
+    if address.file is not None:
+        _refuse("file", f"is for sqlite, not for {source.kind}")
+    if (address.host is None) == (address.unix_socket is None):
+        _refuse("host", "needs a host or a unix_socket, and not both")
+    if address.host is not None and _HOST.fullmatch(address.host) is None:
+        _refuse("host", "must be one host name or one address")
+    if address.unix_socket is not None and not address.unix_socket.startswith("/"):
+        _refuse("unix_socket", "must be an absolute path")
+    if not address.user:
+        _refuse("user", "is missing")
+    if source.kind == "postgres" and not address.database:
+        _refuse("database", "is missing: PostgreSQL connects to one")
+    if address.tls_ca_file is not None and not Path(address.tls_ca_file).is_absolute():
+        _refuse("tls_ca_file", "must be an absolute path")
+
+
+def _check_file(source: Source) -> None:
+    address = source.address
+    if not address.file or not Path(address.file).is_absolute():
+        _refuse("file", "must be an absolute path of a SQLite file")
+    given = [
+        name
+        for name in ("host", "port", "unix_socket", "database", "user", "tls_ca_file")
+        if getattr(address, name) is not None
+    ]
+    if given:
+        _refuse(given[0], "is not for sqlite, which is a file")
+    if address.tls != Address().tls:
+        _refuse("tls", "is not for sqlite, which is a file")
+    if source.sealed is not None:
+        _refuse("password", "is not for sqlite, which is a file")
+
+
+def _check_tables(source: Source) -> None:
+    if len(source.tables) > MAX_TABLES:
+        _refuse("tables", f"must be at most {MAX_TABLES}")
+    for table, count in Counter(item.table for item in source.tables).items():
+        if count > 1:
+            _refuse("tables", f"names {str(table)!r} twice")
+        if source.kind == "sqlite" and table.schema != "main":
+            _refuse("tables", f"{str(table)!r}: the schema of SQLite is main")
+    for item in source.tables:
+        folded = Counter(column.lower() for column in item.masked)
+        if twice := [column for column, count in folded.items() if count > 1]:
+            _refuse("tables", f"masks {twice[0]!r} of {str(item.table)!r} twice")
+
+
+def _refuse(field: str, why: str) -> NoReturn:
+    raise InvalidInput(f"{field} {why}", field=field)

@@ -1,0 +1,27 @@
+"""TLS to a database, as its source asks for it."""
+
+from __future__ import annotations
+
+import ssl
+
+from app.knowledge.sources.drivers.failures import unavailable
+from app.knowledge.sources.drivers.protocol import Target
+
+
+def tls_context(target: Target) -> ssl.SSLContext | None:
+    """What to encrypt with; None for no TLS, as on a socket of this machine.
+
+    Raises:
+        ToolFailed: code `source_unavailable`: the file of certificates cannot be read.
+    """
+    address = target.address
+    if address.tls == "off" or address.unix_socket is not None:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=address.tls_ca_file)
+    except (OSError, ssl.SSLError):
+        raise unavailable(target, "its file of certificates cannot be read") from None
+    if address.tls == "require":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

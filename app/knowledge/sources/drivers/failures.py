@@ -1,0 +1,46 @@
+"""What went wrong in a database, told without saying where it is or who we are there.
+
+Only messages that are about the statement are repeated, and what they may know of the
+address is taken out. Everything else is a sentence of our own.
+"""
+
+from __future__ import annotations
+
+from app.core.errors import ToolFailed
+from app.core.text import clean, truncate
+from app.knowledge.sources.drivers.protocol import Target
+
+MAX_TOLD = 500
+
+
+def unavailable(target: Target, why: str) -> ToolFailed:
+    """The source cannot be used at the moment; `why` is a clause of ours."""
+    return ToolFailed(
+        f"The data source {target.name!r} is not available: {why}", code="source_unavailable"
+    )
+
+
+def timed_out(timeout_s: float) -> ToolFailed:
+    """The statement took too long and was stopped."""
+    return ToolFailed(
+        f"The query was stopped after {timeout_s:g} s; narrow it down, or ask for a longer timeout",
+        code="query_timeout",
+    )
+
+
+def failed(why: str) -> ToolFailed:
+    """The database refused the statement; `why` is a clause of ours."""
+    return ToolFailed(f"The query failed: {why}", code="query_failed")
+
+
+def told(target: Target, message: str) -> str:
+    """A message of the database about a statement, without what it may know of the address."""
+    address = target.address
+    known = (
+        *(target.password, address.host, address.user, address.unix_socket, address.file),
+        address.tls_ca_file,
+    )
+    text = " ".join(clean(message).split())
+    for secret in sorted(filter(None, known), key=len, reverse=True):
+        text = text.replace(secret, "…")
+    return truncate(text, MAX_TOLD)

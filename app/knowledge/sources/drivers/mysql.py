@@ -1,0 +1,300 @@
+"""MySQL and MariaDB through asyncmy.
+
+A query that is cancelled or late is ended on the server by a second connection: closing
+ours would leave it running until it has something to send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+
+from app.core.errors import ToolFailed
+from app.knowledge.sources.drivers.encryption import tls_context
+from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
+from app.knowledge.sources.drivers.mysql_catalog import read_tables
+from app.knowledge.sources.drivers.protocol import (
+    CONNECT_S,
+    Bounds,
+    Rows,
+    ServerFacts,
+    TableFacts,
+    Target,
+)
+from app.knowledge.sources.drivers.stopping import surely
+from app.knowledge.sources.drivers.values import Collector
+from app.knowledge.sources.guard.model import SESSION_SETUP
+from app.knowledge.sources.model import TableName
+
+log = logging.getLogger(__name__)
+
+METADATA_S = 30.0
+_BATCH = 100
+_JSON_TYPE = 245
+_SESSION = (*SESSION_SETUP["mysql"], "SET SESSION TRANSACTION READ ONLY")
+_LATE = {1317, 1969, 3024}
+_REFUSED = {1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151}
+_FULL = {1040, 1203, 1226}
+_NO_RIGHT = {1142, 1143, 1227, 1370}
+# About the statement, and nothing but the statement.
+_TOLD = {
+    *(1052, 1054, 1055, 1056, 1060, 1064, 1066, 1104, 1109, 1111, 1115, 1116, 1140, 1146, 1222),
+    *(1235, 1241, 1242, 1247, 1248, 1250, 1267, 1270, 1271, 1292, 1305, 1365, 1367, 1411, 1426),
+    *(1463, 1582, 1583, 1584, 1690, 3029, 3065, 3141, 3143, 3149, 3593, 4015, 4038, 4078),
+}
+_READS = {"USAGE", "SELECT", "SHOW VIEW", "SHOW DATABASES", "PROCESS", "REPLICATION CLIENT"}
+
+
+class MysqlDriver:
+    """`Driver` for MySQL and MariaDB."""
+
+    async def connect(self, target: Target) -> MysqlConnection:
+        raw = await _open(target)
+        try:
+            version = str(raw.server_version)
+            connection = MysqlConnection(raw, target, version)
+            for statement in _SESSION:
+                await connection.do(statement)
+        except BaseException:
+            raw.close()
+            raise
+        return connection
+
+
+class _NoPlainPassword:
+    """Stands in for the ways of signing in that send the password as it is."""
+
+    def __init__(self, _: Any) -> None:
+        return None
+
+    def authenticate(self, _: Any) -> bytes:
+        from asyncmy.errors import OperationalError
+
+        raise OperationalError(2059, "the server asks for the password in the clear")
+
+
+async def _open(target: Target) -> Any:
+    from asyncmy import connection as library
+    from asyncmy.constants.CLIENT import MULTI_STATEMENTS
+    from asyncmy.errors import MySQLError
+
+    address, encrypted = target.address, tls_context(target)
+    plain = ("mysql_clear_password", "dialog", "mysql_old_password")
+    is_safe = encrypted is not None and address.tls == "verify"
+    make: Any = library.Connection  # its types are not told
+    raw = make(
+        host=address.host,
+        port=address.port or 0,
+        unix_socket=address.unix_socket,
+        user=address.user,
+        # The driver would encode text as Latin-1.
+        password=(target.password or "").encode(),
+        database=address.database,
+        ssl=encrypted,
+        autocommit=True,
+        local_infile=False,
+        connect_timeout=CONNECT_S,
+        program_name="tollgate",
+        auth_plugin_map={} if is_safe else dict.fromkeys(plain, _NoPlainPassword),
+    )
+    # It always asks for them, and nothing here sends two statements at once.
+    raw._client_flag &= ~MULTI_STATEMENTS
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            await raw.connect()
+    except TimeoutError:
+        raw.close()
+        raise unavailable(target, "it does not answer") from None
+    except (MySQLError, OSError, RuntimeError, ValueError) as error:
+        raise _problem(target, error) from None
+    return raw
+
+
+class MysqlConnection:
+    """`Connection` to MySQL or MariaDB."""
+
+    def __init__(self, raw: Any, target: Target, version: str) -> None:
+        self._raw = raw
+        self._target = target
+        self._version = version
+        self._usable = True
+
+    @property
+    def is_usable(self) -> bool:
+        return self._usable and bool(self._raw.connected)
+
+    async def run(self, sql: str, bounds: Bounds) -> Rows:
+        from asyncmy.errors import MySQLError
+
+        self._usable = False
+        try:
+            async with asyncio.timeout(bounds.deadline_s):
+                rows = await self._bounded(sql, bounds)
+        except TimeoutError:
+            await surely(self._stop())
+            raise timed_out(bounds.timeout_s) from None
+        except asyncio.CancelledError:
+            await surely(self._stop())
+            raise
+        except MySQLError as error:
+            self._raw.close()
+            if error.args and error.args[0] in _LATE:
+                raise timed_out(bounds.timeout_s) from None
+            raise _problem(self._target, error) from None
+        except (OSError, RuntimeError, ValueError, ArithmeticError) as error:
+            await surely(self._stop())
+            raise _problem(self._target, error) from None
+        return rows
+
+    async def tables(self, wanted: Sequence[TableName] | None, limit: int) -> list[TableFacts]:
+        return await read_tables(self.fetch, wanted, limit)
+
+    async def facts(self) -> ServerFacts:
+        grants = [str(row[0]) for row in await self.fetch("SHOW GRANTS")]
+        [(_, cipher)] = await self.fetch("SHOW SESSION STATUS LIKE 'Ssl_cipher'") or [("", "")]
+        product = "MariaDB" if "mariadb" in self._version.lower() else "MySQL"
+        number = self._version.removeprefix("5.5.5-").split("-")[0]
+        return ServerFacts(f"{product} {number}", may_write(grants), bool(cipher))
+
+    async def close(self) -> None:
+        from asyncmy.errors import MySQLError
+
+        self._usable = False
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                await self._raw.ensure_closed()
+        except (MySQLError, OSError, TimeoutError):
+            self._raw.close()
+
+    async def do(self, statement: str) -> None:
+        """Run a statement of ours that has no rows.
+
+        Raises:
+            ToolFailed: as `fetch`.
+        """
+        await self.fetch(statement)
+
+    async def fetch(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement of ours.
+
+        Raises:
+            ToolFailed: code `query_failed` or `source_unavailable`.
+        """
+        from asyncmy.errors import MySQLError
+
+        try:
+            async with asyncio.timeout(METADATA_S):
+                cursor = self._raw.cursor()
+                await cursor.execute(sql, tuple(values) or None)
+                return list(await cursor.fetchall())
+        except TimeoutError:
+            await surely(self._stop())
+            raise unavailable(self._target, "it does not answer") from None
+        except asyncio.CancelledError:
+            await surely(self._stop())
+            raise
+        except (MySQLError, OSError, RuntimeError, ValueError) as error:
+            self._usable = False
+            raise _problem(self._target, error) from None
+
+    async def _bounded(self, sql: str, bounds: Bounds) -> Rows:
+        from asyncmy.cursors import SSCursor
+
+        await self._raw.query(self._time_limit(bounds.timeout_s))
+        await self._raw.query("START TRANSACTION READ ONLY")
+        cursor = self._raw.cursor(SSCursor)
+        await cursor.execute(sql)
+        described = cursor.description
+        if described is None:
+            raise failed("it has no result")
+        collector = Collector([column[0] for column in described], bounds)
+        as_json = [index for index, column in enumerate(described) if column[1] == _JSON_TYPE]
+        while rows := await cursor.fetchmany(_BATCH):
+            taken = sum(collector.add(_parsed(row, as_json)) for row in rows)
+            if collector.is_full:
+                # Usually that was the last one; else all the rest would have to be read.
+                if taken < len(rows) - 1 or await cursor.fetchmany(1):
+                    await surely(self._stop())
+                    return collector.rows()
+                break
+        await self._raw.query("ROLLBACK")
+        self._usable = True
+        return collector.rows()
+
+    def _time_limit(self, seconds: float) -> str:
+        if "mariadb" in self._version.lower():
+            return f"SET SESSION max_statement_time = {seconds:.3f}"
+        return f"SET SESSION max_execution_time = {max(1, int(seconds * 1000))}"
+
+    async def _stop(self) -> None:
+        """End what runs on the server, and the connection with it."""
+        from asyncmy.errors import MySQLError
+
+        self._usable = False
+        thread = int(self._raw.thread_id())
+        self._raw.close()
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                other = await _open(self._target)
+                try:
+                    await other.query(f"KILL {thread}")
+                finally:
+                    other.close()
+        except (MySQLError, OSError, TimeoutError, ToolFailed) as error:
+            if not (isinstance(error, MySQLError) and error.args[:1] == (1094,)):
+                log.warning("a query of %r could not be stopped", self._target.name)
+
+
+def _parsed(row: Sequence[Any], columns: Iterable[int]) -> Sequence[Any]:
+    """The row with its JSON read."""
+    values = list(row)
+    for index in columns:
+        if isinstance(values[index], str | bytes):
+            try:
+                values[index] = orjson.loads(values[index])
+            except orjson.JSONDecodeError:
+                continue  # too deep or too large a number: it stays text
+    return values
+
+
+def may_write(grants: Iterable[str]) -> bool:
+    """Whether the lines of `SHOW GRANTS` allow more than reading; a role counts as more."""
+    for line in grants:
+        rights, _, place = line.removeprefix("GRANT ").partition(" ON ")
+        if not place:
+            return True
+        depth, word, words = 0, "", []
+        for letter in rights + ",":
+            depth += {"(": 1, ")": -1}.get(letter, 0)
+            if letter == "," and depth == 0:
+                words.append(word)
+                word = ""
+            else:
+                word += letter
+        if any(word.partition("(")[0].strip().upper() not in _READS for word in words):
+            return True
+    return False
+
+
+def _problem(target: Target, error: BaseException) -> ToolFailed:
+    """What went wrong, without where."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    if number in _REFUSED:
+        return unavailable(target, "the server refuses its user or its password")
+    if number in _FULL:
+        return unavailable(target, "the server has too many connections")
+    if number == 1049:
+        return unavailable(target, "its database is not there")
+    if number in _NO_RIGHT:
+        return failed("the account of the data source may not read that")
+    if number in _TOLD and len(error.args) > 1:
+        return failed(told(target, str(error.args[1])))
+    if 1000 <= number < 2000 or number >= 3000:
+        return failed(f"the database says error {number}")
+    if "certificate" in str(error).lower():
+        return unavailable(target, "its certificate is not accepted")
+    return unavailable(target, "it cannot be reached, or the connection broke")

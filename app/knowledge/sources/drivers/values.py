@@ -1,0 +1,114 @@
+"""Values of databases as JSON, and rows under their limits.
+
+Numbers that JSON readers would round are text; so are dates, in ISO 8601. Bytes are
+`base64:…`. What is too long is cut, with a mark that says how long it was.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from app.core.text import clean, dump_json
+from app.knowledge.sources.drivers.protocol import Bounds, Rows
+
+MAX_CELL_CHARS = 20_000
+_MAX_EXACT = 2**53
+_MAX_DEPTH = 32
+
+
+class Collector:
+    """Takes rows until there are enough."""
+
+    def __init__(self, columns: Sequence[str], bounds: Bounds) -> None:
+        self._columns = told_apart(columns)
+        self._bounds = bounds
+        self._rows: list[list[Any]] = []
+        self._bytes = 0
+        self.is_full = False
+
+    def add(self, row: Sequence[Any]) -> bool:
+        """Take one row; false when it did not fit, and nothing more will."""
+        if self.is_full or len(self._rows) >= self._bounds.max_rows:
+            self.is_full = True
+            return False
+        values = [as_json(value) for value in row]
+        self._bytes += len(dump_json(values)) + 1
+        if self._bytes > self._bounds.max_bytes:
+            self.is_full = True
+            return False
+        self._rows.append(values)
+        return True
+
+    def rows(self) -> Rows:
+        """What was taken."""
+        return Rows(self._columns, self._rows, self.is_full)
+
+
+def told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """Column names, of which no two are the same."""
+    taken: set[str] = set()
+    apart: list[str] = []
+    for name in map(clean, names):
+        label, number = name, 1
+        while label in taken:
+            number += 1
+            label = f"{name}_{number}"
+        taken.add(label)
+        apart.append(label)
+    return tuple(apart)
+
+
+def as_json(value: Any, depth: int = 0) -> Any:
+    """One value as JSON holds it."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -_MAX_EXACT <= value <= _MAX_EXACT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, str):
+        return shortened(clean(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _encoded(bytes(value))
+    if depth < _MAX_DEPTH and isinstance(value, list | tuple | set | frozenset):
+        return [as_json(item, depth + 1) for item in value]
+    if depth < _MAX_DEPTH and isinstance(value, dict):
+        return {clean(str(key)): as_json(item, depth + 1) for key, item in value.items()}
+    return shortened(clean(_as_text(value)))
+
+
+def shortened(text: str) -> str:
+    """At most `MAX_CELL_CHARS`, with a mark when something was left out."""
+    if len(text) <= MAX_CELL_CHARS:
+        return text
+    return f"{text[:MAX_CELL_CHARS]}… (cut: {len(text)} characters)"
+
+
+def _encoded(data: bytes) -> str:
+    most = MAX_CELL_CHARS * 3 // 4
+    cut = f"… (cut: {len(data)} bytes)" if len(data) > most else ""
+    return f"base64:{b64encode(data[:most]).decode()}{cut}"
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return _duration(value)
+    if isinstance(value, Decimal):
+        return format(value, "f") if value.is_finite() else str(value)
+    return str(value)
+
+
+def _duration(value: timedelta) -> str:
+    """ISO 8601: a time of MySQL may be negative and longer than a day."""
+    seconds = abs(value).total_seconds()
+    hours, rest = divmod(seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    sign = "-" if value < timedelta(0) else ""
+    return f"{sign}PT{int(hours)}H{int(minutes)}M{seconds:g}S"

@@ -1,0 +1,117 @@
+"""The door to the guard: may this statement run, and in which words?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from app.knowledge.sources.guard.lexing import inspect
+from app.knowledge.sources.guard.model import Access, Dialect, Guarded, refused
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+    from sqlglot.tokenizer_core import Token
+
+MAX_LIMIT: Final = 100_000
+"""Most rows that a caller may ask for."""
+
+_INSTEAD: Final = {
+    "SHOW": "ask for the schema with the schema tool",
+    "DESCRIBE": "ask for the schema with the schema tool",
+    "DESC": "ask for the schema with the schema tool",
+    "EXPLAIN": "some of its forms run the statement; send the SELECT itself",
+    "TABLE": "write SELECT * FROM",
+    "VALUES": "write SELECT",
+}
+_START: Final = ("SELECT", "WITH", "(")
+
+
+def check(sql: str, access: Access, limit: int) -> Guarded:
+    """Judge one statement of an agent and write the text that may be executed.
+
+    Imports sqlglot at the first call. Takes about a millisecond; never waits, reads or writes.
+
+    Args:
+        sql: What the agent sent; one trailing semicolon is allowed.
+        access: The tables and columns that this agent may read.
+        limit: How many rows it may see (from 1, to `MAX_LIMIT`).
+
+    Returns:
+        The statement to execute, with its outermost LIMIT set.
+
+    Raises:
+        SqlRefused: For anything but a SELECT of authorised tables and unmasked columns.
+        ValueError: `limit` is out of range: the caller's mistake, not the agent's.
+    """
+    from app.knowledge.sources.guard import dialects, limits
+    from app.knowledge.sources.guard.resolving import Resolver
+    from app.knowledge.sources.guard.shapes import verify
+
+    if not 1 <= limit <= MAX_LIMIT:
+        raise ValueError(f"limit must be from 1 to {MAX_LIMIT}, not {limit}")
+    dialect = access.dialect
+    inspect(sql, dialect)
+    tokens = dialects.split(sql, dialect)
+    _inspect_start(tokens)
+    tree = dialects.parse(tokens, sql, dialect)
+    verify(tree, dialect)
+    resolver = Resolver(access)
+    outputs = resolver.query(tree, None, {}, named=False)
+    query, fetches = limits.cap(tree, limit + 1)
+    columns = dialects.column_names(query, outputs, dialect)
+    return Guarded(
+        sql=_written(query, dialect),
+        tables=tuple(sorted(resolver.tables)),
+        columns=columns,
+        limit=limit,
+        fetches=fetches,
+    )
+
+
+def sample(access: Access, table: str, columns: Sequence[str] | None, limit: int) -> Guarded:
+    """Write the statement that reads a few rows of one table, of unmasked columns only.
+
+    Args:
+        access: The tables and columns that this agent may read.
+        table: `table` or `schema.table`, in any case.
+        columns: Which columns, in any case; None for all that are not masked.
+        limit: How many rows.
+
+    Raises:
+        SqlRefused: The table is not authorised, or a column is unknown or masked.
+    """
+    mark = "`" if access.dialect == "mysql" else '"'
+
+    def quoted(name: str) -> str:
+        return mark + name.replace(mark, mark * 2) + mark
+
+    if columns is not None and not columns:
+        raise refused("unknown_column", "The list of columns is empty: leave it out for all.")
+    listed = "*" if columns is None else ", ".join(quoted(name) for name in columns)
+    # A name with a dot in it is rarer than a schema before a name.
+    where = ".".join(quoted(part) for part in table.split(".", 1))
+    # The guard reads these words like those of an agent: no name gets past it unread.
+    return check(f"SELECT {listed} FROM {where} LIMIT {limit}", access, limit)  # noqa: S608
+
+
+def _written(query: Expr, dialect: Dialect) -> str:
+    """Write a query, and read it again as a database would: the writer is no more trusted."""
+    from app.knowledge.sources.guard import dialects
+    from app.knowledge.sources.guard.shapes import reads, verify
+
+    meant = reads(query)
+    sql = dialects.render(query, dialect)
+    again = dialects.read_again(sql, dialect)
+    verify(again, dialect)
+    if reads(again) != meant:
+        message = "The statement cannot be written without a change of meaning: use plainer SQL."
+        raise refused("unreadable", message)
+    return sql
+
+
+def _inspect_start(tokens: Sequence[Token]) -> None:
+    word = tokens[0].text.upper()
+    if word in _START:
+        return
+    instead = _INSTEAD.get(word, "send one SELECT")
+    raise refused("not_select", f"Only SELECT is allowed, not {word[:40]}: {instead}.", word)

@@ -1,0 +1,170 @@
+"""Which names a piece of a query can see, and what each of them means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from app.knowledge.sources.guard.model import Column, SqlRefused, TableSchema, names, refused
+
+
+def fold(name: str) -> str:
+    """The form in which names are compared."""
+    return name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A table, a CTE or a subquery of one FROM, under the name that it has there."""
+
+    alias: str
+    columns: tuple[Column, ...]
+    table: TableSchema | None = None
+
+    def find(self, name: str) -> Column | None:
+        """Find a column whatever its case; of two that differ in case only, the exact one.
+
+        Raises:
+            SqlRefused: Several columns fit.
+        """
+        found = [column for column in self.columns if fold(column.name) == fold(name)]
+        if len(found) > 1:
+            found = [column for column in found if column.name == name]
+            if len(found) != 1:
+                raise ambiguous(name)
+        return found[0] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """One column of `SELECT *`: of one source, or merged from several (`alias` is None)."""
+
+    column: Column
+    alias: str | None
+
+
+class Several(Enum):
+    """A name that more than one column of a select list has."""
+
+    SEVERAL = "several"
+
+
+SEVERAL: Final = Several.SEVERAL
+
+Output = tuple[str, Visible | None] | Several
+"""The spelling of an alias and the column it stands for, if it is no more than a column."""
+
+
+@dataclass
+class Scope:
+    """The names of one SELECT.
+
+    Attributes:
+        parent: The query around it, which a correlated subquery may use.
+        ctes: Visible CTEs by folded name.
+        sources: What stands in FROM, by folded alias.
+        visible: The columns in the order of `SELECT *`, masked ones included.
+        outputs: What the names of the select list mean, by folded name, once it is read.
+        windows: The folded names of WINDOW.
+    """
+
+    parent: Scope | None
+    ctes: Mapping[str, Source]
+    sources: dict[str, Source] = field(default_factory=dict)
+    visible: list[Visible] = field(default_factory=list)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    windows: set[str] = field(default_factory=set)
+
+    def add(self, source: Source) -> None:
+        """Add a source of FROM; its columns are seen once `see` says so.
+
+        Raises:
+            SqlRefused: Another one has the name.
+        """
+        key = fold(source.alias)
+        if key in self.sources:
+            message = f"Two tables are called {source.alias!r}: give each its own alias."
+            raise refused("duplicate_name", message, source.alias)
+        self.sources[key] = source
+
+    def add_output(self, name: str, meaning: Visible | None) -> None:
+        """Note one name of the select list; two different things of one name are `SEVERAL`."""
+        known = self.outputs.get(fold(name))
+        output = (name, meaning)
+        same = known is None or (meaning is not None and known == output)
+        self.outputs[fold(name)] = output if same else SEVERAL
+
+    def source(self, alias: str) -> Source | None:
+        """Find a source by its alias, here or in the queries around."""
+        scope: Scope | None = self
+        while scope is not None:
+            if found := scope.sources.get(fold(alias)):
+                return found
+            scope = scope.parent
+        return None
+
+    def own(self, name: str) -> Visible | None:
+        """Find an unqualified column among the sources of this query.
+
+        Raises:
+            SqlRefused: Several sources have it, or it is masked.
+        """
+        return find_visible(self.visible, name)
+
+    def column(self, name: str) -> Visible | None:
+        """Find an unqualified column, here or in the queries around, the nearest first.
+
+        Raises:
+            SqlRefused: Several sources have it, it is masked, or its source cannot be named
+                here because a nearer one has the same alias.
+        """
+        nearer: set[str] = set()
+        scope: Scope | None = self
+        while scope is not None:
+            if found := scope.own(name):
+                if found.alias is not None and fold(found.alias) in nearer:
+                    raise ambiguous(name)
+                return found
+            nearer.update(scope.sources)
+            scope = scope.parent
+        return None
+
+
+def find_visible(visible: Sequence[Visible], name: str) -> Visible | None:
+    """Find the one column of this name.
+
+    Raises:
+        SqlRefused: Several fit, or it is masked.
+    """
+    found = [one for one in visible if fold(one.column.name) == fold(name)]
+    if len(found) > 1:
+        if len({one.alias for one in found}) == 1:  # `Name` and `name` in one table
+            found = [one for one in found if one.column.name == name]
+        if len(found) != 1:
+            raise ambiguous(name)
+    if not found:
+        return None
+    if found[0].column.masked:
+        raise masked(name)
+    return found[0]
+
+
+def masked(name: str) -> SqlRefused:
+    message = f"The column {name!r} is masked and may not be used anywhere: leave it out."
+    return refused("masked_column", message, name)
+
+
+def ambiguous(name: str) -> SqlRefused:
+    message = f"The name {name!r} fits several columns: write table.column, or rename an alias."
+    return refused("ambiguous_column", message, name)
+
+
+def unknown(name: str, sources: Mapping[str, Source], alias: str = "") -> SqlRefused:
+    """Say that nothing has this name, and what there is."""
+    shown = f"{alias}.{name}" if alias else name
+    wanted = [sources[fold(alias)]] if fold(alias) in sources else list(sources.values())
+    there = [column.name for one in wanted for column in one.columns if not column.masked]
+    hint = f"there are {names(dict.fromkeys(there))}" if there else "no table is in FROM"
+    return refused("unknown_column", f"There is no column {shown!r}: {hint}.", shown)

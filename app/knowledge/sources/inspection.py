@@ -1,0 +1,130 @@
+"""What administrators do with data sources besides storing them: test, look around, new keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.clock import Clock
+from app.core.errors import ConfigurationError, Conflict, ToolFailed
+from app.knowledge.sources.drivers.protocol import TableFacts
+from app.knowledge.sources.links import Links
+from app.knowledge.sources.model import Source
+from app.knowledge.sources.schemas import Schemas
+from app.knowledge.sources.sealing import KeyFile
+from app.knowledge.sources.store import SourceStore
+
+MAX_LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a test of a source found.
+
+    Attributes:
+        error: why it cannot be used; None when it can.
+        latency_ms: from nothing to a connection.
+        warnings: what an administrator should mend, as sentences.
+    """
+
+    ok: bool
+    error: str | None = None
+    latency_ms: float | None = None
+    server: str | None = None
+    tls: bool | None = None
+    can_write: bool | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class SourceInspection:
+    """Tests sources and reads what is in them."""
+
+    def __init__(
+        self,
+        store: SourceStore,
+        links: Links,
+        schemas: Schemas,
+        clock: Clock,
+        *,
+        key_file: KeyFile | None,
+    ) -> None:
+        self._store = store
+        self._links = links
+        self._schemas = schemas
+        self._clock = clock
+        self._key_file = key_file
+
+    async def test(self, source_id: str) -> Inspection:
+        """Connect, ask the server about itself, and compare the allowed tables with it.
+
+        Raises:
+            NotFound: there is no such source.
+        """
+        source = self._store.get(source_id)
+        started = self._clock.monotonic()
+        try:
+            async with self._links.alone(source) as connection:
+                latency = (self._clock.monotonic() - started) * 1000
+                facts = await connection.facts()
+            schema = await self._schemas.of(source, refresh=True)
+        except (ToolFailed, ConfigurationError) as error:
+            return Inspection(ok=False, error=error.message)
+        warnings = [f"The table {name} is not there." for name in schema.missing]
+        warnings += [
+            f"The mask {name} has no column: its table cannot be read." for name in schema.unfit
+        ]
+        return Inspection(
+            ok=True,
+            latency_ms=round(latency, 3),
+            server=facts.version,
+            tls=facts.tls,
+            can_write=facts.can_write,
+            warnings=(*warnings, *_advice(source, can_write=facts.can_write)),
+        )
+
+    async def discover(self, source_id: str) -> Sequence[TableFacts]:
+        """The tables that could be allowed, at most `MAX_LISTED`, by name.
+
+        Raises:
+            NotFound: there is no such source.
+            Conflict: it cannot be asked now; the message says why.
+        """
+        source = self._store.get(source_id)
+        try:
+            async with self._links.alone(source) as connection:
+                return await connection.tables(None, MAX_LISTED)
+        except (ToolFailed, ConfigurationError) as error:
+            raise Conflict(error.message, source_id=source_id) from None
+
+    async def rotate_key(self, *, actor: str) -> int:
+        """Make a new key where the service keeps its own, and seal every password with the key
+        that seals now; how many there are.
+
+        Raises:
+            Conflict: a key or a password cannot be read; every key is kept.
+        """
+        file = self._key_file
+        try:
+            if file is not None:
+                await asyncio.to_thread(file.add)
+            count = await self._store.seal_anew(actor=actor)
+            if file is not None:
+                await asyncio.to_thread(file.retire)
+        except ConfigurationError as error:
+            raise Conflict(error.message) from None
+        return count
+
+
+def _advice(source: Source, *, can_write: bool) -> list[str]:
+    found = []
+    if can_write:
+        found.append("The account may write: give the source one that may only read.")
+    if not source.tables:
+        found.append("No table is allowed yet.")
+    if not source.agents:
+        found.append("No agent may read it yet.")
+    remote = source.address.host is not None and source.address.tls != "verify"
+    if remote and source.address.host not in ("127.0.0.1", "::1", "localhost"):
+        found.append("The server's certificate is not checked: set tls to verify.")
+    return found

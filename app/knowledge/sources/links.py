@@ -1,0 +1,149 @@
+"""Links to the databases: one small pool for each source, made anew when the source changes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from app.core.clock import Clock
+from app.core.errors import ConfigurationError, ToolFailed
+from app.core.redaction import Redactor
+from app.core.sources import SourceSettings
+from app.knowledge.sources.drivers.mysql import MysqlDriver
+from app.knowledge.sources.drivers.postgres import PostgresDriver
+from app.knowledge.sources.drivers.protocol import Connection, Driver, Target
+from app.knowledge.sources.drivers.sqlite import SqliteDriver
+from app.knowledge.sources.drivers.stopping import begun
+from app.knowledge.sources.model import Kind, Source
+from app.knowledge.sources.pool import Pool
+from app.knowledge.sources.store import SourceStore
+
+T = TypeVar("T")
+
+DRIVERS: dict[Kind, Driver] = {
+    "mysql": MysqlDriver(),
+    "postgres": PostgresDriver(),
+    "sqlite": SqliteDriver(),
+}
+
+
+class Links:
+    """Connections to stored sources.
+
+    Args:
+        hidden: folders of the service itself, in which no SQLite file may lie.
+    """
+
+    def __init__(
+        self,
+        store: SourceStore,
+        settings: SourceSettings,
+        clock: Clock,
+        redactor: Redactor,
+        *,
+        hidden: tuple[str, ...],
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._redactor = redactor
+        self._hidden = hidden
+        self._pools: dict[str, tuple[Source, Pool]] = {}
+        store.watch(self._close_outdated)
+
+    def target(self, source: Source) -> Target:
+        """What is needed to connect. From now on the password is masked wherever it stands.
+
+        Raises:
+            ConfigurationError: the stored password does not open.
+        """
+        password = self._store.password(source)
+        self._redactor.learn(f"data source {source.id}", [password] if password else [])
+        folders = tuple(str(folder) for folder in self._settings.sqlite_folders)
+        return Target(source.name, source.address, password, folders, self._hidden)
+
+    async def connect(self, source: Source) -> Connection:
+        """A connection of one's own, outside the pool.
+
+        Raises:
+            ToolFailed, ConfigurationError: as `Driver.connect` and `target`.
+        """
+        return await DRIVERS[source.kind].connect(self.target(source))
+
+    async def use(self, source: Source, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Do something that reads on a connection of the pool.
+
+        A connection that broke while nobody used it is replaced once, and the work repeated.
+
+        Raises:
+            ToolFailed: as `Pool.lend` and as `work`.
+        """
+        pool = self._pool(source)
+        async with pool.lend() as (connection, is_new):
+            try:
+                return await work(connection)
+            except ToolFailed as error:
+                if is_new or error.details.get("code") != "source_unavailable":
+                    raise
+        async with pool.lend(fresh=True) as (connection, _):
+            return await work(connection)
+
+    @asynccontextmanager
+    async def alone(self, source: Source) -> AsyncIterator[Connection]:
+        """A connection for one test, closed at the end.
+
+        Raises:
+            ToolFailed, ConfigurationError: as `connect`.
+        """
+        connection = await self.connect(source)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    async def close(self) -> None:
+        """Close every pool."""
+        pools, self._pools = self._pools, {}
+        for _, pool in pools.values():
+            await pool.close()
+
+    def _close_outdated(self) -> None:
+        """Nothing stays open to a source that was changed or forgotten."""
+        current = {source.id: source for source in self._store.list_all()}
+        for source, pool in list(self._pools.values()):
+            if current.get(source.id) != source:
+                del self._pools[source.id]
+                begun(pool.close())
+
+    def _pool(self, source: Source) -> Pool:
+        if source not in self._store.list_all():
+            # Found by a call before it was changed: what was allowed then may not be now.
+            raise ToolFailed(
+                f"The data source {source.name!r} was changed meanwhile; try again",
+                code="source_unavailable",
+            )
+        known = self._pools.get(source.id)
+        if known is not None:
+            return known[1]
+
+        async def connect() -> Connection:
+            try:
+                return await self.connect(source)
+            except ConfigurationError:
+                # Why is for administrators, who see it when they test the source.
+                raise ToolFailed(
+                    f"The data source {source.name!r} is not available: its stored password does"
+                    " not open; tell an administrator",
+                    code="source_unavailable",
+                ) from None
+
+        pool = Pool(
+            connect,
+            self._clock,
+            name=source.name,
+            size=self._settings.connections,
+            idle_s=self._settings.idle_s,
+        )
+        self._pools[source.id] = (source, pool)
+        return pool

@@ -1,0 +1,85 @@
+"""The audit of queries: one row for each, whether it ran or was refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from app.core.clock import Clock, isoformat
+from app.core.text import truncate
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+from app.tools.sql.ports import Asker
+
+MAX_SQL_CHARS = 20_000
+_ADD = (
+    "INSERT INTO query_audit (ts, source_id, tool_name, agent_id, user_id, session_id, run_id,"
+    " operation_id, sql, tables, rows, ms, verdict, reason)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+@dataclass(slots=True)
+class Asked:
+    """What became of one query; filled in while it goes on.
+
+    Attributes:
+        sql: what was sent, or, for a sample, what was made of it.
+        verdict: `refused` until the guard has let it pass, then `allowed`.
+        reason: why it was refused, or how it failed; None when it gave its rows.
+    """
+
+    source_id: str
+    sql: str
+    tables: tuple[str, ...] = ()
+    rows: int = 0
+    ms: float = 0.0
+    verdict: str = "refused"
+    reason: str | None = None
+
+
+class QueryAudit:
+    """Writes rows, each together with a line of the house's own audit."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+
+    async def write(self, asker: Asker, asked: Asked) -> None:
+        """Keep one row; it is committed when this returns.
+
+        Raises:
+            StorageUnavailable: it cannot be kept.
+        """
+        audit = self._audit
+        # Literals are arguments: kept when arguments are.
+        keeps = audit.level in ("redacted", "full")
+        sql = truncate(audit.shown(asked.sql), MAX_SQL_CHARS) if keeps else ""
+        reason = audit.shown(asked.reason) if asked.reason is not None else None
+        row = (
+            *(isoformat(self._clock.now()), asked.source_id, asker.tool_name, asker.agent_id),
+            *(asker.user_id, asker.session_id, asker.run_id, asker.operation_id, sql),
+            *(orjson.dumps(asked.tables).decode(), asked.rows, round(asked.ms, 3)),
+            *(asked.verdict, reason),
+        )
+
+        def add(transaction: Transaction) -> None:
+            transaction.execute(_ADD, row)
+            audit.within(
+                transaction,
+                "sql.query",
+                actor=asker.user_id or "system",
+                subject=asked.source_id,
+                session_id=asker.session_id,
+                run_id=asker.run_id,
+                agent_id=asker.agent_id,
+                tool_name=asker.tool_name,
+                operation_id=asker.operation_id,
+                verdict="allow" if asked.verdict == "allowed" else "deny",
+                outcome="success" if asked.reason is None else "error",
+                detail={"tables": list(asked.tables), "rows": asked.rows, "reason": reason},
+            )
+
+        await self._ledger.transact(add)

@@ -1,0 +1,190 @@
+"""What agents do with data sources: look around, take a sample, ask.
+
+Every query takes one way: may this agent read the source, does the guard let it pass, does
+it keep its limits, and in any case: one row in the audit of queries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from app.core.clock import Clock
+from app.core.errors import ToolFailed
+from app.knowledge.sources.drivers.protocol import Bounds, Connection, Readable, Rows
+from app.knowledge.sources.drivers.stopping import surely
+from app.knowledge.sources.guard.checking import check, sample
+from app.knowledge.sources.guard.model import Access, Guarded
+from app.knowledge.sources.links import Links
+from app.knowledge.sources.model import Source
+from app.knowledge.sources.query_audit import Asked, QueryAudit
+from app.knowledge.sources.schemas import ReadableTable, Schemas, SourceSchema, described
+from app.knowledge.sources.store import SourceStore
+from app.tools.sql.ports import Asker, QueryRows, SourceSummary
+
+
+class SourceReading:
+    """The service `DATA_SOURCES`."""
+
+    def __init__(
+        self, store: SourceStore, links: Links, schemas: Schemas, audit: QueryAudit, clock: Clock
+    ) -> None:
+        self._store = store
+        self._links = links
+        self._schemas = schemas
+        self._audit = audit
+        self._clock = clock
+
+    def visible(self, agent_id: str | None) -> Sequence[SourceSummary]:
+        """As `DataSources.visible`."""
+        return [
+            SourceSummary(
+                source.id,
+                source.name,
+                source.kind,
+                len(source.tables),
+                source.limits.max_rows,
+                source.limits.statement_s,
+            )
+            for source in self._store.list_all()
+            if source.is_open_to(agent_id)
+        ]
+
+    async def describe(
+        self, asker: Asker, source_id: str, tables: Sequence[str] | None
+    ) -> list[dict[str, Any]]:
+        """As `DataSources.describe`."""
+        schema = await self._schemas.of(self._find(asker, source_id))
+        chosen = (
+            schema.tables
+            if tables is None
+            else list(dict.fromkeys(_table(schema, name) for name in tables))
+        )
+        return [described(schema, table) for table in chosen]
+
+    async def sample(
+        self, asker: Asker, source_id: str, table: str, columns: Sequence[str] | None, limit: int
+    ) -> QueryRows:
+        """As `DataSources.sample`."""
+        asked = Asked(source_id, f"sample of {table}")
+        async with self._audited(asker, asked):
+            source = self._find(asker, source_id)
+            asked.source_id = source.id
+
+            def judge(access: Access) -> Guarded:
+                made = sample(access, table, columns, min(limit, source.limits.max_rows))
+                asked.sql = made.sql
+                return made
+
+            return await self._run(source, asked, judge, source.limits.statement_s)
+
+    async def query(
+        self, asker: Asker, source_id: str, sql: str, *, limit: int, timeout_s: float
+    ) -> QueryRows:
+        """As `DataSources.query`."""
+        asked = Asked(source_id, sql)
+        async with self._audited(asker, asked):
+            source = self._find(asker, source_id)
+            asked.source_id = source.id
+
+            def judge(access: Access) -> Guarded:
+                return check(sql, access, min(limit, source.limits.max_rows))
+
+            return await self._run(source, asked, judge, timeout_s)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._links.close()
+
+    def _find(self, asker: Asker, source_id: str) -> Source:
+        """A source that this agent may read, by its id or its name."""
+        for source in self._store.list_all():
+            if source_id in (source.id, source.name) and source.is_open_to(asker.agent_id):
+                return source
+        raise ToolFailed(
+            f"There is no data source {source_id!r} for you; mysql_list_sources tells which"
+            " there are",
+            code="source_not_found",
+        )
+
+    @asynccontextmanager
+    async def _audited(self, asker: Asker, asked: Asked) -> AsyncIterator[None]:
+        """Keep what became of a query, however it ends."""
+        started = self._clock.monotonic()
+        try:
+            yield
+        except ToolFailed as error:
+            asked.reason = f"{error.details.get('code', error.code)}: {error.message}"
+            raise
+        except asyncio.CancelledError:
+            asked.reason = "cancelled"
+            raise
+        finally:
+            asked.ms = (self._clock.monotonic() - started) * 1000
+            await surely(self._audit.write(asker, asked))
+
+    async def _run(
+        self,
+        source: Source,
+        asked: Asked,
+        judge: Callable[[Access], Guarded],
+        timeout_s: float,
+    ) -> QueryRows:
+        schema = await self._schemas.of(source)
+        guarded = judge(schema.access)
+        asked.verdict, asked.tables = "allowed", guarded.tables
+        limits = source.limits
+        bounds = Bounds(
+            guarded.limit,
+            limits.max_bytes,
+            min(timeout_s, limits.statement_s),
+            readable=_readable(schema),
+        )
+        started = self._clock.monotonic()
+        rows = await self._links.use(source, _statement(guarded.sql, bounds))
+        elapsed = (self._clock.monotonic() - started) * 1000
+        asked.rows = len(rows.rows)
+        return QueryRows(
+            source.name, rows.columns, rows.rows, rows.truncated, round(elapsed, 3), guarded.sql
+        )
+
+
+def _statement(sql: str, bounds: Bounds) -> Callable[[Connection], Awaitable[Rows]]:
+    async def run(connection: Connection) -> Rows:
+        return await connection.run(sql, bounds)
+
+    return run
+
+
+def _table(schema: SourceSchema, name: str) -> ReadableTable:
+    """A readable table by `table` or `schema.table`, in any case."""
+    place, _, table = name.rpartition(".")
+    found = schema.access.find(table, place or None)
+    if found is None:
+        raise ToolFailed(
+            f"There is no table {name!r} that you may read; mysql_schema without tables lists"
+            " those that there are",
+            code="unauthorised_table",
+        )
+    return next(
+        item
+        for item in schema.tables
+        if (item.facts.table.schema, item.facts.table.name) == (found.schema, found.name)
+    )
+
+
+def _readable(schema: SourceSchema) -> tuple[Readable, ...] | None:
+    """What a driver that can do so enforces once more; a view reads what only the file knows."""
+    if any(item.facts.kind == "view" for item in schema.tables):
+        return None
+    return tuple(
+        Readable(
+            item.facts.table,
+            frozenset(
+                column.name for column in item.facts.columns if not item.is_masked(column.name)
+            ),
+        )
+        for item in schema.tables
+    )

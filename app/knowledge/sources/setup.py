@@ -1,0 +1,60 @@
+"""The parts of this room put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.core.clock import Clock
+from app.core.redaction import Redactor
+from app.core.settings import Settings
+from app.db.ledger import Ledger
+from app.governance.audit.writing import Audit
+from app.governance.changes import Changes
+from app.knowledge.sources.inspection import SourceInspection
+from app.knowledge.sources.links import Links
+from app.knowledge.sources.query_audit import QueryAudit
+from app.knowledge.sources.reading import SourceReading
+from app.knowledge.sources.schemas import Schemas
+from app.knowledge.sources.sealing import KeyFile, KeyRing, keys_of_setting
+from app.knowledge.sources.store import SourceStore
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Data sources: stored, inspected by administrators, read by agents."""
+
+    store: SourceStore
+    inspection: SourceInspection
+    reading: SourceReading
+
+
+def assemble_sources(
+    settings: Settings,
+    ledger: Ledger,
+    clock: Clock,
+    *,
+    audit: Audit,
+    changes: Changes,
+    redactor: Redactor,
+) -> Sources:
+    """Bind the parts. No key is read and nothing is connected before it is needed.
+
+    Raises:
+        ConfigurationError: the keys of the settings are no keys.
+    """
+    chosen = settings.sources
+    key_file: KeyFile | None = None
+    if chosen.keys is not None:
+        given = keys_of_setting(chosen.keys)
+        redactor.learn("data source keys", chosen.keys.get_secret_value().split(","))
+        keys = KeyRing(lambda: given)
+    else:
+        key_file = KeyFile(settings.data_dir / "keys" / "sources.key")
+        keys = KeyRing(key_file.read)
+    store = SourceStore(ledger, clock, audit, changes, keys)
+    hidden = (str(settings.data_dir.resolve()),)
+    links = Links(store, chosen, clock, redactor, hidden=hidden)
+    schemas = Schemas(links, clock)
+    inspection = SourceInspection(store, links, schemas, clock, key_file=key_file)
+    log = QueryAudit(ledger, clock, audit)
+    return Sources(store, inspection, SourceReading(store, links, schemas, log, clock))

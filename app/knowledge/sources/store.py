@@ -1,0 +1,299 @@
+"""Data sources as administrators store them; their passwords only sealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
+
+import orjson
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import AlreadyExists, NotFound
+from app.core.ids import new_id
+from app.core.versions import check_version
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+from app.governance.changes import Changes, bump, number_of
+from app.knowledge.sources.checks import check_move, check_source
+from app.knowledge.sources.model import (
+    PASSWORD,
+    Address,
+    Limits,
+    Source,
+    tables_as_json,
+    tables_of_json,
+)
+from app.knowledge.sources.sealing import KeyRing
+
+T = TypeVar("T")
+
+SUBJECT = "data_sources"
+
+_COLUMNS = (
+    "id, name, kind, address, password, tables, agents, limits, enabled, version, created_at,"
+    " updated_at"
+)
+_READ = f"SELECT {_COLUMNS} FROM data_sources ORDER BY name, id"  # noqa: S608 - a constant
+_ADD = (
+    f"INSERT INTO data_sources ({_COLUMNS})"  # noqa: S608 - a constant
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_CHANGE = (
+    "UPDATE data_sources SET name = ?, kind = ?, address = ?, password = ?, tables = ?,"
+    " agents = ?, limits = ?, enabled = ?, version = ?, created_at = ?, updated_at = ?"
+    " WHERE id = ?"
+)
+_SEAL = "UPDATE data_sources SET password = ? WHERE id = ?"
+_REMOVE = "DELETE FROM data_sources WHERE id = ?"
+_ADDRESS = frozenset(field.name for field in fields(Address))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What shall be different.
+
+    Attributes:
+        fields: new values of fields of `Source` and of its address.
+        password: the new one; "" takes it away, None leaves it.
+    """
+
+    fields: Mapping[str, Any]
+    password: str | None = None
+
+
+class SourceStore:
+    """Makes, changes and forgets data sources. What is stored is kept in memory, sealed."""
+
+    def __init__(
+        self, ledger: Ledger, clock: Clock, audit: Audit, changes: Changes, keys: KeyRing
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._changes = changes
+        self._keys = keys
+        self._sources: dict[str, Source] = {}
+        self._watchers: list[Callable[[], None]] = []
+        changes.watch(SUBJECT, self.load)
+
+    async def load(self) -> None:
+        """Read what is stored, also when another process has changed it."""
+        self._use(*await self._ledger.transact(_read))
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call `watcher` whenever the sources may be others than before."""
+        self._watchers.append(watcher)
+
+    def get(self, source_id: str) -> Source:
+        """One source.
+
+        Raises:
+            NotFound: there is no such source.
+        """
+        found = self._sources.get(source_id)
+        if found is None:
+            raise NotFound(f"No data source {source_id!r}", source_id=source_id)
+        return found
+
+    def list_all(self) -> list[Source]:
+        """Every source, by name."""
+        return list(self._sources.values())
+
+    def password(self, source: Source) -> str | None:
+        """The password in the clear, for connecting.
+
+        Raises:
+            ConfigurationError: it does not open; the message says what to do.
+        """
+        if source.sealed is None:
+            return None
+        return self._keys.open(source.sealed, row=source.id, field=PASSWORD)
+
+    async def create(self, change: Change, *, actor: str) -> Source:
+        """Store a new source; `change.fields` has at least its name and kind.
+
+        Raises:
+            InvalidInput: a field does not fit; it is named.
+            AlreadyExists: another source has that name.
+            ConfigurationError: the keys cannot be read.
+        """
+        moment = isoformat(self._clock.now())
+        blank = Source(new_id("src"), "", "mysql", created_at=moment, updated_at=moment)
+
+        def add(transaction: Transaction) -> str:
+            made = self._sealed(_changed(blank, change.fields), change.password)
+            check_source(made)
+            _check_name(transaction, made)
+            transaction.execute(_ADD, _row(made))
+            self._note(transaction, made.id, None, made.shown(), actor, "created")
+            return made.id
+
+        return self.get(await self._write(add))
+
+    async def change(
+        self, source_id: str, change: Change, *, actor: str, expected: int | None = None
+    ) -> Source:
+        """Change a source; the next call of a tool sees it as it is then.
+
+        Raises:
+            NotFound: there is no such source.
+            InvalidInput: a field does not fit, or the password must come along.
+            AlreadyExists: another source has that name.
+            VersionMismatch: it has changed since `expected` was read.
+            ConfigurationError: the keys cannot be read.
+        """
+        moment = isoformat(self._clock.now())
+
+        def write(transaction: Transaction) -> str:
+            before = _current(transaction, source_id, expected)
+            after = _changed(before, change.fields)
+            check_move(before, after, has_new_password=change.password is not None)
+            after = self._sealed(after, change.password)
+            check_source(after)
+            if after == before:
+                return source_id
+            _check_name(transaction, after)
+            after = replace(after, version=before.version + 1, updated_at=moment)
+            transaction.execute(_CHANGE, (*_row(after)[1:], source_id))
+            old, new = before.shown(), after.shown()
+            named = [name for name in new if new[name] != old[name]]
+            if change.password is not None:
+                named.append("password_set")
+            self._note(
+                transaction,
+                source_id,
+                {name: old[name] for name in named},
+                {name: new[name] for name in named},
+                actor,
+                "changed",
+            )
+            return source_id
+
+        return self.get(await self._write(write))
+
+    async def remove(self, source_id: str, *, actor: str, expected: int | None = None) -> None:
+        """Forget a source and its password; its lines in the audit of queries stay.
+
+        Raises:
+            NotFound, VersionMismatch: as `change`.
+        """
+
+        def remove(transaction: Transaction) -> None:
+            before = _current(transaction, source_id, expected)
+            transaction.execute(_REMOVE, (source_id,))
+            self._note(transaction, source_id, before.shown(), None, actor, "removed")
+
+        await self._write(remove)
+
+    async def seal_anew(self, *, actor: str) -> int:
+        """Seal every password with the key that seals now; how many there are.
+
+        Raises:
+            ConfigurationError: one does not open, so nothing was changed; it names the source.
+        """
+
+        def seal(transaction: Transaction) -> int:
+            kept = [item for item in _read(transaction)[0].values() if item.sealed is not None]
+            for source in kept:
+                again = self._keys.seal(str(self.password(source)), row=source.id, field=PASSWORD)
+                transaction.execute(_SEAL, (again, source.id))
+            self._note(transaction, "keys", None, {"sealed": len(kept)}, actor, "rotated")
+            return len(kept)
+
+        return await self._write(seal)
+
+    def _sealed(self, source: Source, password: str | None) -> Source:
+        # Within the transaction: a rotation of keys comes before it or after it as a whole.
+        if password is None:
+            return source
+        if not password:
+            return replace(source, sealed=None)
+        return replace(source, sealed=self._keys.seal(password, row=source.id, field=PASSWORD))
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        def run(transaction: Transaction) -> tuple[T, dict[str, Source], int]:
+            return work(transaction), *_read(transaction)
+
+        answer, sources, number = await self._ledger.transact(run)
+        self._use(sources, number)
+        return answer
+
+    def _note(
+        self,
+        transaction: Transaction,
+        source_id: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
+        actor: str,
+        outcome: str,
+    ) -> None:
+        bump(transaction, SUBJECT)
+        self._audit.within(
+            transaction,
+            "governance.source",
+            actor=actor,
+            subject=source_id,
+            before=before,
+            after=after,
+            outcome=outcome,
+        )
+
+    def _use(self, sources: dict[str, Source], number: int) -> None:
+        self._changes.saw(SUBJECT, number)
+        self._sources = sources
+        for watcher in self._watchers:
+            watcher()
+
+
+def _changed(source: Source, fields: Mapping[str, Any]) -> Source:
+    place = {name: value for name, value in fields.items() if name in _ADDRESS}
+    rest = {name: value for name, value in fields.items() if name not in _ADDRESS}
+    return replace(source, address=replace(source.address, **place), **rest)
+
+
+def _check_name(transaction: Transaction, source: Source) -> None:
+    for other in _read(transaction)[0].values():
+        if other.name == source.name and other.id != source.id:
+            raise AlreadyExists(f"There is a data source {source.name!r} already", field="name")
+
+
+def _current(transaction: Transaction, source_id: str, expected: int | None) -> Source:
+    stored = _read(transaction)[0].get(source_id)
+    if stored is None:
+        raise NotFound(f"No data source {source_id!r}", source_id=source_id)
+    check_version(expected, stored.version)
+    return stored
+
+
+def _read(transaction: Transaction) -> tuple[dict[str, Source], int]:
+    rows = {row[0]: _of_row(row) for row in transaction.fetch(_READ)}
+    return rows, number_of(transaction, SUBJECT)
+
+
+def _of_row(row: Sequence[Any]) -> Source:
+    id_, name, kind, address, sealed, tables, agents, limits, enabled, *rest = row
+    return Source(
+        id_,
+        name,
+        kind,
+        Address(**orjson.loads(address)),
+        sealed,
+        tables_of_json(orjson.loads(tables)),
+        tuple(orjson.loads(agents)),
+        Limits(**orjson.loads(limits)),
+        bool(enabled),
+        *rest,
+    )
+
+
+def _row(source: Source) -> tuple[Any, ...]:
+    def text(value: Any) -> str:
+        return orjson.dumps(value).decode()
+
+    return (
+        *(source.id, source.name, source.kind, text(asdict(source.address)), source.sealed),
+        *(text(tables_as_json(source.tables)), text(list(source.agents))),
+        *(text(asdict(source.limits)), int(source.enabled)),
+        *(source.version, source.created_at, source.updated_at),
+    )

@@ -1,0 +1,49 @@
+"""`mysql_list_sources`: which databases an agent may read."""
+
+from __future__ import annotations
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.sql.arguments import sources_of
+from app.tools.sql.ports import DATA_SOURCES
+
+
+class MysqlListSourcesArgs(ToolArgs):
+    """Nothing is asked for."""
+
+
+@tool(
+    category="database",
+    toolset="mysql",
+    permission=PermissionClass.READ,
+    side_effect=SideEffectScope.NONE,
+    kind="read",
+    routing_hint="main-process-proxy",
+    tags=("sql", "database"),
+    requires=(DATA_SOURCES,),
+    aliases=(Alias("sql_list_sources"),),
+)
+async def mysql_list_sources(args: MysqlListSourcesArgs, ctx: ToolContext) -> ToolResult:
+    """List the databases (MySQL, MariaDB, PostgreSQL, SQLite) that you may read.
+
+    Begin here: the other mysql tools need a source_id. `kind` is the SQL dialect to write.
+    """
+    sources = [
+        {
+            "source_id": source.id,
+            "name": source.name,
+            "kind": source.kind,
+            "tables": source.tables,
+            "max_rows": source.max_rows,
+            "max_seconds": source.statement_s,
+        }
+        for source in sources_of(ctx).visible(ctx.agent_id)
+    ]
+    lines = [
+        f"{item['source_id']}: {item['name']} ({item['kind']}, {item['tables']} tables)"
+        for item in sources
+    ]
+    text = "\n".join(lines) or "There is no data source that you may read."
+    data = {"sources": sources, "total": len(sources)}
+    return ToolResult.ok(data, text=text, raw_result=RawResult("table", sources))

@@ -1,0 +1,65 @@
+"""`mysql_query`: the rows of one SELECT."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.sql.arguments import (
+    ARGUMENT_ALIASES,
+    AROUND_S,
+    MAX_STATEMENT_S,
+    SourceId,
+    asker_of,
+    rows_result,
+    sources_of,
+)
+from app.tools.sql.ports import DATA_SOURCES
+
+
+class MysqlQueryArgs(ToolArgs):
+    source_id: SourceId
+    sql: str = Field(
+        min_length=1,
+        max_length=20_000,
+        description="One SELECT in the dialect of the source; a final semicolon may stand.",
+    )
+    limit: int = Field(default=100, ge=1, le=1000, description="Rows at most.")
+    timeout: int = Field(
+        default=15,
+        ge=1,
+        le=MAX_STATEMENT_S,
+        description="Seconds it may run; the source may allow less.",
+    )
+
+
+@tool(
+    category="database",
+    toolset="mysql",
+    permission=PermissionClass.READ,
+    side_effect=SideEffectScope.NETWORK,
+    kind="read",
+    routing_hint="main-process-proxy",
+    timeout_s=AROUND_S + MAX_STATEMENT_S,
+    tags=("sql", "database"),
+    requires=(DATA_SOURCES,),
+    argument_aliases=ARGUMENT_ALIASES | {"query": "sql"},
+    aliases=(Alias("sql_query"),),
+)
+async def mysql_query(args: MysqlQueryArgs, ctx: ToolContext) -> ToolResult:
+    """Run one SELECT on a data source and return its rows.
+
+    It may read, join and group the tables that mysql_schema shows, without masked columns.
+    Let the database count and aggregate instead of reading many rows. `sql_executed` tells
+    what really ran.
+    """
+    found = await sources_of(ctx).query(
+        asker_of(ctx, "mysql_query"),
+        args.source_id,
+        args.sql,
+        limit=args.limit,
+        timeout_s=args.timeout,
+    )
+    return rows_result(found)

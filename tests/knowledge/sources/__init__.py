@@ -1,0 +1,1 @@
+"""Tests of data sources: on real servers wherever a server is meant."""

@@ -1,0 +1,1 @@
+"""The SQL guard against statements that try to get past it."""

@@ -1,0 +1,272 @@
+"""Real database servers for tests: MariaDB and PostgreSQL in folders of their own.
+
+Each listens on loopback and on a socket, holds the shop of `sql_shop`, and ends with its
+block. Started by root, they run as the user that their package made.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from app.knowledge.sources.drivers.protocol import Target
+from app.knowledge.sources.model import Address
+from tests.support.binaries import require_binary
+from tests.support.sql_shop import Kind, script
+
+HOST = "127.0.0.1"
+DATABASE = "shop"
+READER, PASSWORD = "shop_reader", "reader-pass-7Qx!"
+WRITER, WRITER_PASSWORD = "shop_writer", "writer-pass-9Zk!"
+START_S, STOP_S = 60, 30
+_POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+
+
+@dataclass(frozen=True)
+class SqlServer:
+    """A running server, and how its administrator reaches it by command line."""
+
+    kind: Kind
+    port: int
+    folder: Path
+    admin: tuple[str, ...]
+
+    @property
+    def socket_path(self) -> str:
+        """What a source calls `unix_socket`."""
+        return str(self.folder / "db.sock") if self.kind == "mysql" else str(self.folder)
+
+    def address(self, *, user: str = READER, through: str = "tcp") -> Address:
+        """Where it is, over loopback or over its socket."""
+        if through == "socket":
+            port = None if self.kind == "mysql" else self.port
+            return Address(
+                unix_socket=self.socket_path, port=port, database=DATABASE, user=user, tls="off"
+            )
+        return Address(host=HOST, port=self.port, database=DATABASE, user=user, tls="off")
+
+    def target(self, *, through: str = "tcp") -> Target:
+        return Target("Shop", self.address(through=through), PASSWORD)
+
+    def ask(self, sql: str, *, database: str = DATABASE) -> list[str]:
+        """Lines of an administrator's statement."""
+        done = subprocess.run(
+            [*self.admin, database],
+            input=sql,
+            capture_output=True,
+            text=True,
+            timeout=STOP_S * 4,
+            check=False,
+        )
+        if done.returncode:
+            raise AssertionError(f"{sql[:200]}: {done.stderr[:2000]}")
+        return [line for line in done.stdout.splitlines() if line]
+
+    def running(self) -> int:
+        """How many statements of the reader run now."""
+        if self.kind == "mysql":
+            sql = (
+                "SELECT count(*) FROM information_schema.processlist"
+                f" WHERE user = '{READER}' AND command = 'Query'"
+            )
+        else:
+            sql = (
+                "SELECT count(*) FROM pg_stat_activity"
+                f" WHERE usename = '{READER}' AND state = 'active'"
+            )
+        return int(self.ask(sql)[0])
+
+    def connections(self) -> int:
+        """How many connections of the reader there are now."""
+        table, column = {
+            "mysql": ("information_schema.processlist", "user"),
+            "postgres": ("pg_stat_activity", "usename"),
+        }[self.kind]
+        return int(self.ask(f"SELECT count(*) FROM {table} WHERE {column} = '{READER}'")[0])
+
+
+@contextmanager
+def mariadb() -> Iterator[SqlServer]:
+    """A MariaDB with the shop."""
+    server, install = require_binary("mariadbd"), require_binary("mariadb-install-db")
+    client = require_binary("mariadb")
+    with _folder("mysql") as (folder, user):
+        data, port = folder / "data", free_port()
+        _do(
+            *(str(install), "--no-defaults", f"--datadir={data}", "--skip-test-db"),
+            "--auth-root-authentication-method=normal",
+            *([f"--user={user}"] if user else []),
+        )
+        command = [
+            *(str(server), "--no-defaults", f"--datadir={data}", f"--socket={folder}/db.sock"),
+            *(f"--port={port}", f"--bind-address={HOST}", f"--pid-file={folder}/db.pid"),
+            *("--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"),
+            "--innodb-buffer-pool-size=128M",
+            *(f"--ssl-cert={folder}/server.crt", f"--ssl-key={folder}/server.key"),
+            *([f"--user={user}"] if user else []),
+        ]
+        admin = (str(client), "--no-defaults", "-uroot", f"--socket={folder}/db.sock", "-N")
+        found = SqlServer("mysql", port, folder, admin)
+        with _running(command, folder, signal.SIGTERM):
+            _until_it_answers(found, "mysql")
+            found.ask(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4", database="mysql")
+            found.ask(script("mysql"))
+            for name, password, rights in (
+                (READER, PASSWORD, "SELECT"),
+                (WRITER, WRITER_PASSWORD, "SELECT, INSERT"),
+            ):
+                found.ask(f"CREATE USER '{name}'@'%' IDENTIFIED BY '{password}'")
+                found.ask(f"GRANT {rights} ON {DATABASE}.* TO '{name}'@'%'")
+            yield found
+
+
+@contextmanager
+def postgres() -> Iterator[SqlServer]:
+    """A PostgreSQL with the shop."""
+    if not _POSTGRES:
+        require_binary("postgres")
+    programs = _POSTGRES[-1]
+    with _folder("postgres") as (folder, user):
+        data, port = folder / "data", free_port()
+        as_user = (
+            ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        )
+        _do(
+            *as_user,
+            *(str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-E", "UTF8"),
+            *("--locale=C.UTF-8", "--auth-local=trust", "--auth-host=scram-sha-256"),
+        )
+        command = [
+            *as_user,
+            *(str(programs / "postgres"), "-D", str(data), "-p", str(port), "-h", HOST),
+            *("-k", str(folder), "-c", "fsync=off", "-c", "full_page_writes=off"),
+            *("-c", "ssl=on", "-c", f"ssl_cert_file={folder}/server.crt"),
+            *("-c", f"ssl_key_file={folder}/server.key"),
+        ]
+        admin = (
+            *(str(programs / "psql"), "-h", str(folder), "-p", str(port), "-U", "postgres"),
+            *("-At", "-q", "-v", "ON_ERROR_STOP=1"),
+        )
+        found = SqlServer("postgres", port, folder, admin)
+        with _running(command, folder, signal.SIGINT):
+            _until_it_answers(found, "postgres")
+            found.ask(f"CREATE DATABASE {DATABASE}", database="postgres")
+            found.ask(script("postgres"))
+            for name, password, rights in (
+                (READER, PASSWORD, "SELECT"),
+                (WRITER, WRITER_PASSWORD, "SELECT, INSERT"),
+            ):
+                found.ask(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
+                found.ask(f"GRANT {rights} ON ALL TABLES IN SCHEMA public TO {name}")
+            yield found
+
+
+def sqlite_file(path: Path) -> Path:
+    """The shop in a SQLite file."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
+        connection.executescript(f"BEGIN;{script('sqlite')}COMMIT;")
+    return path
+
+
+def free_port() -> int:
+    """A port of loopback that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def _folder(user: str) -> Iterator[tuple[Path, str | None]]:
+    """A folder, and as whom to run in it; None for ourselves."""
+    folder = Path(tempfile.mkdtemp(prefix="sql-"))
+    runs_as = user if os.geteuid() == 0 else None
+    try:
+        _certify(folder)
+        if runs_as is not None:
+            entry = pwd.getpwnam(runs_as)
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, entry.pw_uid, entry.pw_gid)
+        folder.chmod(0o755)
+        yield folder, runs_as
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _certify(folder: Path) -> None:
+    """A certificate for loopback that only who names it trusts, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "shop")])
+    now = datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST))])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(names, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "server.crt").write_bytes(certificate.public_bytes(Encoding.PEM))
+    private = folder / "server.key"
+    private.touch(mode=0o600)
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+
+@contextmanager
+def _running(command: Sequence[str], folder: Path, ending: signal.Signals) -> Iterator[None]:
+    with (
+        (folder / "log.txt").open("wb") as log,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.send_signal(ending)
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _until_it_answers(server: SqlServer, database: str) -> None:
+    until = time.monotonic() + START_S
+    while True:
+        try:
+            server.ask("SELECT 1", database=database)
+        except AssertionError:
+            if time.monotonic() > until:
+                log = (server.folder / "log.txt").read_text(encoding="utf-8", errors="replace")
+                raise AssertionError(f"the server did not start: {log[-2000:]}") from None
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _do(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        raise AssertionError(f"{command[0]}: {done.stderr[-2000:]}")
