@@ -1,4 +1,7 @@
-"""Arithmetic on a text, without `eval`: nine operators, bounded numbers, no recursion."""
+"""Arithmetic on a text, without `eval`: nine operators, bounded numbers, no recursion.
+
+Functions and constants of a short list are understood where the caller allows them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import operator
 from collections.abc import Callable
 
 from app.core.errors import ToolFailed
+from app.tools.data.functions import CONSTANTS, FUNCTIONS
 
 Number = int | float
 
@@ -29,24 +33,29 @@ _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {
 _OPERATORS = "+ - * / // % **"
 
 
-def evaluate(expression: str) -> Number:
+def evaluate(expression: str, *, functions: bool = False) -> Number:
     """The value of an arithmetic expression: a finite float or an int of at most `MAX_BITS`.
+
+    Args:
+        functions: calls of `FUNCTIONS` and the names of `CONSTANTS` are allowed.
 
     Raises:
         ToolFailed: code `not_allowed` for calls and names, else `calculation_error`.
     """
     values: list[Number] = []
-    for node in _operands_first(_parse(expression)):
+    for node in _operands_first(_parse(expression, functions=functions)):
         try:
             values.append(_bounded(_apply(node, values)))
         except ZeroDivisionError:
             raise _refused("division by zero") from None
         except OverflowError:
             raise _refused("the numbers get too large") from None
+        except ValueError as error:
+            raise _refused(str(error)) from None
     return values.pop()
 
 
-def _parse(expression: str) -> ast.expr:
+def _parse(expression: str, *, functions: bool) -> ast.expr:
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
@@ -54,11 +63,23 @@ def _parse(expression: str) -> ast.expr:
     except (ValueError, RecursionError, MemoryError):
         raise _refused("not an arithmetic expression that can be read") from None
     nodes = list(ast.walk(tree))
-    if any(isinstance(node, ast.Call) for node in nodes):
-        raise ToolFailed("Function calls not allowed", code="not_allowed")
-    if any(isinstance(node, ast.Name) for node in nodes):
-        raise ToolFailed("Variable names not allowed", code="not_allowed")
+    called = set()
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            if not (functions and _is_known(node)):
+                raise ToolFailed("Function calls not allowed", code="not_allowed")
+            called.add(id(node.func))
+    for node in nodes:
+        if not isinstance(node, ast.Name) or id(node) in called:
+            continue
+        if not (functions and node.id in CONSTANTS):
+            raise ToolFailed("Variable names not allowed", code="not_allowed")
     return tree.body
+
+
+def _is_known(call: ast.Call) -> bool:
+    plain = not call.keywords and not any(isinstance(arg, ast.Starred) for arg in call.args)
+    return plain and isinstance(call.func, ast.Name) and call.func.id in FUNCTIONS
 
 
 def _operands_first(root: ast.expr) -> list[ast.expr]:
@@ -72,6 +93,8 @@ def _operands_first(root: ast.expr) -> list[ast.expr]:
             open_nodes += (node.left, node.right)
         elif isinstance(node, ast.UnaryOp):
             open_nodes.append(node.operand)
+        elif isinstance(node, ast.Call):
+            open_nodes += node.args
     return ordered[::-1]
 
 
@@ -87,8 +110,20 @@ def _apply(node: ast.expr, values: list[Number]) -> Number:
                 return _power(left, right)
             if type(operation) in _BINARY:
                 return _BINARY[type(operation)](left, right)
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return _called(name, [values.pop() for _ in args][::-1])
+        case ast.Name(id=name):
+            return CONSTANTS[name]
     hint = "; powers are written **" if _is_xor(node) else ""
     raise _refused(f"only numbers, parentheses and {_OPERATORS} are allowed{hint}")
+
+
+def _called(name: str, arguments: list[Number]) -> Number:
+    function = FUNCTIONS[name]
+    if not function.least <= len(arguments) <= function.most:
+        raise _refused(f"{name} takes {function.least} to {function.most} numbers")
+    result: Number = function.call(*arguments)
+    return result
 
 
 def _is_xor(node: ast.expr) -> bool:

@@ -8,6 +8,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.data.arithmetic import evaluate
+from app.tools.data.ports import calculator_rules
 
 _EXACT_IN_JSON = 1 << 53
 
@@ -28,10 +29,11 @@ class CalculatorArgs(ToolArgs):
 async def calculator(args: CalculatorArgs, ctx: ToolContext) -> ToolResult:
     """Compute an arithmetic expression; prefer it over mental arithmetic.
 
-    Numbers, parentheses and + - * / // % ** only: no names, no functions. Returns the
-    result, an integer beyond 2**53 as text.
+    Numbers, parentheses and + - * / // % ** only: no names, no functions unless the operator
+    allows some. Returns the result, an integer beyond 2**53 as text.
     """
-    value = evaluate(args.expression)
+    allowed = calculator_rules(ctx.services).functions
+    value = evaluate(args.expression, functions=allowed)
     # JSON readers round larger integers to the next double.
     exact = str(value) if isinstance(value, int) and abs(value) > _EXACT_IN_JSON else value
     return ToolResult.ok({"result": exact}, text=str(value))

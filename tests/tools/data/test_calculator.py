@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 from app.core.errors import InvalidArguments, ToolFailed
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
+from app.toolkit.services import Services
 from app.tools.data.arithmetic import MAX_BITS, evaluate
 from app.tools.data.calculator import calculator
+from app.tools.data.ports import CALCULATOR_RULES, CalculatorRules
 from tests.tools.calls import call
 
 HARMLESS_CONTEXT = ToolContext(tool_call_id="call_1", operation_id="call_1")
+FUNCTIONS_ALLOWED = ToolContext(
+    tool_call_id="call_1",
+    operation_id="call_1",
+    services=Services(**{CALCULATOR_RULES: CalculatorRules(functions=True)}),
+)
 ONLY_NUMBERS = "Calculation error: only numbers, parentheses and + - * / // % ** are allowed"
 TOO_LARGE = "Calculation error: the numbers get too large"
 
@@ -81,6 +88,47 @@ async def test_anything_else_is_refused_with_its_reason(expression, error):
     assert (result.success, result.error) == (False, error)
 
 
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("sqrt(16) + abs(-2)", 6.0),
+        ("round(2.567, 1)", 2.6),
+        ("round(7 / 2)", 4),
+        ("max(1, 2, 3) - min(4, 5)", -1),
+        ("log(8, 2)", 3.0),
+        ("2 * pi", 2 * math.pi),
+        ("hypot(3, 4) ** 2", 25.0),
+        ("floor(-1.5)", -2),
+        ("max(1, min(5, 3) * 2)", 6),
+    ],
+)
+async def test_an_operator_may_allow_functions(expression, value):
+    result = await call(calculator, FUNCTIONS_ALLOWED, expression=expression)
+    assert result.data == {"result": value}
+
+
+@pytest.mark.parametrize(
+    ("expression", "error"),
+    [
+        ("eval('1')", "Function calls not allowed"),
+        ("(1).bit_length()", "Function calls not allowed"),
+        ("round(number=1.5)", "Function calls not allowed"),
+        ("max(*[1, 2])", "Function calls not allowed"),
+        ("sqrt(2)(3)", "Function calls not allowed"),
+        ("sqrt + 1", "Variable names not allowed"),
+        ("x", "Variable names not allowed"),
+        ("sqrt(-1)", "Calculation error: math domain error"),
+        ("exp(1000)", TOO_LARGE),
+        ("log(1, 2, 3)", "Calculation error: log takes 1 to 2 numbers"),
+        ("round(5, -10**9)", "Calculation error: round takes -300 to 300 whole digits"),
+        ("round(5, 1.5)", "Calculation error: round takes -300 to 300 whole digits"),
+    ],
+)
+async def test_with_functions_everything_else_stays_refused(expression, error):
+    result = await call(calculator, FUNCTIONS_ALLOWED, expression=expression)
+    assert (result.success, result.error) == (False, error)
+
+
 async def test_an_integer_that_json_readers_would_round_comes_back_as_text():
     result = await call(calculator, HARMLESS_CONTEXT, expression="2**100")
     assert json.loads(result.to_json()) == {
@@ -95,10 +143,10 @@ async def test_an_expression_without_end_is_refused_before_it_is_read():
         await call(calculator, HARMLESS_CONTEXT, expression="1" * 1001)
 
 
-@given(st.text(alphabet="0123456789+-*/%().e jx'", min_size=1, max_size=60))
-def test_every_text_has_a_bounded_value_or_a_typed_refusal(expression):
+@given(st.text(alphabet="0123456789+-*/%().,e jx'sqrtpi", min_size=1, max_size=60), st.booleans())
+def test_every_text_has_a_bounded_value_or_a_typed_refusal(expression, functions):
     try:
-        value = evaluate(expression)
+        value = evaluate(expression, functions=functions)
     except ToolFailed as error:
         value = len(error.message)
     assert math.isfinite(value) if isinstance(value, float) else value.bit_length() <= MAX_BITS

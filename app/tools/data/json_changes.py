@@ -1,0 +1,93 @@
+"""Two JSON values compared, and one changed by a merge patch (RFC 7386)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any, Final
+
+from app.tools.data.json_pointer import pointer
+from app.tools.data.json_text import dump, equal
+
+Path = tuple[str | int, ...]
+_MISSING: Final = object()
+_MAX_CHANGES = 1000
+
+
+@dataclass(slots=True)
+class Differences:
+    """What differs, by JSON Pointer; the first thousand, items of arrays by their place.
+
+    Attributes:
+        total: how many there are.
+    """
+
+    added: list[dict[str, Any]] = field(default_factory=list)
+    removed: list[dict[str, Any]] = field(default_factory=list)
+    changed: list[dict[str, Any]] = field(default_factory=list)
+    total: int = 0
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "equal": self.total == 0,
+            "added": self.added,
+            "removed": self.removed,
+            "changed": self.changed,
+            "total": self.total,
+            "truncated": self.total > _MAX_CHANGES,
+        }
+
+    def to_text(self) -> str:
+        rows = [
+            *(f"+ {row['path'] or '(all)'}: {dump(row['value'])}" for row in self.added),
+            *(f"- {row['path'] or '(all)'}: {dump(row['value'])}" for row in self.removed),
+            *(
+                f"~ {row['path'] or '(all)'}: {dump(row['old'])} -> {dump(row['new'])}"
+                for row in self.changed
+            ),
+        ]
+        if self.total > _MAX_CHANGES:
+            rows.append(f"({self.total - _MAX_CHANGES} more)")
+        return "\n".join(rows) or "The values are equal."
+
+
+def compare(old: Any, new: Any) -> Differences:
+    """What must be added, removed and changed to turn `old` into `new`."""
+    found = Differences()
+    for path, before, after in _walk((), old, new):
+        found.total += 1
+        if found.total > _MAX_CHANGES:
+            continue
+        at = pointer(path)
+        if before is _MISSING:
+            found.added.append({"path": at, "value": after})
+        elif after is _MISSING:
+            found.removed.append({"path": at, "value": before})
+        else:
+            found.changed.append({"path": at, "old": before, "new": after})
+    return found
+
+
+def _walk(path: Path, old: Any, new: Any) -> Iterator[tuple[Path, Any, Any]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in (*old, *(key for key in new if key not in old)):
+            yield from _walk((*path, key), old.get(key, _MISSING), new.get(key, _MISSING))
+    elif isinstance(old, list) and isinstance(new, list):
+        for index, (left, right) in enumerate(zip_longest(old, new, fillvalue=_MISSING)):
+            yield from _walk((*path, index), left, right)
+    elif old is _MISSING or new is _MISSING or not equal(old, new):
+        yield path, old, new
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """`target` changed by `patch`: null removes a key, objects merge, all else replaces."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, item in patch.items():
+        if item is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), item)
+    return merged

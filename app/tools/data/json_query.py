@@ -1,0 +1,128 @@
+"""JMESPath over a value, with an end to the work of one expression.
+
+An expression of a few hundred characters can double a list at every step. So whatever a
+step makes is measured as it would be written out, and all of it together has a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jmespath.exceptions import JMESPathError  # type: ignore[import-untyped]
+from jmespath.functions import Functions  # type: ignore[import-untyped]
+from jmespath.parser import Parser  # type: ignore[import-untyped]
+from jmespath.visitor import Options, TreeInterpreter  # type: ignore[import-untyped]
+
+from app.core.errors import ToolFailed
+from app.tools.data.json_text import MAX_DEPTH, depth_of
+
+_MAX_WORK = 3_000_000
+_CHARS_PER_STEP = 16
+# These make a value; all others pass on one that is there already.
+_MAKERS = frozenset(
+    {
+        "filter_projection",
+        "flatten",
+        "multi_select_dict",
+        "multi_select_list",
+        "projection",
+        "slice",
+        "value_projection",
+    }
+)
+
+
+def query(value: Any, expression: str) -> Any:
+    """What `expression` finds in `value`; None for nothing.
+
+    Raises:
+        ToolFailed: `bad_expression`, or `query_too_costly`.
+    """
+    budget = _Budget()
+    try:
+        parsed = Parser().parse(expression).parsed
+        found = _Interpreter(budget).visit(parsed, value)
+    except JMESPathError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ToolFailed(f"JMESPath error: {reason}", code="bad_expression") from None
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        # Some functions of the library meet values they do not expect.
+        raise ToolFailed(
+            f"JMESPath error: {str(error)[:200] or 'wrong argument'}", code="bad_expression"
+        ) from None
+    except RecursionError:
+        raise ToolFailed("JMESPath error: nested too deep", code="bad_expression") from None
+    budget.measure(found)
+    if depth_of(found) > MAX_DEPTH:
+        raise ToolFailed("JMESPath error: the result is nested too deep", code="query_too_costly")
+    return found
+
+
+class _Budget:
+    def __init__(self) -> None:
+        self._left = _MAX_WORK
+
+    def spend(self, steps: int) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise ToolFailed(
+                "The query takes too many steps on this value: make it more selective",
+                code="query_too_costly",
+            )
+
+    def measure(self, value: Any) -> None:
+        """Spend the size of `value`: what stands in it twice counts twice."""
+        waiting = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                self.spend(1 + len(item) // _CHARS_PER_STEP)
+            elif isinstance(item, dict | list):
+                self.spend(1 + len(item))
+                waiting.extend(item.values() if isinstance(item, dict) else item)
+            else:
+                self.spend(1)
+
+
+class _Functions(Functions):  # type: ignore[misc]
+    """The functions of the language; what they take and make is measured."""
+
+    def __init__(self, budget: _Budget) -> None:
+        self._budget = budget
+
+    def call_function(self, function_name: str, resolved_args: Sequence[Any]) -> Any:
+        for argument in resolved_args:
+            self._budget.measure(argument)
+        if function_name == "join":
+            self._measure_join(resolved_args)
+        made = super().call_function(function_name, resolved_args)
+        self._budget.measure(made)
+        return made
+
+    def _measure_join(self, arguments: Sequence[Any]) -> None:
+        """A long text between many short ones is the one way to make much of little."""
+        between, *rest = arguments or [""]
+        many = len(rest[0]) if rest and isinstance(rest[0], list) else 0
+        if isinstance(between, str):
+            self._budget.spend(len(between) * many // _CHARS_PER_STEP)
+
+
+class _Interpreter(TreeInterpreter):  # type: ignore[misc]
+    def __init__(self, budget: _Budget) -> None:
+        super().__init__(Options(custom_functions=_Functions(budget)))
+        self._budget = budget
+
+    def visit(self, node: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        self._budget.spend(1)
+        made = super().visit(node, *args, **kwargs)
+        if node["type"] in _MAKERS:
+            self._budget.measure(made)
+        return made
+
+    def visit_comparator(self, node: dict[str, Any], value: Any) -> Any:
+        sides = [self.visit(side, value) for side in node["children"]]
+        for side in sides:
+            self._budget.measure(side)
+        literals = [{"type": "literal", "value": side, "children": []} for side in sides]
+        return super().visit_comparator({**node, "children": literals}, value)

@@ -1,0 +1,284 @@
+"""A value checked against a JSON Schema that nobody has looked at before.
+
+The schema comes from a caller, so it may neither reach the network nor cost more than a
+bounded number of steps: references stay inside it, patterns run in linear time, and every
+keyword that is looked at counts, by the size of what it looks at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import re2
+from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.exceptions import SchemaError, UndefinedTypeCheck, UnknownType, ValidationError
+from jsonschema.validators import extend, validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from app.core.errors import ToolFailed
+from app.core.text import truncate
+from app.tools.data.json_formats import FORMATS
+from app.tools.data.json_pointer import pointer
+
+MAX_ERRORS = 100
+_MAX_STEPS = 500_000
+# Looking up where a reference leads takes ten times as long as most keywords.
+_REFERENCE = 10
+_REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+_MAX_PAIRS = 2_000_000
+_SHOWN = 300
+_REASONS = 5
+# Written last, these run when all others have paid for the same walk.
+_LAST = ("unevaluatedItems", "unevaluatedProperties")
+
+Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
+
+
+def check(value: Any, schema: Any) -> dict[str, Any]:
+    """Every way in which `value` breaks `schema`, up to `MAX_ERRORS`.
+
+    The draft is the one that `$schema` names, 2020-12 without it.
+
+    Raises:
+        ToolFailed: `bad_schema`, or `schema_too_costly`.
+    """
+    if not isinstance(schema, dict | bool):
+        raise _bad_schema("it must be an object, true or false")
+    draft = _draft(schema)
+    _check_shape(schema)
+    try:
+        draft.check_schema(schema, format_checker=FormatChecker(formats=()))
+        checker = _checker(draft, value, schema)
+        found = list(islice(checker.iter_errors(value), MAX_ERRORS + 1))
+    except SchemaError as error:
+        where = pointer(tuple(error.absolute_path)) or "the root"
+        raise _bad_schema(f"{where}: {truncate(error.message, _SHOWN)}") from None
+    except Unresolvable as error:
+        raise _bad_schema(
+            f"reference {truncate(str(error.ref), 100)!r} leads out of it; only references"
+            " inside the schema are followed"
+        ) from None
+    except (UnknownType, UndefinedTypeCheck):
+        raise _bad_schema("it names a type that its draft does not know") from None
+    except RecursionError:
+        raise _bad_schema("it is nested too deep, or refers to itself without end") from None
+    return {
+        "valid": not found,
+        "errors": [_described(error) for error in found[:MAX_ERRORS]],
+        "truncated": len(found) > MAX_ERRORS,
+        "draft": str(draft.META_SCHEMA.get("$id") or draft.META_SCHEMA.get("id")),
+    }
+
+
+def _draft(schema: Any) -> Any:
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    if named is None:
+        return Draft202012Validator
+    draft = validator_for(schema, default=None) if isinstance(named, str) else None  # type: ignore[arg-type]
+    if draft is None:
+        raise _bad_schema(f"$schema names no known draft: {str(named)[:100]!r}")
+    return draft
+
+
+def _check_shape(schema: Any) -> None:
+    """Refuse what would run by other rules, or in quadratic time."""
+    nodes = [node for node in _containers(schema) if node is not schema]
+    pairs = sum(
+        len(node) ** 2
+        for node in nodes
+        if isinstance(node, list) and not all(isinstance(item, str) for item in node)
+    )
+    if pairs > _MAX_PAIRS:
+        raise ToolFailed("schema: its lists are too long", code="schema_too_costly")
+    objects = [node for node in [schema, *nodes] if isinstance(node, dict)]
+    if any(isinstance(node.get("$schema"), str) for node in objects if node is not schema):
+        raise _bad_schema("$schema is allowed at the root only")
+    keys = {key for node in objects for key in node}
+    if "patternProperties" in keys and "unevaluatedProperties" in keys:
+        raise _bad_schema("patternProperties with unevaluatedProperties: drop one")
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict | list):
+            yield node
+            waiting.extend(node.values() if isinstance(node, dict) else node)
+
+
+def _checker(draft: Any, value: Any, schema: Any) -> Any:
+    """A validator of this one call: its keywords count their steps together."""
+    plain = _ordered(schema)
+    if isinstance(plain, dict):
+        plain.pop("$schema", None)
+    meter = _Meter(value, plain)
+    own = {name: function for name, function in _OWN.items() if name in draft.VALIDATORS}
+    keywords = {
+        name: meter.counted(name, function)
+        for name, function in {**draft.VALIDATORS, **own}.items()
+    }
+    kind: Any = extend(draft, keywords)  # type: ignore[no-untyped-call]
+    return kind(plain, registry=Registry(), format_checker=_formats())
+
+
+def _ordered(node: Any) -> Any:
+    """A copy in which the keywords of `_LAST` are last."""
+    if isinstance(node, list):
+        return [_ordered(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    keys = sorted(node, key=lambda key: key in _LAST)
+    return {key: _ordered(node[key]) for key in keys}
+
+
+class _Meter:
+    """Counts steps; larger values make larger steps, for messages quote them."""
+
+    def __init__(self, *values: Any) -> None:
+        self._left = _MAX_STEPS
+        self._sizes: dict[int, int] = {}
+        for value in values:
+            self._measure(value)
+
+    def counted(self, name: str, keyword: Keyword) -> Keyword:
+        def look(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+            size = self._size(instance)
+            self.spend((1 + self._width(value)) * (1 + size // 100))
+            if name == "pattern":
+                self.spend(_regex(value).programsize * size // 20)
+            if name in _REFERENCES:
+                self.spend(_REFERENCE)
+            for error in keyword(validator, value, instance, schema) or ():
+                self.spend(1 + (size + self._size(value)) // 20)
+                yield error
+
+        return look
+
+    def spend(self, steps: int) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise ToolFailed(
+                "Checking this value against this schema takes too many steps",
+                code="schema_too_costly",
+            )
+
+    def _measure(self, value: Any) -> int:
+        if isinstance(value, dict | list):
+            items = value.values() if isinstance(value, dict) else value
+            size = 1 + sum(map(self._measure, items))
+            size += sum(map(self._size, value)) if isinstance(value, dict) else 0
+            self._sizes[id(value)] = size
+            return size
+        return self._size(value)
+
+    def _size(self, value: Any) -> int:
+        if isinstance(value, str):
+            return 1 + len(value) // 16
+        return self._sizes.get(id(value), 1) if isinstance(value, dict | list) else 1
+
+    def _width(self, value: Any) -> int:
+        return len(value) if isinstance(value, dict | list) else 0
+
+
+@lru_cache(maxsize=256)
+def _regex(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except (re2.error, UnicodeEncodeError):
+        raise _bad_schema(
+            f"pattern {pattern[:100]!r} is not in RE2 syntax (no look-around)"
+        ) from None
+
+
+def _pattern(validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and not _regex(pattern).search(_encodable(instance)):
+        yield ValidationError(f"does not match {pattern[:_SHOWN]!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, _s: Any) -> Iterator[Any]:
+    if isinstance(instance, dict):
+        for pattern, subschema in patterns.items():
+            for key, value in instance.items():
+                if _regex(pattern).search(_encodable(key)):
+                    yield from validator.descend(value, subschema, path=key, schema_path=pattern)
+
+
+def _additional_properties(
+    validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]
+) -> Iterator[Any]:
+    if not isinstance(instance, dict):
+        return
+    known = schema.get("properties", {})
+    patterns = schema.get("patternProperties", {})
+    for key, value in instance.items():
+        if key in known or any(_regex(each).search(_encodable(key)) for each in patterns):
+            continue
+        if allowed is False:
+            yield ValidationError("is not allowed here", path=[key])
+        else:
+            yield from validator.descend(value, allowed, path=key)
+
+
+def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if wanted and isinstance(instance, list):
+        distinct = {json.dumps(_canonical(item), sort_keys=True) for item in instance}
+        if len(distinct) != len(instance):
+            yield ValidationError("has equal items")
+
+
+_OWN: dict[str, Keyword] = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "uniqueItems": _unique_items,
+}
+
+
+def _canonical(value: Any) -> Any:
+    """Equal JSON has one form: 1.0 is 1."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    return value
+
+
+def _encodable(text: str) -> str:
+    """RE2 reads UTF-8, in which half a surrogate pair has no place."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@lru_cache(maxsize=1)
+def _formats() -> FormatChecker:
+    checker = FormatChecker()
+    for name, has_format in FORMATS.items():
+        checker.checks(name)(lambda text, test=has_format: not isinstance(text, str) or test(text))
+    return checker
+
+
+def _described(error: ValidationError) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "path": pointer(tuple(error.absolute_path)),
+        "message": truncate(error.message, _SHOWN),
+        "keyword": str(error.validator or "false"),
+    }
+    if error.context:
+        row["reasons"] = [
+            f"{pointer(tuple(inner.absolute_path))}: {truncate(inner.message, _SHOWN)}"
+            for inner in error.context[:_REASONS]
+        ]
+    return row
+
+
+def _bad_schema(reason: str) -> ToolFailed:
+    return ToolFailed(f"schema: {reason}", code="bad_schema")

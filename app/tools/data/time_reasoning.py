@@ -1,0 +1,208 @@
+"""`time_reasoning`: now, differences, sums, zones and weekdays, computed instead of guessed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from app.core.errors import ToolFailed
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import ToolArgs, tool
+from app.tools.data.calendar_steps import apart, business_days, step
+from app.tools.data.durations import SECONDS, Duration, iso_duration, of_unit, read_duration
+from app.tools.data.ports import clock_of
+from app.tools.data.time_values import Reader
+from app.tools.data.time_zones import DEFAULT_ZONE, offset_text, zone_name, zone_of
+
+Unit = Literal[
+    "milliseconds",
+    "seconds",
+    "minutes",
+    "hours",
+    "days",
+    "weeks",
+    "months",
+    "years",
+    "business_days",
+]
+_MOST = 1_000_000_000
+_MOST_BUSINESS_DAYS = 100_000
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_DAY_SECONDS = {"days": 86_400, "weeks": 7 * 86_400}
+
+
+class TimeReasoningArgs(ToolArgs):
+    operation: Literal["now", "diff", "add", "convert", "parse", "weekday"] = Field(
+        description="diff is value2 minus value; add needs amount and unit, or value2."
+    )
+    value: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="ISO 8601, Unix time, now, tomorrow or in 10m; add: now without it.",
+    )
+    value2: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="diff: the later time. add: a duration such as 1h30m or P1M.",
+    )
+    amount: int | float | None = Field(
+        default=None, ge=-_MOST, le=_MOST, description="add: how many units; may be negative."
+    )
+    unit: Unit | None = Field(default=None, description="add: of amount. diff: of in_unit.")
+    tz: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=60,
+        description="IANA zone or offset of the result, and of values without one; else UTC.",
+    )
+    from_tz: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=60,
+        description="Zone of values without an offset, where it is not tz.",
+    )
+    holidays: list[date] = Field(
+        default_factory=list,
+        max_length=400,
+        description="Dates that are no business days besides Saturday and Sunday.",
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> TimeReasoningArgs:
+        if self.value is None and self.operation not in ("now", "add"):
+            raise ValueError(f"operation {self.operation} needs value")
+        if self.operation == "diff" and self.value2 is None:
+            raise ValueError("operation diff needs value2")
+        if self.operation == "add":
+            counted = self.amount is not None and self.unit is not None
+            if counted == (self.value2 is not None):
+                raise ValueError("operation add needs amount and unit, or value2, a duration")
+        return self
+
+
+@tool(
+    category="data",
+    toolset="data",
+    tags=("time", "date"),
+    argument_aliases={"timezone": "tz", "to_tz": "tz", "action": "operation"},
+)
+async def time_reasoning(args: TimeReasoningArgs, ctx: ToolContext) -> ToolResult:
+    """Tell the time, or compute with times; prefer it over reckoning yourself.
+
+    Knows zones, summer time, ISO weeks and business days. Days, weeks, months and years keep
+    the clock time, smaller units are time that passes. Returns result, with notes on whatever
+    had to be assumed.
+    """
+    # The first look at a zone reads a file.
+    return await asyncio.to_thread(_compute, args, clock_of(ctx).now())
+
+
+def _compute(args: TimeReasoningArgs, now: datetime) -> ToolResult:
+    # What is to be converted stands in another zone than the result.
+    own = args.from_tz or (None if args.operation == "convert" else args.tz)
+    reader = Reader(now, zone_of(own or DEFAULT_ZONE), named=own is not None)
+    try:
+        if args.operation == "diff":
+            data, text = _difference(args, reader)
+        else:
+            moment = _moment(args, reader)
+            data = _facts(moment)
+            text = f"{data['result']} ({data['weekday']}, {data['tz']})"
+    except (OverflowError, ValueError):
+        raise ToolFailed(
+            "The time lies outside the years 1 to 9999", code="time_out_of_range"
+        ) from None
+    return ToolResult.ok({**data, "notes": reader.notes}, text="\n".join([text, *reader.notes]))
+
+
+def _moment(args: TimeReasoningArgs, reader: Reader) -> datetime:
+    match args.operation:
+        case "now":
+            return reader.read("now")
+        case "add":
+            start = _here(args, reader.read(args.value or "now"))
+            return _sum(args, start, reader)
+        case "convert":
+            if args.tz is None:
+                reader.notes.append(f"No tz was named, so {DEFAULT_ZONE} is taken.")
+            return reader.read(args.value or "").astimezone(zone_of(args.tz or DEFAULT_ZONE))
+        case _:
+            return _here(args, reader.read(args.value or ""))
+
+
+def _here(args: TimeReasoningArgs, moment: datetime) -> datetime:
+    return moment if args.tz is None else moment.astimezone(zone_of(args.tz))
+
+
+def _sum(args: TimeReasoningArgs, start: datetime, reader: Reader) -> datetime:
+    if args.value2 is not None:
+        by = read_duration(args.value2)
+    else:
+        assert args.amount is not None
+        assert args.unit is not None
+        by = of_unit(Decimal(str(args.amount)), args.unit)
+    if abs(by.business_days) > _MOST_BUSINESS_DAYS:
+        raise ToolFailed(
+            f"at most {_MOST_BUSINESS_DAYS} business days at a time", code="bad_duration"
+        )
+    fixed = isinstance(start.tzinfo, timezone) and start.tzinfo is not UTC
+    if fixed and by != Duration(passing=by.passing):
+        reader.notes.append("An offset knows no summer time; name tz where that matters.")
+    return step(start, by, args.holidays, reader.notes)
+
+
+def _difference(args: TimeReasoningArgs, reader: Reader) -> tuple[dict[str, Any], str]:
+    start = _here(args, reader.read(args.value or ""))
+    end = _here(args, reader.read(args.value2 or ""))
+    passing = end.astimezone(UTC) - start.astimezone(UTC)
+    calendar = apart(start, end)
+    last = end.astimezone(start.tzinfo)
+    data = {
+        "result": iso_duration(passing),
+        "seconds": passing.total_seconds(),
+        "calendar": asdict(calendar),
+        "business_days": business_days(start.date(), last.date(), args.holidays),
+        "start": start.isoformat(),
+        "end": end.isoformat(),
+    }
+    if args.unit is not None:
+        data["in_unit"] = _in_unit(args.unit, passing, data)
+    return data, f"{calendar.to_text()} ({data['result']}, {data['seconds']:.15g} seconds)"
+
+
+def _in_unit(unit: Unit, passing: timedelta, data: dict[str, Any]) -> float:
+    """Whole months, years and business days; of all else a fraction too."""
+    if unit == "business_days":
+        return int(data["business_days"])
+    if unit in ("months", "years"):
+        whole = data["calendar"]["years"]
+        return int(whole if unit == "years" else whole * 12 + data["calendar"]["months"])
+    length = float(SECONDS[unit]) if unit in SECONDS else _DAY_SECONDS[unit]
+    return passing.total_seconds() / length
+
+
+def _facts(moment: datetime) -> dict[str, Any]:
+    zone = moment.tzinfo
+    assert zone is not None
+    year, week, day = moment.isocalendar()
+    in_utc = moment.astimezone(UTC)
+    return {
+        "result": moment.isoformat(),
+        "utc": in_utc.isoformat().replace("+00:00", "Z"),
+        "unix": in_utc.timestamp(),
+        "tz": zone_name(zone),
+        "offset": offset_text(moment.utcoffset() or timedelta()),
+        "summer_time": bool(moment.dst()),
+        "date": moment.date().isoformat(),
+        "weekday": _WEEKDAYS[moment.weekday()],
+        "iso_week": f"{year:04d}-W{week:02d}-{day}",
+        "day_of_year": moment.timetuple().tm_yday,
+    }

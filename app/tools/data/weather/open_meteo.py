@@ -1,0 +1,241 @@
+"""The weather of Open-Meteo, or of any server with its two interfaces; no key is needed."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from app.core.errors import ToolFailed
+from app.core.visible import visible
+from app.core.weather import WeatherSettings
+from app.operations.web.protocol import WebAccess, WebResponse
+from app.toolkit.services import Services
+from app.tools.data.weather.reports import Language, WeatherQuery, WeatherReport
+from app.tools.data.weather.words import describe
+from app.tools.web.ports import WEB_ACCESS
+
+_TIMEOUT_S = 15.0
+_MAX_BYTES = 1_000_000
+_PLACES = 10
+_NAMED = 5
+_MAX_NAME = 100
+_IMPERIAL = {
+    "temperature_unit": "fahrenheit",
+    "wind_speed_unit": "mph",
+    "precipitation_unit": "inch",
+}
+_NOW = (
+    "temperature_2m",
+    "relative_humidity_2m",
+    "apparent_temperature",
+    "precipitation",
+    "weather_code",
+    "wind_speed_10m",
+)
+_DAILY = (
+    "weather_code",
+    "temperature_2m_max",
+    "temperature_2m_min",
+    "precipitation_probability_max",
+)
+
+
+class _Answer(BaseModel):
+    """What else the server says may change without notice."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class _Place(_Answer):
+    name: str
+    latitude: float
+    longitude: float
+    country: str | None = None
+    country_code: str | None = None
+    admin1: str | None = None
+    timezone: str | None = None
+
+    def answers_to(self, hint: str) -> bool:
+        own = (self.country, self.country_code, self.admin1)
+        return any(name is not None and name.casefold() == hint.casefold() for name in own)
+
+    def named(self) -> dict[str, str | None]:
+        return {
+            "city": _plain(self.name),
+            "region": _plain(self.admin1),
+            "country": _plain(self.country),
+        }
+
+
+class _Places(_Answer):
+    results: list[_Place] = Field(default_factory=list)
+
+
+class _Current(_Answer):
+    time: str
+    temperature_2m: float
+    relative_humidity_2m: float
+    weather_code: int
+    apparent_temperature: float | None = None
+    precipitation: float | None = None
+    wind_speed_10m: float | None = None
+
+
+class _Days(_Answer):
+    time: list[str]
+    weather_code: list[int | None]
+    temperature_2m_max: list[float | None]
+    temperature_2m_min: list[float | None]
+    precipitation_probability_max: list[float | None] | None = None
+
+
+class _Forecast(_Answer):
+    timezone: str
+    current: _Current
+    daily: _Days | None = None
+
+
+class _Refusal(_Answer):
+    reason: str
+
+
+_A = TypeVar("_A", bound=_Answer)
+
+
+class OpenMeteo:
+    """Finds the place, then asks for its weather."""
+
+    def __init__(self, settings: WeatherSettings) -> None:
+        self._settings = settings
+
+    async def report(self, query: WeatherQuery, services: Services) -> WeatherReport:
+        web = services.require(WEB_ACCESS, WebAccess)  # type: ignore[type-abstract]
+        place, others = await self._place(query, web)
+        forecast = await self._forecast(query, place, web)
+        current = forecast.current
+        names = place.named()
+        details: dict[str, Any] = {
+            "region": names["region"],
+            "country": names["country"],
+            "latitude": place.latitude,
+            "longitude": place.longitude,
+            "timezone": _plain(forecast.timezone),
+            "observed_at": _plain(current.time),
+            "apparent_temperature": current.apparent_temperature,
+            "precipitation": current.precipitation,
+            "wind_speed": current.wind_speed_10m,
+            "units": query.units,
+            "alternatives": [other.named() for other in others[:_NAMED]],
+        }
+        if forecast.daily is not None and query.days:
+            details["forecast"] = _days(forecast.daily, query.language)
+        return WeatherReport(
+            city=names["city"] or query.city,
+            temperature=current.temperature_2m,
+            humidity=round(current.relative_humidity_2m),
+            description=describe(current.weather_code, query.language),
+            details=details,
+            source=urlsplit(self._settings.forecast_url).hostname,
+        )
+
+    async def _place(self, query: WeatherQuery, web: WebAccess) -> tuple[_Place, list[_Place]]:
+        """The place that is taken, and its namesakes."""
+        name, *hints = [part.strip() for part in query.city.replace("，", ",").split(",")]
+        wanted = {"name": name, "count": str(_PLACES), "language": query.language, "format": "json"}
+        found = await _ask(web, self._settings.geocoding_url, wanted, _Places)
+        fitting = [
+            place
+            for place in found.results
+            if all(place.answers_to(hint) for hint in hints if hint)
+        ]
+        if not fitting:
+            raise ToolFailed(_not_found(query.city, found.results), code="city_not_found")
+        taken = fitting[0]
+        return taken, [place for place in found.results if place is not taken]
+
+    async def _forecast(self, query: WeatherQuery, place: _Place, web: WebAccess) -> _Forecast:
+        wanted = {
+            "latitude": str(place.latitude),
+            "longitude": str(place.longitude),
+            "current": ",".join(_NOW),
+            "timezone": "auto",
+            **(_IMPERIAL if query.units == "imperial" else {}),
+        }
+        if query.days:
+            wanted |= {"daily": ",".join(_DAILY), "forecast_days": str(query.days)}
+        return await _ask(web, self._settings.forecast_url, wanted, _Forecast)
+
+
+async def _ask(web: WebAccess, url: str, wanted: dict[str, str], kind: type[_A]) -> _A:
+    try:
+        response = await web.request(
+            "GET",
+            f"{url}?{urlencode(wanted)}",
+            headers={"accept": "application/json"},
+            timeout_s=_TIMEOUT_S,
+            max_bytes=_MAX_BYTES,
+            trusted=url,
+        )
+    except ToolFailed as error:
+        raise _unavailable(url, error.message) from None
+    if not response.ok:
+        raise _unavailable(url, f"status {response.status}{_reason(response)}")
+    try:
+        return kind.model_validate_json(response.body)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "the answer"
+        raise _unavailable(url, f"it is not what was expected: {where[:_MAX_NAME]}") from None
+
+
+def _days(daily: _Days, language: Language) -> list[dict[str, Any]]:
+    """One row a day; days at the end without values are left out."""
+    chances = daily.precipitation_probability_max or [None] * len(daily.time)
+    rows = zip(
+        daily.time,
+        daily.weather_code,
+        daily.temperature_2m_min,
+        daily.temperature_2m_max,
+        chances,
+        strict=False,
+    )
+    return [
+        {
+            "date": _plain(date),
+            "description": describe(code, language),
+            "temperature_min": low,
+            "temperature_max": high,
+            "precipitation_probability": chance,
+        }
+        for date, code, low, high, chance in rows
+        if code is not None and low is not None and high is not None
+    ]
+
+
+def _not_found(city: str, others: list[_Place]) -> str:
+    message = f"No city {city!r} was found"
+    if not others:
+        return f"{message}; write its name alone, or in its own language"
+    names = ["/".join(filter(None, other.named().values())) for other in others[:_NAMED]]
+    return f"{message}; of that name there are {', '.join(names)}"
+
+
+def _reason(response: WebResponse) -> str:
+    """What the server says went wrong, if it says so as documented."""
+    try:
+        return f" ({_plain(_Refusal.model_validate_json(response.body).reason)})"
+    except ValidationError:
+        return ""
+
+
+def _unavailable(url: str, why: str) -> ToolFailed:
+    return ToolFailed(
+        f"The weather service at {urlsplit(url).hostname} did not answer: {why}",
+        code="weather_unavailable",
+    )
+
+
+def _plain(text: str | None) -> str | None:
+    """One short line of what the server calls something."""
+    return None if text is None else " ".join(visible(text).split())[:_MAX_NAME]
