@@ -1,0 +1,70 @@
+"""Answering a question of a tool: one path for WebSocket and REST."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.agents.content import user_content
+from app.agents.sessions import Session
+from app.api.principal import Principal
+from app.api.service import Service
+from app.core.errors import TollgateError
+from app.execution.questions.replies import Reply
+from app.governance.limits import Payer
+
+
+async def answer_question(
+    service: Service,
+    principal: Principal,
+    session: Session,
+    question_id: str,
+    reply: Reply,
+    *,
+    client_message_id: str | None = None,
+) -> dict[str, Any]:
+    """Take an answer; what came of it.
+
+    One that comes too late for its call becomes a message of the session: `outcome` is
+    `late` then, with the `run_id` and `message_id` that it has.
+
+    Raises:
+        as `OpenQuestions.answer` and `RunEngine.send_message`.
+    """
+    questions = service.gate.questions
+    taken = await questions.answer(question_id, reply, by=principal.user_id, session_id=session.id)
+    told: dict[str, Any] = {"outcome": taken.outcome}
+    if taken.is_repeat:
+        told["repeat"] = True
+    if taken.message is None:
+        return told
+    try:
+        told |= await bring(
+            service, session, taken.message, principal.payer, client_message_id=client_message_id
+        )
+    except TollgateError:
+        await questions.reopen(taken)
+        raise
+    return told
+
+
+async def bring(
+    service: Service,
+    session: Session,
+    text: str,
+    payer: Payer,
+    *,
+    client_message_id: str | None = None,
+) -> dict[str, Any]:
+    """Say something to a session that may be busy; ids of the run and of the message.
+
+    Raises:
+        as `RunEngine.send_message`.
+    """
+    run_id, message_id = await service.runs.send_message(
+        session,
+        user_content(text),
+        client_message_id=client_message_id,
+        when_busy="queue",
+        payer=payer,
+    )
+    return {"run_id": run_id, "message_id": message_id}

@@ -1,0 +1,240 @@
+"""Tickets: what agents bring to operators, and what operators say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from app.agents.sessions import Session
+from app.api.answering import bring
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.principal import Principal
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.headers import VERSIONED
+from app.api.rest.shapes import MOMENT, example
+from app.api.service import Service
+from app.core.clock import stamp
+from app.core.errors import Conflict, NotFound, TollgateError, VersionMismatch
+from app.execution.questions.ticket_rows import StoredTicket, TicketFilter
+from app.execution.questions.tickets import Resolved
+from app.governance.limits import NO_LIMITS, Payer
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+Status = Literal["open", "answered", "closed"]
+Severity = Literal["low", "medium", "high"]
+Addressee = Literal["human", "supervisor_agent", "model_tier"]
+_TICKET: dict[str, Any] = {
+    "id": "tkt_1",
+    "status": "open",
+    "severity": "high",
+    "to": "human",
+    "reason": "The invoice is higher than what was ordered",
+    "context": "Order 17, invoice 20 % above it",
+    "blocking": False,
+    "session_id": "ses_1",
+    "run_id": "run_1",
+    "operation_id": "op_7f3a9c000001",
+    "version": 1,
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+}
+
+
+class AdminTicket(BaseModel):
+    """Something that an agent wants decided. Its texts are the agent's own: judge them."""
+
+    model_config = example(**_TICKET)
+
+    id: str
+    status: Status
+    severity: Severity
+    to: str
+    reason: str
+    context: str
+    blocking: bool = Field(description="The call waits for the answer, until `expires_at`.")
+    session_id: str
+    run_id: str | None = None
+    agent_id: str | None = None
+    user_id: str | None = None
+    operation_id: str
+    answer: str | None = None
+    by: str | None = None
+    expires_at: str | None = None
+    version: int
+    created_at: str
+    updated_at: str
+
+    @classmethod
+    def of(cls, ticket: StoredTicket) -> Self:
+        return cls(**_fields(ticket))
+
+
+class TicketResolution(AdminTicket):
+    """A ticket as it is now.
+
+    `told_in_run` is the run that was begun to tell the session, when no call waited for it.
+    """
+
+    model_config = example(**{**_TICKET, "status": "answered", "answer": "Pay it", "by": "ann"})
+
+    told_in_run: str | None = None
+    not_told: str | None = Field(
+        default=None, description="Why the session could not be told of the answer."
+    )
+
+
+class TicketPage(BaseModel):
+    """Tickets, the newest first."""
+
+    model_config = example(tickets=[_TICKET], next_before=None)
+
+    tickets: list[AdminTicket]
+    next_before: str | None = Field(default=None, description="`before` of the next page.")
+
+
+class TicketAnswer(Body):
+    """What the agent is told."""
+
+    model_config = example(answer="Pay it, and tell purchasing")
+
+    answer: str = Field(min_length=1, max_length=10_000, pattern=r"\S")
+
+
+@router.get("/tickets", summary="List tickets", responses=problems())
+async def list_tickets(
+    service: ServiceDep,
+    principal: Admin,
+    status: Annotated[Status | None, Query(description="Every status when missing.")] = None,
+    severity: Annotated[Severity | None, Query()] = None,
+    to: Annotated[Addressee | None, Query()] = None,
+    session_id: Annotated[str | None, Query(max_length=128)] = None,
+    agent_id: Annotated[str | None, Query(max_length=128)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    before: Annotated[
+        str | None, Query(max_length=128, description="`next_before` of the page before.")
+    ] = None,
+) -> TicketPage:
+    """Scope `admin`. The newest first."""
+    wanted = TicketFilter(status, severity, to, session_id, agent_id)
+    tickets = await service.gate.tickets.page(wanted, limit=limit, before=before)
+    return TicketPage(
+        tickets=[AdminTicket.of(ticket) for ticket in tickets],
+        next_before=tickets[-1].id if len(tickets) == limit else None,
+    )
+
+
+@router.get(
+    "/tickets/{ticket_id}",
+    summary="One ticket",
+    responses={**VERSIONED, **problems(NotFound)},
+)
+async def get_ticket(
+    ticket_id: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> AdminTicket:
+    """Scope `admin`."""
+    ticket = await service.gate.tickets.get(ticket_id)
+    show_version(response, ticket.version)
+    return AdminTicket.of(ticket)
+
+
+@router.post(
+    "/tickets/{ticket_id}/answer",
+    summary="Answer a ticket",
+    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch, body=True)},
+)
+async def answer_ticket(
+    ticket_id: PathId,
+    body: TicketAnswer,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> TicketResolution:
+    """Scope `admin`. The call that waits gets it; where none does, it becomes a message."""
+    return await _resolve(
+        service, principal, ticket_id, "answered", body.answer, expected, response
+    )
+
+
+@router.post(
+    "/tickets/{ticket_id}/close",
+    summary="Close a ticket without an answer",
+    responses={**VERSIONED, **problems(NotFound, Conflict, VersionMismatch)},
+)
+async def close_ticket(
+    ticket_id: PathId,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> TicketResolution:
+    """Scope `admin`. A call that waits is told that nothing was decided."""
+    return await _resolve(service, principal, ticket_id, "closed", None, expected, response)
+
+
+async def _resolve(
+    service: Service,
+    principal: Principal,
+    ticket_id: str,
+    status: Literal["answered", "closed"],
+    answer: str | None,
+    expected: int | None,
+    response: Response,
+) -> TicketResolution:
+    ticket = await service.gate.tickets.get(ticket_id)
+    session = await service.sessions.get(ticket.session_id)
+    if session is None:
+        raise NotFound(f"The session of ticket {ticket_id!r} is gone", ticket_id=ticket_id)
+    resolved = await service.gate.tickets.resolve(
+        ticket_id,
+        status,
+        answer,
+        actor=principal.user_id,
+        expected=expected,
+        log=session.log,
+    )
+    told = await _tell(service, session, resolved)
+    await service.gate.ledger.durable()
+    show_version(response, resolved.ticket.version)
+    return TicketResolution(**_fields(resolved.ticket), **told)
+
+
+async def _tell(service: Service, session: Session, resolved: Resolved) -> dict[str, Any]:
+    """Bring an answer that no call waits for; it stands in the ticket in any case."""
+    if resolved.message is None:
+        return {}
+    payer = Payer(None, NO_LIMITS, resolved.ticket.user_id or session.user_id)
+    try:
+        told = await bring(service, session, resolved.message, payer)
+    except TollgateError as error:
+        return {"not_told": error.message}
+    return {"told_in_run": told["run_id"]}
+
+
+def _fields(ticket: StoredTicket) -> dict[str, Any]:
+    return {
+        "id": ticket.id,
+        "status": ticket.status,
+        "severity": ticket.severity,
+        "to": ticket.to,
+        "reason": ticket.reason,
+        "context": ticket.context,
+        "blocking": ticket.blocking,
+        "session_id": ticket.session_id,
+        "run_id": ticket.run_id,
+        "agent_id": ticket.agent_id,
+        "user_id": ticket.user_id,
+        "operation_id": ticket.operation_id,
+        "answer": ticket.answer,
+        "by": ticket.answered_by,
+        "expires_at": stamp(ticket.expires_at) if ticket.expires_at else None,
+        "version": ticket.version,
+        "created_at": ticket.created_at,
+        "updated_at": ticket.updated_at,
+    }

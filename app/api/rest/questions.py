@@ -1,0 +1,128 @@
+"""What tools ask the user of a session, and the answers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from app.api.answering import answer_question
+from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.shapes import example
+from app.core.errors import (
+    AlreadyFinished,
+    Busy,
+    Conflict,
+    NotFound,
+    QuestionAlreadyAnswered,
+    QuestionClosed,
+)
+from app.execution.questions.replies import Reply
+
+router = APIRouter(tags=["questions"], route_class=JsonRoute)
+
+_QUESTION: dict[str, Any] = {
+    "question_id": "qst_1",
+    "tool_name": "ask_user",
+    "question": "Which database?",
+    "choices": ["PostgreSQL", "SQLite"],
+    "multi_select": False,
+    "questions": [
+        {
+            "id": "q1",
+            "question": "Which database?",
+            "choices": [
+                {"id": "choice_1", "label": "PostgreSQL", "description": ""},
+                {"id": "choice_2", "label": "SQLite", "description": ""},
+            ],
+            "multi_select": False,
+            "header": "",
+        }
+    ],
+}
+
+
+class QuestionList(BaseModel):
+    """Open questions of a session, each as its `question_asked` event."""
+
+    model_config = example(questions=[_QUESTION])
+
+    questions: list[dict[str, Any]]
+
+
+class QuestionAnswer(Body):
+    """An answer to all questions that were put together."""
+
+    model_config = example(answer="choice_1")
+
+    outcome: Literal["answered", "declined"] = "answered"
+    answer: Any = Field(
+        default=None,
+        description="A text (the id or label of a choice, or own words), a list of choices, or "
+        "`{choices, text}`; with several questions an object of these by the question's id.",
+    )
+    client_message_id: Identifier | None = Field(
+        default=None, description="Of the message that a late answer becomes."
+    )
+
+
+class QuestionTaken(BaseModel):
+    """What became of the answer.
+
+    `late` when the question had ended: then the answer has become a message.
+    """
+
+    model_config = example(question_id="qst_1", outcome="answered")
+
+    question_id: str
+    outcome: Literal["answered", "declined", "late"]
+    repeat: bool = Field(default=False, description="The same answer had been taken before.")
+    run_id: str | None = None
+    message_id: str | None = None
+
+
+@router.get(
+    "/sessions/{session_id}/questions",
+    summary="Open questions of a session",
+    responses=problems(NotFound),
+)
+async def list_questions(session: ReadableSession, service: ServiceDep) -> QuestionList:
+    """Scope `chat`."""
+    return QuestionList(questions=service.gate.questions.pending(session.id))
+
+
+@router.post(
+    "/sessions/{session_id}/questions/{question_id}/answer",
+    summary="Answer a question",
+    responses=problems(
+        NotFound,
+        AlreadyFinished,
+        Busy,
+        Conflict,
+        QuestionAlreadyAnswered,
+        QuestionClosed,
+        body=True,
+    ),
+)
+async def give_answer(
+    session_id: PathId,
+    question_id: PathId,
+    body: QuestionAnswer,
+    service: ServiceDep,
+    principal: Chatter,
+) -> QuestionTaken:
+    """Scope `chat`. The first valid answer wins; sending the same one again is harmless."""
+    session = await service.session_for(principal, session_id)
+    told = await answer_question(
+        service,
+        principal,
+        session,
+        question_id,
+        Reply(body.outcome, body.answer),
+        client_message_id=body.client_message_id,
+    )
+    await service.gate.ledger.durable()
+    return QuestionTaken(question_id=question_id, **told)

@@ -1,0 +1,73 @@
+"""Questions of tools on a terminal: one after another, by number or in own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.visible import visible
+
+DECLINE = "/decline"
+HOW_TO_TELL = f"number, or your own words; {DECLINE} to leave it: "
+HOW_TO_TELL_MANY = f"numbers with commas between, or your own words; {DECLINE} to leave it: "
+
+
+class Form:
+    """The questions of one `question_asked`, and what was said so far."""
+
+    def __init__(self, event: Mapping[str, Any]) -> None:
+        self.event = event
+        self._questions: list[Mapping[str, Any]] = list(event["questions"])
+        self._answers: dict[str, Any] = {}
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self._answers) == len(self._questions)
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        """What to send, once it is complete."""
+        if len(self._questions) == 1:
+            (only,) = self._answers.values()
+            return dict(only)
+        return self._answers
+
+    def lines(self) -> list[str]:
+        """The question that comes next, with its numbered choices."""
+        question = self._next
+        lines = [f"? {visible(str(question['question']))}"]
+        for number, choice in enumerate(question["choices"], 1):
+            told = f"  {number}) {visible(str(choice['label']))}"
+            if choice.get("description"):
+                told += f" - {visible(str(choice['description']))}"
+            lines.append(told)
+        return lines
+
+    def prompt(self) -> str:
+        return HOW_TO_TELL_MANY if self._next["multi_select"] else HOW_TO_TELL
+
+    def take(self, line: str) -> bool:
+        """Take a line as the answer to the question that comes next; False when it says nothing."""
+        text, question = line.strip(), self._next
+        if not text:
+            return False
+        chosen = _chosen(question, text)
+        self._answers[question["id"]] = {"text": text} if chosen is None else {"choices": chosen}
+        return True
+
+    @property
+    def _next(self) -> Mapping[str, Any]:
+        return self._questions[len(self._answers)]
+
+
+def _chosen(question: Mapping[str, Any], text: str) -> list[str] | None:
+    """Ids of the choices that the numbers name; None for own words."""
+    words = text.split(",") if question["multi_select"] else [text]
+    ids = [choice["id"] for choice in question["choices"]]
+    chosen = []
+    for word in words:
+        number = word.strip()
+        if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(ids)):
+            return None
+        chosen.append(ids[int(number) - 1])
+    return list(dict.fromkeys(chosen))

@@ -1,0 +1,308 @@
+"""Questions of tools to the user: put once, answered once, found again after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from app.core.clock import Clock, stamp
+from app.core.errors import (
+    AlreadyFinished,
+    Conflict,
+    NotFound,
+    QuestionAlreadyAnswered,
+    QuestionClosed,
+    RateLimited,
+    StorageUnavailable,
+    ToolFailed,
+)
+from app.core.ids import new_id
+from app.core.redaction import Redactor
+from app.db.ledger import Ledger
+from app.db.question_statements import TELL_QUESTION
+from app.events.durable import QuestionAnswered, QuestionAsked
+from app.events.log import SessionLog
+from app.execution.confirmation.confirmer import Confirmer
+from app.execution.pipeline import Call
+from app.execution.questions.replies import Reply, responses_to
+from app.execution.questions.rows import QuestionRows, Said, StoredQuestion
+from app.execution.questions.waiting import Ended, Owner, Wait, Waiting
+from app.governance.audit.writing import Audit
+from app.tools.interaction.ports import Answers, Question
+
+MAX_OPEN = 20
+_SPARE_S = 1.0
+_ANSWERED = frozenset({"answered", "declined", "late"})
+TakenOutcome = Literal["answered", "declined", "late"]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of an answer.
+
+    Attributes:
+        is_repeat: the same person had sent the same answer before.
+        message: of a late answer, what the session must be told; `stored` is its question.
+    """
+
+    outcome: TakenOutcome
+    is_repeat: bool = False
+    message: str | None = None
+    stored: StoredQuestion | None = None
+
+
+class OpenQuestions:
+    """The service `QUESTIONS`, and whoever answers them."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        audit: Audit,
+        redactor: Redactor,
+        waiting: Waiting,
+        confirmer: Confirmer,
+        *,
+        ttl_s: float,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._redactor = redactor
+        self._waiting = waiting
+        self._confirmer = confirmer
+        self._rows = QuestionRows(ledger, clock, audit)
+        self._ttl_s = ttl_s
+        waiting.own("question", Owner(self._cancel, self._settle_expired))
+
+    # -- for the call that asks -----------------------------------------------------------
+
+    async def ask(
+        self, questions: Sequence[Question], *, operation_id: str, timeout_s: float | None
+    ) -> Answers:
+        """As the port says."""
+        call = self._waiting.call(operation_id)
+        wait = self._waiting.of(operation_id)
+        if wait is None:
+            wait, expires = self._put(call, questions, timeout_s)
+        else:
+            stored = await self._rows.read(wait.subject_id)
+            if stored is None or stored.status != "open":
+                return self._found(wait, stored)
+            expires = stored.expires_at
+        return _answers(await self._waiting.wait(wait, expires))
+
+    def _put(
+        self, call: Call, questions: Sequence[Question], timeout_s: float | None
+    ) -> tuple[Wait, float | None]:
+        context = call.context
+        if self._confirmer.is_unattended(call):
+            raise ToolFailed(
+                "Nobody is there to answer, so nothing was asked; go on with what seems best,"
+                " and say what you assumed",
+                code="unattended",
+            )
+        if len(self.pending(context.session_id)) >= MAX_OPEN:
+            raise RateLimited(f"{MAX_OPEN} questions are open in this session; wait for answers")
+        question_id = new_id("qst")
+        expires = expires_at(self._clock.time(), self._ttl_s, timeout_s)
+        request = self._request(call, questions, expires)
+        self._confirmer.keep(call)
+        self._rows.add(question_id, call, request, expires)
+        context.log.emit(QuestionAsked, question_id=question_id, **request)
+        return self._waiting.expect("question", question_id, call, request), expires
+
+    def _found(self, wait: Wait, stored: StoredQuestion | None) -> Answers:
+        """What a question of a former process came to."""
+        if wait.future.done():
+            return _answers(wait.future.result())
+        self._waiting.drop(wait)
+        if stored is None or stored.status == "cancelled":
+            raise ToolFailed("The question was taken back", code="question_closed")
+        outcome = "expired" if stored.status == "late" else stored.status
+        if not stored.told:
+            self._tell(wait.call.context.log, stored, outcome)
+        return _answers(Ended(outcome, stored.responses))
+
+    def _request(
+        self, call: Call, questions: Sequence[Question], expires: float | None
+    ) -> dict[str, Any]:
+        """The fields of the event: without secrets, every choice with an id."""
+        shown: list[dict[str, Any]] = self._redactor.secrets_in(
+            [_shown(item) for item in questions]
+        )
+        first = shown[0]
+        return {
+            **call.head(),
+            "tool_name": call.tool_name,
+            "question": first["question"],
+            "choices": [choice["label"] for choice in first["choices"]],
+            "multi_select": first["multi_select"],
+            "questions": shown,
+            "expires_at": stamp(expires) if expires else None,
+        }
+
+    # -- for whoever watches or answers ---------------------------------------------------
+
+    def pending(self, session_id: str) -> list[dict[str, Any]]:
+        """The open questions of a session, as their events' fields."""
+        return [
+            {"question_id": wait.subject_id, **wait.request}
+            for wait in self._waiting.in_session(session_id)
+            if wait.kind == "question" and wait.request
+        ]
+
+    async def answer(self, question_id: str, reply: Reply, *, by: str, session_id: str) -> Taken:
+        """Take an answer: the first valid one wins.
+
+        Raises:
+            NotFound: there is no such question in this session.
+            InvalidInput: the answer does not fit the question.
+            QuestionAlreadyAnswered: it was answered otherwise already.
+            QuestionClosed: it has ended, and no agent is there to be told.
+            Conflict: the call waits in another process, or is over.
+        """
+        stored = await self._rows.read(question_id)
+        if stored is None or stored.session_id != session_id:
+            raise NotFound(f"No question {question_id!r} in this session", question_id=question_id)
+        said = Said(reply.outcome, responses_to(stored.questions, reply), by)
+        wait = self._waiting.about(question_id)
+        if wait is None:
+            # The call may have ended since the row was read.
+            stored = await self._rows.read(question_id) or stored
+        if stored.status == "open":
+            if wait is None:
+                raise Conflict(
+                    "The call waits in another process; answer it there", question_id=question_id
+                )
+            # Once it is committed it counts, also when whoever sent it has gone meanwhile.
+            if await asyncio.shield(self._waiting.keep(self._take(wait, stored, said))):
+                return Taken(reply.outcome)
+            await self._settle_expired(wait)
+            stored = await self._rows.read(question_id) or stored
+        return await self._after_its_end(stored, said)
+
+    async def reopen(self, taken: Taken) -> None:
+        """Take a late answer back: the session could not be told."""
+        if taken.stored is not None:
+            await self._rows.reopen(taken.stored)
+
+    # -- within ---------------------------------------------------------------------------
+
+    async def _take(self, wait: Wait, stored: StoredQuestion, said: Said) -> bool:
+        """Write the answer by compare-and-set, and wake the call; False when it came too late."""
+        if not await self._rows.answer(stored, said):
+            return False
+        if self._waiting.about(stored.id) is not wait:
+            raise AlreadyFinished("The call is over; nobody reads the answer any more")
+        answered = replace(stored, status=said.outcome, answer=said.stored(), answered_by=said.by)
+        self._tell(wait.call.context.log, answered, said.outcome)
+        self._waiting.resolve(wait, Ended(said.outcome, said.responses))
+        return True
+
+    async def _after_its_end(self, stored: StoredQuestion, said: Said) -> Taken:
+        """A repeat, an answer that comes too late for the call, or one too many."""
+        same = (stored.status, stored.answer, stored.answered_by)
+        if same == (said.outcome, said.stored(), said.by):
+            return Taken(said.outcome, is_repeat=True)
+        if stored.status in _ANSWERED:
+            raise _was_first(stored)
+        if stored.caller != "agent" or said.outcome != "answered":
+            raise QuestionClosed(
+                f"The question has {stored.status}; nobody waits for an answer",
+                question_id=stored.id,
+            )
+        if not await self._rows.answer_late(stored, said):
+            raise _was_first(await self._rows.read(stored.id) or stored)
+        return Taken("late", message=_late_message(stored, said), stored=stored)
+
+    async def _settle_expired(self, wait: Wait) -> None:
+        """An answer that is already in the database wins over the clock."""
+        try:
+            expired = await self._rows.expire(wait.subject_id)
+        except StorageUnavailable:
+            expired = True
+        if expired and self._waiting.about(wait.subject_id) is wait:
+            self._end(wait, "expired")
+            self._waiting.resolve(wait, Ended("expired"))
+
+    def _cancel(self, wait: Wait) -> None:
+        self._rows.cancel(wait.subject_id, wait.call)
+        self._end(wait, "cancelled")
+
+    def _end(self, wait: Wait, outcome: str) -> None:
+        """Tell that nobody has answered."""
+        call = wait.call
+        call.context.log.emit(
+            QuestionAnswered, **call.head(), question_id=wait.subject_id, outcome=outcome
+        )
+        self._ledger.append(TELL_QUESTION, (wait.subject_id,))
+
+    def _tell(self, log: SessionLog, stored: StoredQuestion, outcome: str) -> None:
+        answered = outcome == "answered"
+        log.emit(
+            QuestionAnswered,
+            **stored.head(),
+            question_id=stored.id,
+            outcome=outcome,
+            answer=self._redactor.secrets_in(stored.responses) if answered else None,
+            by=stored.answered_by if outcome in _ANSWERED else None,
+        )
+        self._ledger.append(TELL_QUESTION, (stored.id,))
+
+
+def expires_at(now: float, ttl_s: float, timeout_s: float | None) -> float | None:
+    """When nobody waits any more: before the call itself is stopped.
+
+    Args:
+        now: Unix time.
+        ttl_s: how long people have; 0 for as long as the call may run.
+    """
+    left = [ttl_s] if ttl_s else []
+    if timeout_s is not None:
+        left.append(max(timeout_s - _SPARE_S, timeout_s / 2))
+    return now + min(left) if left else None
+
+
+def _shown(question: Question) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": question.id,
+        "question": question.text,
+        "choices": [
+            {"id": f"choice_{number}", "label": choice.label, "description": choice.description}
+            for number, choice in enumerate(question.choices, 1)
+        ],
+        "multi_select": question.multi_select,
+        "header": question.header,
+    }
+    return shown
+
+
+def _answers(ended: Ended) -> Answers:
+    """What the call is told.
+
+    Raises:
+        ToolFailed: code `question_closed`, the question was taken back.
+    """
+    if ended.outcome not in ("answered", "declined", "expired"):
+        raise ToolFailed("The question was taken back", code="question_closed")
+    responses: Mapping[str, Any] = ended.answer or {}
+    return Answers(cast("Any", ended.outcome), responses)
+
+
+def _was_first(stored: StoredQuestion) -> QuestionAlreadyAnswered:
+    by = stored.answered_by
+    return QuestionAlreadyAnswered(
+        "Already answered" + (f" by {by}" if by else ""), question_id=stored.id, by=by
+    )
+
+
+def _late_message(stored: StoredQuestion, said: Said) -> str:
+    """What the session is told of an answer that its call did not wait for."""
+    lines = ["My answer to what you asked before, which comes late:"]
+    for question in stored.questions:
+        response = said.responses[question["id"]]
+        told = response if isinstance(response, str) else ", ".join(response)
+        lines += [f"You asked: {question['question']}", f"My answer: {told}"]
+    return "\n".join(lines)

@@ -1,0 +1,244 @@
+"""The rows of tickets: opened within bounds, changed by version, each with its audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import Conflict, NotFound, RateLimited
+from app.core.ids import new_id
+from app.core.versions import check_version
+from app.db.ledger import Ledger, Transaction
+from app.execution.pipeline import Call
+from app.execution.questions.rows import about_call
+from app.governance.audit.writing import Audit
+from app.tools.interaction.ports import Addressee, Escalation, Severity, TicketStatus
+
+PER_SESSION, PER_USER, WITHIN = 20, 60, timedelta(hours=1)
+_COLUMNS = (
+    "id, session_id, run_id, tool_call_id, operation_id, agent_id, user_id, caller, reason,"
+    " severity, context, addressee, blocking, status, answer, answered_by, created_at,"
+    " expires_at, updated_at, version"
+)
+_SELECT = f"SELECT {_COLUMNS} FROM tickets"  # noqa: S608 - constants of this file
+_ADD = (
+    f"INSERT INTO tickets ({_COLUMNS}, reason_key)"  # noqa: S608 - constants of this file
+    f" VALUES ({', '.join('?' * 21)})"
+)
+_CHANGE = (
+    "UPDATE tickets SET status = ?, answer = ?, answered_by = ?, updated_at = ?,"
+    " version = version + 1 WHERE id = ?"
+)
+_SAME = f"{_SELECT} WHERE session_id = ? AND COALESCE(run_id, '') = ? AND reason_key = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTicket:
+    """A ticket's row."""
+
+    id: str
+    session_id: str
+    run_id: str | None
+    tool_call_id: str
+    operation_id: str
+    agent_id: str | None
+    user_id: str | None
+    caller: str
+    reason: str
+    severity: Severity
+    context: str
+    to: Addressee
+    blocking: bool
+    status: TicketStatus
+    answer: str | None
+    answered_by: str | None
+    created_at: str
+    expires_at: float | None
+    updated_at: str
+    version: int
+
+    def facts(self) -> dict[str, Any]:
+        """What the audit keeps of its state."""
+        return {"status": self.status, "answer": self.answer, "version": self.version}
+
+
+@dataclass(frozen=True, slots=True)
+class TicketFilter:
+    """What is wanted; None filters nothing."""
+
+    status: str | None = None
+    severity: str | None = None
+    to: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+
+
+class TicketRows:
+    """Reads and writes them."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+
+    async def open(
+        self, call: Call, wanted: Escalation, expires: float | None
+    ) -> tuple[StoredTicket, bool]:
+        """A new ticket, or the one that the run has for this reason; whether it is new.
+
+        Raises:
+            RateLimited: the session or its user has opened too many lately.
+        """
+        context, moment = call.context, isoformat(self._clock.now())
+        key = _reason_key(wanted.reason)
+        made = StoredTicket(
+            id=new_id("tkt"),
+            session_id=context.session_id,
+            run_id=context.run_id,
+            tool_call_id=call.request.id,
+            operation_id=call.operation_id,
+            agent_id=context.agent_id,
+            user_id=context.user_id,
+            caller=context.caller,
+            reason=wanted.reason,
+            severity=wanted.severity,
+            context=wanted.context,
+            to=wanted.to,
+            blocking=wanted.blocking,
+            status="open",
+            answer=None,
+            answered_by=None,
+            created_at=moment,
+            expires_at=expires,
+            updated_at=moment,
+            version=1,
+        )
+
+        def add(transaction: Transaction) -> tuple[StoredTicket, bool]:
+            same = transaction.fetch(_SAME, (context.session_id, context.run_id or "", key))
+            if same:
+                return _stored(same[0]), False
+            self._check_rate(transaction, made)
+            transaction.execute(_ADD, (*_values(made), key))
+            self._audit.within(
+                transaction,
+                "ticket.opened",
+                actor=context.user_id or "system",
+                subject=made.id,
+                **about_call(call),
+                detail={"reason": wanted.reason, "severity": wanted.severity, "to": wanted.to},
+            )
+            return made, True
+
+        return await self._ledger.transact(add)
+
+    async def get(self, ticket_id: str) -> StoredTicket:
+        """One ticket.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return await self._ledger.transact(lambda transaction: _one(transaction, ticket_id))
+
+    async def page(
+        self, wanted: TicketFilter, *, limit: int, before: str | None
+    ) -> list[StoredTicket]:
+        """Newest first. `before` is the id of the last one seen."""
+        columns = {
+            "status": wanted.status,
+            "severity": wanted.severity,
+            "addressee": wanted.to,
+            "session_id": wanted.session_id,
+            "agent_id": wanted.agent_id,
+        }
+        given = {name: value for name, value in columns.items() if value is not None}
+        terms = [f"{name} = ?" for name in given]
+        values: list[Any] = list(given.values())
+        if before is not None:
+            terms.append("(created_at, id) < (SELECT created_at, id FROM tickets WHERE id = ?)")
+            values.append(before)
+        where = f" WHERE {' AND '.join(terms)}" if terms else ""
+        sql = f"{_SELECT}{where} ORDER BY created_at DESC, id DESC LIMIT ?"
+        rows = await self._ledger.transact(lambda t: t.fetch(sql, (*values, limit)))
+        return [_stored(row) for row in rows]
+
+    async def resolve(
+        self,
+        ticket_id: str,
+        status: TicketStatus,
+        answer: str | None,
+        *,
+        actor: str,
+        expected: int | None,
+    ) -> StoredTicket:
+        """Answer or close an open ticket; as it is then.
+
+        Raises:
+            NotFound: there is none.
+            VersionMismatch: it was changed since it was read.
+            Conflict: it is not open any more.
+        """
+        moment = isoformat(self._clock.now())
+
+        def change(transaction: Transaction) -> StoredTicket:
+            before = _one(transaction, ticket_id)
+            check_version(expected, before.version)
+            if before.status != "open":
+                raise Conflict(
+                    f"The ticket was {before.status} by {before.answered_by}", ticket_id=ticket_id
+                )
+            transaction.execute(_CHANGE, (status, answer, actor, moment, ticket_id))
+            after = _one(transaction, ticket_id)
+            self._audit.within(
+                transaction,
+                f"ticket.{status}",
+                actor=actor,
+                subject=ticket_id,
+                before=before.facts(),
+                after=after.facts(),
+                session_id=before.session_id,
+                run_id=before.run_id,
+                agent_id=before.agent_id,
+                operation_id=before.operation_id,
+            )
+            return after
+
+        return await self._ledger.transact(change)
+
+    def _check_rate(self, transaction: Transaction, made: StoredTicket) -> None:
+        since = isoformat(self._clock.now() - WITHIN)
+        bounds: Mapping[str, tuple[str | None, int]] = {
+            "session_id": (made.session_id, PER_SESSION),
+            "user_id": (made.user_id, PER_USER),
+        }
+        for column, (value, most) in bounds.items():
+            sql = f"SELECT count(*) FROM tickets WHERE {column} = ? AND created_at >= ?"  # noqa: S608
+            if value is not None and transaction.fetch(sql, (value, since))[0][0] >= most:
+                raise RateLimited(
+                    f"{most} tickets were opened within the last hour; go on without one"
+                )
+
+
+def _one(transaction: Transaction, ticket_id: str) -> StoredTicket:
+    found = transaction.fetch(f"{_SELECT} WHERE id = ?", (ticket_id,))
+    if not found:
+        raise NotFound(f"No ticket {ticket_id!r}", ticket_id=ticket_id)
+    return _stored(found[0])
+
+
+def _stored(row: tuple[Any, ...]) -> StoredTicket:
+    values: Any = (*row[:12], bool(row[12]), *row[13:])
+    return StoredTicket(*values)
+
+
+def _values(ticket: StoredTicket) -> tuple[Any, ...]:
+    return tuple(getattr(ticket, name) for name in StoredTicket.__slots__)
+
+
+def _reason_key(reason: str) -> str:
+    """The same for reasons that differ in case and spaces only."""
+    return sha256(" ".join(reason.casefold().split()).encode()).hexdigest()

@@ -1,0 +1,186 @@
+"""Tickets of agents for operators: opened by a call, answered by an administrator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.core.clock import Clock, stamp
+from app.core.errors import ToolFailed
+from app.core.redaction import Redactor
+from app.db.ledger import Ledger
+from app.events.durable import TicketOpened, TicketResolved
+from app.events.log import SessionLog
+from app.execution.confirmation.confirmer import Confirmer
+from app.execution.questions.questions import expires_at
+from app.execution.questions.ticket_rows import StoredTicket, TicketFilter, TicketRows
+from app.execution.questions.waiting import Ended, Owner, Wait, Waiting
+from app.governance.audit.writing import Audit
+from app.tools.interaction.ports import Escalation, TicketState, TicketStatus
+
+_MISSING = {
+    "supervisor_agent": "no agent supervises others here",
+    "model_tier": "runs cannot be handed to another model here",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A ticket that was answered or closed.
+
+    Attributes:
+        message: what the session must be told, because no call waits for the answer.
+    """
+
+    ticket: StoredTicket
+    message: str | None = None
+
+
+class OpenTickets:
+    """The service `TICKETS`, and whoever answers them."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        audit: Audit,
+        redactor: Redactor,
+        waiting: Waiting,
+        confirmer: Confirmer,
+        *,
+        ttl_s: float,
+    ) -> None:
+        self._clock = clock
+        self._redactor = redactor
+        self._waiting = waiting
+        self._confirmer = confirmer
+        self._rows = TicketRows(ledger, clock, audit)
+        self._ttl_s = ttl_s
+        waiting.own("ticket", Owner(self._leave, self._settle_expired))
+
+    # -- for the call that opens one ------------------------------------------------------
+
+    async def escalate(
+        self, wanted: Escalation, *, operation_id: str, timeout_s: float | None
+    ) -> TicketState:
+        """As the port says."""
+        if wanted.to in _MISSING:
+            raise ToolFailed(
+                f"{wanted.to!r} cannot be reached: {_MISSING[wanted.to]}; use to='human'",
+                code="addressee_unavailable",
+            )
+        call = self._waiting.call(operation_id)
+        wait = self._waiting.of(operation_id)
+        if wait is not None:
+            return await self._wait_again(wait)
+        if wanted.blocking and call.context.caller == "cli":
+            raise ToolFailed(
+                "No operator can answer a call of this terminal; leave out `blocking`, or call"
+                " through the service",
+                code="unattended",
+            )
+        expires = None
+        if wanted.blocking:
+            expires = expires_at(self._clock.time(), self._ttl_s, timeout_s)
+            self._confirmer.keep(call)
+        ticket, is_new = await self._rows.open(call, self._masked(wanted), expires)
+        if not is_new:
+            return TicketState(ticket.id, ticket.status, ticket.answer, is_duplicate=True)
+        call.context.log.emit(
+            TicketOpened,
+            **call.head(),
+            ticket_id=ticket.id,
+            reason=ticket.reason,
+            severity=ticket.severity,
+            to=ticket.to,
+            blocking=ticket.blocking,
+            expires_at=stamp(expires) if expires else None,
+        )
+        if not wanted.blocking:
+            return TicketState(ticket.id, ticket.status)
+        return await self._wait(self._waiting.expect("ticket", ticket.id, call, {}), expires)
+
+    async def _wait_again(self, wait: Wait) -> TicketState:
+        """Go on with what a former process waited for."""
+        ticket = await self._rows.get(wait.subject_id)
+        if ticket.status != "open" and not wait.future.done():
+            self._waiting.resolve(wait, Ended(ticket.status, ticket.answer))
+        return await self._wait(wait, ticket.expires_at)
+
+    async def _wait(self, wait: Wait, expires: float | None) -> TicketState:
+        ended = await self._waiting.wait(wait, expires)
+        status: TicketStatus = "open"
+        if ended.outcome in ("answered", "closed"):
+            status = "answered" if ended.outcome == "answered" else "closed"
+        return TicketState(wait.subject_id, status, ended.answer, timed_out=status == "open")
+
+    def _masked(self, wanted: Escalation) -> Escalation:
+        """What an operator reads holds no secrets."""
+        return Escalation(
+            self._redactor.text(wanted.reason),
+            wanted.severity,
+            self._redactor.text(wanted.context),
+            wanted.to,
+            wanted.blocking,
+        )
+
+    # -- for operators --------------------------------------------------------------------
+
+    async def get(self, ticket_id: str) -> StoredTicket:
+        """One ticket.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return await self._rows.get(ticket_id)
+
+    async def page(
+        self, wanted: TicketFilter, *, limit: int, before: str | None
+    ) -> list[StoredTicket]:
+        """Newest first. `before` is the id of the last one seen."""
+        return await self._rows.page(wanted, limit=limit, before=before)
+
+    async def resolve(
+        self,
+        ticket_id: str,
+        status: TicketStatus,
+        answer: str | None,
+        *,
+        actor: str,
+        expected: int | None,
+        log: SessionLog,
+    ) -> Resolved:
+        """Answer or close an open ticket.
+
+        Args:
+            log: of the ticket's session, opened.
+
+        Raises:
+            NotFound: there is none.
+            VersionMismatch: it was changed since it was read.
+            Conflict: it is not open any more.
+        """
+        after = await self._rows.resolve(ticket_id, status, answer, actor=actor, expected=expected)
+        wait = self._waiting.about(ticket_id)
+        shown = None if answer is None else self._redactor.text(answer)
+        ids = {} if wait is None else wait.call.head()
+        log.emit(TicketResolved, **ids, ticket_id=ticket_id, status=status, answer=shown, by=actor)
+        if wait is not None:
+            self._waiting.resolve(wait, Ended(status, answer))
+        is_read = wait is not None or after.caller != "agent" or status != "answered"
+        return Resolved(after, None if is_read else _message(after))
+
+    # -- within ---------------------------------------------------------------------------
+
+    def _leave(self, wait: Wait) -> None:
+        """The call is over; the ticket stays open, and its answer becomes a message."""
+
+    async def _settle_expired(self, wait: Wait) -> None:
+        if self._waiting.about(wait.subject_id) is wait:
+            self._waiting.resolve(wait, Ended("expired"))
+
+
+def _message(ticket: StoredTicket) -> str:
+    return (
+        f"An operator has answered your ticket {ticket.id}.\n"
+        f"You asked: {ticket.reason}\nTheir answer: {ticket.answer}"
+    )

@@ -1,0 +1,172 @@
+"""`ask_user`: a question to the user, in the middle of the work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.interaction.other_names import (
+    as_claude,
+    as_one_question,
+    claude_shape,
+    one_question_shape,
+)
+from app.tools.interaction.ports import QUESTIONS, Answers, Choice, Question, Questions
+
+MAX_CHOICES, MAX_QUESTIONS = 4, 5
+MAX_WAIT_S = 7 * 86_400.0
+TIMED_OUT = (
+    "The user did not provide a response within the time limit. "
+    "Go on with what seems best, and say what you assumed."
+)
+DECLINED = "The user chose not to answer."
+_FIRST = "q1"
+Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+Text = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]
+
+
+class AskedChoice(ToolArgs):
+    label: Label
+    description: str = Field(default="", max_length=500)
+
+
+Choices = Annotated[
+    list[Label | AskedChoice],
+    Field(
+        max_length=MAX_CHOICES,
+        description="Answers to offer; an answer in own words is always possible.",
+    ),
+]
+MultiSelect = Annotated[bool, Field(description="Several choices may be taken.")]
+
+
+class AskedQuestion(ToolArgs):
+    id: str = Field(default="", max_length=64, pattern=r"^[A-Za-z0-9_.\-]*$")
+    question: Text
+    header: str = Field(default="", max_length=12, description="A title of one or two words.")
+    choices: Choices = Field(default=[])
+    multi_select: MultiSelect = False
+
+    @model_validator(mode="after")
+    def _choices_differ(self) -> AskedQuestion:
+        check_choices(self.choices, multi_select=self.multi_select)
+        return self
+
+
+class AskUserArgs(ToolArgs):
+    question: Text | None = Field(default=None, description="What to ask; or use `questions`.")
+    choices: Choices = Field(default=[])
+    multi_select: MultiSelect = False
+    questions: list[AskedQuestion] = Field(
+        default=[], max_length=MAX_QUESTIONS, description="Several questions, asked together."
+    )
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> AskUserArgs:
+        if (self.question is None) == (not self.questions):
+            raise ValueError("give either `question` or `questions`")
+        if self.questions and (self.choices or self.multi_select):
+            raise ValueError("with `questions`, choices and multi_select belong to each of them")
+        check_choices(self.choices, multi_select=self.multi_select)
+        ids = [item.id for item in asked(self)]
+        if len(set(ids)) != len(ids):
+            raise ValueError("the ids of the questions must differ")
+        return self
+
+
+def check_choices(choices: list[Any], *, multi_select: bool) -> None:
+    """Refuse what nobody could answer.
+
+    Raises:
+        ValueError: two choices are the same, or there is nothing to select from.
+    """
+    labels = [_choice(choice).label for choice in choices]
+    if len(set(labels)) != len(labels):
+        raise ValueError("the choices must differ")
+    if multi_select and not choices:
+        raise ValueError("multi_select needs choices")
+
+
+@tool(
+    category="interaction",
+    toolset="interaction",
+    permission=PermissionClass.READ,
+    side_effect=SideEffectScope.NONE,
+    kind="other",
+    interactive=True,
+    routing_hint="main-process-proxy",
+    timeout_s=MAX_WAIT_S,
+    requires=(QUESTIONS,),
+    tags=("interaction", "question", "user"),
+    argument_aliases={"options": "choices", "multiSelect": "multi_select"},
+    aliases=(
+        Alias("clarify", families=("netaclaw",)),
+        Alias("ask_user_question", adapt=as_one_question, reshape=one_question_shape),
+        Alias("AskUserQuestion", adapt=as_claude, reshape=claude_shape, families=("claude",)),
+        Alias("AskUserQuestionTool", adapt=as_claude, reshape=claude_shape),
+    ),
+)
+async def ask_user(args: AskUserArgs, ctx: ToolContext) -> ToolResult:
+    """Ask the user and wait for the answer.
+
+    For decisions that are theirs and facts that only they know; not for permission to make
+    a call, which is asked for by itself. Offer choices where you can, the best one first.
+    Returns the answer, or that none came.
+    """
+    service = ctx.services.require(QUESTIONS, Questions)  # type: ignore[type-abstract]
+    questions = asked(args)
+    answers = await service.ask(questions, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s)
+    responses = [
+        {
+            "id": question.id,
+            "question": question.text,
+            "choices_offered": [choice.label for choice in question.choices],
+            "user_response": _response(question, answers),
+        }
+        for question in questions
+    ]
+    drawn = RawResult("json", {"status": answers.outcome, "responses": responses})
+    if args.questions:
+        data = {"responses": responses, "timed_out": answers.outcome == "expired"}
+        return ToolResult.ok(data, raw_result=drawn)
+    (only,) = responses
+    del only["id"]
+    return ToolResult.ok(only, raw_result=drawn)
+
+
+def asked(args: AskUserArgs) -> list[Question]:
+    """The questions of a call, each with an id."""
+    if args.question is not None:
+        return [Question(_FIRST, args.question, _choices(args.choices), args.multi_select)]
+    return [
+        Question(
+            item.id or f"q{number}",
+            item.question,
+            _choices(item.choices),
+            item.multi_select,
+            item.header,
+        )
+        for number, item in enumerate(args.questions, 1)
+    ]
+
+
+def _choices(given: list[Label | AskedChoice]) -> tuple[Choice, ...]:
+    return tuple(_choice(choice) for choice in given)
+
+
+def _choice(given: str | AskedChoice) -> Choice:
+    if isinstance(given, str):
+        return Choice(given)
+    return Choice(given.label, given.description)
+
+
+def _response(question: Question, answers: Answers) -> str | list[str]:
+    if answers.outcome == "expired":
+        return TIMED_OUT
+    if answers.outcome == "declined":
+        return DECLINED
+    return answers.responses.get(question.id, DECLINED)

@@ -1,0 +1,132 @@
+"""Questions and tickets over REST."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from app.execution.calls import CallRequest
+from tests.api.people import user
+from tests.execution.lab import Watcher
+from tests.support.service import Running
+
+ASK = {"question": "Which?", "choices": ["red", "blue"]}
+
+
+def data_of(answer: httpx2.Response) -> Any:
+    """What the tool gave back."""
+    return json.loads(answer.json()["record"]["result"])["data"]
+
+
+async def watched(serving: Running, **fields: Any) -> tuple[str, Watcher]:
+    session = serving.session(**fields)
+    watcher = Watcher()
+    session.log.subscribers.add(watcher)
+    return session.id, watcher
+
+
+@pytest.mark.requirement("INT-01")
+async def test_a_call_blocks_until_somebody_answers(serving: Running):
+    session_id, watcher = await watched(serving)
+    async with httpx2.AsyncClient(base_url=serving.api) as client:
+        call = asyncio.create_task(
+            client.post("/tools/ask_user/call", json={"arguments": ASK, "session_id": session_id})
+        )
+        asked = await watcher.until("question_asked")
+        place = f"/sessions/{session_id}/questions"
+        (listed,) = (await client.get(place)).json()["questions"]
+        assert listed["question_id"] == asked["question_id"]
+        snapshot = (await client.get(f"/sessions/{session_id}/snapshot")).json()
+        assert snapshot["pending_questions"] == [listed]
+        path = f"{place}/{asked['question_id']}/answer"
+        refused = await client.post(path, json={"answer": ["green"]})
+        assert (refused.status_code, refused.json()["code"]) == (422, "validation_failed")
+        taken = await client.post(path, json={"answer": "choice_2"})
+        assert taken.json() == {
+            "question_id": asked["question_id"],
+            "outcome": "answered",
+            "repeat": False,
+            "run_id": None,
+            "message_id": None,
+        }
+        assert data_of(await call)["user_response"] == "blue"
+        again = await client.post(path, json={"answer": "choice_2"})
+        assert again.json()["repeat"] is True
+        other = await client.post(path, json={"answer": "red"})
+        assert (other.status_code, other.json()["code"]) == (409, "question_already_answered")
+        assert (await client.get(place)).json() == {"questions": []}
+
+
+async def test_a_call_in_a_session_that_nobody_watches_fails_at_once(serving: Running):
+    async with httpx2.AsyncClient(base_url=serving.api) as client:
+        answer = (await client.post("/tools/ask_user/call", json={"arguments": ASK})).json()
+    assert answer["record"]["status"] == "error"
+    assert "Nobody is there to answer" in answer["record"]["result"]
+
+
+async def test_others_neither_see_nor_answer_a_question(serving: Running):
+    session_id, watcher = await watched(serving, user_id="ann")
+    run = serving.service.runs
+    session = await serving.service.sessions.get(session_id)
+    assert session is not None
+    made = await run.call_tools(session, [CallRequest("c1", "ask_user", ASK)], caller="websocket")
+    asked = await watcher.until("question_asked")
+    path = f"/sessions/{session_id}/questions/{asked['question_id']}/answer"
+    async with user(serving, "bob") as bob, user(serving, "ann") as ann:
+        assert (await bob.get(f"/sessions/{session_id}/questions")).status_code == 404
+        assert (await bob.post(path, json={"answer": "red"})).status_code == 404
+        assert (await ann.post(path, json={"answer": "x" * 20_000})).status_code == 422
+        assert (await ann.post(path, json={"answer": "red", "by": "boss"})).status_code == 422
+        assert (await ann.post(path, json={"answer": "red"})).status_code == 200
+    await made.done
+
+
+@pytest.mark.requirement("INT-01")
+async def test_an_operator_sees_a_ticket_and_answers_the_call_that_waits(serving: Running):
+    session_id, watcher = await watched(serving)
+    body = {
+        "arguments": {"reason": "Pay?", "severity": "high", "blocking": True},
+        "session_id": session_id,
+    }
+    async with httpx2.AsyncClient(base_url=serving.api) as client:
+        call = asyncio.create_task(client.post("/tools/escalate/call", json=body))
+        opened = await watcher.until("ticket_opened")
+        page = (await client.get("/admin/tickets", params={"status": "open"})).json()
+        (ticket,) = page["tickets"]
+        assert (ticket["id"], ticket["reason"]) == (opened["ticket_id"], "Pay?")
+        one = await client.get(f"/admin/tickets/{ticket['id']}")
+        path = f"/admin/tickets/{ticket['id']}/answer"
+        stale = await client.post(path, json={"answer": "No"}, headers={"If-Match": '"9"'})
+        assert stale.status_code == 412
+        tag = {"If-Match": one.headers["etag"]}
+        answered = await client.post(path, json={"answer": "Pay it"}, headers=tag)
+        assert answered.status_code == 200
+        assert (answered.json()["status"], answered.json()["told_in_run"]) == ("answered", None)
+        assert answered.headers["etag"] == '"2"'
+        assert data_of(await call)["answer"] == "Pay it"
+        twice = await client.post(path, json={"answer": "Pay it"})
+        assert (twice.status_code, twice.json()["code"]) == (409, "conflict")
+        missing = await client.post("/admin/tickets/tkt_none/close")
+        assert missing.status_code == 404
+
+
+async def test_only_administrators_see_tickets(serving: Running):
+    session_id, _ = await watched(serving, user_id="ann")
+    async with user(serving, "ann") as ann:
+        body = {"arguments": {"reason": "Pay?"}, "session_id": session_id}
+        made = await ann.post("/tools/escalate/call", json=body)
+        ticket_id = data_of(made)["ticket_id"]
+        for answer in (
+            await ann.get("/admin/tickets"),
+            await ann.get(f"/admin/tickets/{ticket_id}"),
+            await ann.post(f"/admin/tickets/{ticket_id}/answer", json={"answer": "Yes"}),
+            await ann.post(f"/admin/tickets/{ticket_id}/close"),
+        ):
+            assert answer.status_code == 403
+    async with user(serving, "boss", "admin") as operator:
+        closed = await operator.post(f"/admin/tickets/{ticket_id}/close")
+        assert closed.json()["status"] == "closed"
