@@ -23,5 +23,5 @@ def image_type(data: bytes) -> str | None:
 
 
 def shown_images(images: Sequence[dict[str, Any]]) -> RawResult:
-    """Images for a renderer: each with `name`, `media_type`, `size` and `artifact_id`."""
+    """Images for a renderer: each with `name`, `media_type`, `size`, `artifact_id`, `url`."""
     return RawResult("image", {"images": list(images)})

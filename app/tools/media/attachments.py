@@ -27,4 +27,5 @@ async def attach(name: str, media_type: str, data: bytes, ctx: ToolContext) -> d
         "media_type": media_type,
         "size": len(data),
         "artifact_id": artifact_id,
+        "url": f"/api/v1/artifacts/{artifact_id}",
     }

@@ -52,6 +52,7 @@ async def test_an_image_appears_in_the_chat(chat: ToolContext, kept: Kept):
         "media_type": "image/png",
         "size": len(PNG),
         "artifact_id": "art_0",
+        "url": "/api/v1/artifacts/art_0",
     }
     assert result.data == {"message": "", "sent": [sent], "failed": []}
     assert kept.files == {"art_0": ("image/png", PNG)}

@@ -1,0 +1,1 @@
+"""Making images: what is ordered, and who makes it."""

@@ -1,0 +1,68 @@
+"""`image_to_image`: an image out of another one."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.operations.images.provider import ImageOrder
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.arguments import PathText
+from app.tools.media.making import (
+    MAX_COUNT,
+    AspectRatio,
+    ImageSize,
+    load_image,
+    make,
+    paths_among,
+    pixels,
+    provider_of,
+)
+from app.tools.media.ports import IMAGE_PROVIDER
+
+
+class ImageToImageArgs(ToolArgs):
+    prompt: str = Field(
+        min_length=1, max_length=4000, pattern=r"\S", description="What shall become of it."
+    )
+    image: PathText = Field(
+        description="The image to begin with: a path in the workspace, or an artifact's id."
+    )
+    strength: float | None = Field(
+        default=None, ge=0, le=1, description="How far to go from it; left to the maker if unset."
+    )
+    aspect_ratio: AspectRatio = Field(default="landscape", description="Shape of the new image.")
+    image_size: ImageSize = Field(default="medium", description="Its longer side.")
+    count: int = Field(default=1, ge=1, le=MAX_COUNT, description="How many images.")
+    output_path: PathText | None = Field(
+        default=None, description="Also write it here in the workspace; more get a number."
+    )
+
+
+@tool(
+    category="media",
+    toolset="media",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="other",
+    sandbox="bash",
+    needs_project=True,
+    requires=(IMAGE_PROVIDER,),
+    routing_hint="main-process-proxy",
+    timeout_s=600,
+    paths_in=paths_among,
+    tags=("media", "image"),
+    argument_aliases={"n": "count", "size": "image_size"},
+)
+async def image_to_image(args: ImageToImageArgs, ctx: ToolContext) -> ToolResult:
+    """Make images out of an image and a description of the change.
+
+    The image may leave this machine for the image provider. The new ones are kept and shown in
+    the chat. Returns each image's artifact id, size and digest, and who made it.
+    """
+    provider = provider_of(ctx, args.count)
+    width, height = pixels(args.aspect_ratio, args.image_size)
+    image = await load_image(args.image, ctx)
+    order = ImageOrder(args.prompt, width, height, args.count, (image,), args.strength)
+    return await make(order, provider, ctx, output_path=args.output_path)

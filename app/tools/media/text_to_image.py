@@ -1,0 +1,67 @@
+"""`text_to_image`: an image out of words."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.operations.images.provider import ImageOrder
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.arguments import PathText
+from app.tools.media.making import (
+    MAX_COUNT,
+    AspectRatio,
+    ImageSize,
+    load_image,
+    make,
+    paths_among,
+    pixels,
+    provider_of,
+)
+from app.tools.media.ports import IMAGE_PROVIDER
+
+
+class TextToImageArgs(ToolArgs):
+    prompt: str = Field(
+        min_length=1, max_length=4000, pattern=r"\S", description="What the image shows."
+    )
+    aspect_ratio: AspectRatio = Field(default="landscape", description="Its shape.")
+    image_size: ImageSize = Field(default="medium", description="Its longer side.")
+    count: int = Field(default=1, ge=1, le=MAX_COUNT, description="How many images.")
+    reference_images: Annotated[list[PathText], Field(max_length=4)] = Field(
+        default_factory=list,
+        description="Images to go by: paths in the workspace, or ids of artifacts.",
+    )
+    output_path: PathText | None = Field(
+        default=None, description="Also write it here in the workspace; more get a number."
+    )
+
+
+@tool(
+    category="media",
+    toolset="media",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="other",
+    sandbox="bash",
+    needs_project=True,
+    requires=(IMAGE_PROVIDER,),
+    routing_hint="main-process-proxy",
+    timeout_s=600,
+    paths_in=paths_among,
+    tags=("media", "image"),
+    argument_aliases={"n": "count", "size": "image_size"},
+)
+async def text_to_image(args: TextToImageArgs, ctx: ToolContext) -> ToolResult:
+    """Make images out of a description. They are kept and shown in the chat.
+
+    Returns each image's artifact id, size and digest, and who made it.
+    """
+    provider = provider_of(ctx, args.count)
+    width, height = pixels(args.aspect_ratio, args.image_size)
+    images = tuple([await load_image(source, ctx) for source in args.reference_images])
+    order = ImageOrder(args.prompt, width, height, args.count, images)
+    return await make(order, provider, ctx, output_path=args.output_path)
