@@ -25,7 +25,12 @@ def _zone(name: str) -> str:
     return name
 
 
-def _moment(text: str) -> str:
+def check_moment(text: str) -> str:
+    """`text` if it is a date or a time.
+
+    Raises:
+        ValueError: it is neither.
+    """
     try:
         date.fromisoformat(text) if is_date(text) else datetime.fromisoformat(text)
     except ValueError:
@@ -38,7 +43,7 @@ def _moment(text: str) -> str:
 ZoneName = Annotated[str, Field(min_length=1, max_length=60), AfterValidator(_zone)]
 """An IANA name of a time zone."""
 
-MomentText = Annotated[str, Field(min_length=8, max_length=40), AfterValidator(_moment)]
+MomentText = Annotated[str, Field(min_length=8, max_length=40), AfterValidator(check_moment)]
 """ISO 8601: a date, or a time with or without its offset."""
 
 

@@ -18,21 +18,27 @@ _PREVIEW = 200
 
 
 class ForumArgs(ToolArgs):
-    action: Literal["post", "reply", "list", "read"] = "list"
+    action: Literal["post", "reply", "list", "read"] = Field(
+        default="list", description="What to do."
+    )
     board: str | None = Field(
         default=None,
         pattern=r"^[\w-]{1,64}$",
         description="post: where, 'general' without it; list: only this one.",
     )
-    title: str | None = Field(default=None, min_length=1, max_length=200, pattern=r"\S")
-    body: str | None = Field(default=None, min_length=1, max_length=20_000, pattern=r"\S")
+    title: str | None = Field(
+        default=None, min_length=1, max_length=200, pattern=r"\S", description="post: its title."
+    )
+    body: str | None = Field(
+        default=None, min_length=1, max_length=20_000, pattern=r"\S", description="What to say."
+    )
     post: int | None = Field(
         default=None, ge=1, description="Number of the post to answer or read."
     )
     query: str | None = Field(default=None, max_length=200, description="list: text to look for.")
     before: int | None = Field(default=None, ge=1, description="list: older than this number.")
     after: int = Field(default=0, ge=0, description="read: replies after this number.")
-    limit: int = Field(default=20, ge=1, le=200)
+    limit: int = Field(default=20, ge=1, le=200, description="How many at most.")
 
     @model_validator(mode="after")
     def _complete(self) -> ForumArgs:

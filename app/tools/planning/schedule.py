@@ -11,7 +11,7 @@ from app.core.clock import isoformat
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.planning.moments import MomentText, ZoneName, is_date, next_day, shown, to_utc
+from app.tools.moments import MomentText, ZoneName, is_date, next_day, shown, to_utc
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import CALENDAR, Appointment, Calendar
 
@@ -19,10 +19,12 @@ _HOUR = timedelta(hours=1)
 
 
 class ScheduleArgs(ToolArgs):
-    action: Literal["add", "list", "remove"] = "list"
+    action: Literal["add", "list", "remove"] = Field(default="list", description="What to do.")
     id: str | None = Field(default=None, min_length=1, max_length=64, description="remove: which.")
-    title: str | None = Field(default=None, min_length=1, max_length=300, pattern=r"\S")
-    notes: str = Field(default="", max_length=20_000)
+    title: str | None = Field(
+        default=None, min_length=1, max_length=300, pattern=r"\S", description="add: what."
+    )
+    notes: str = Field(default="", max_length=20_000, description="add: anything more.")
     start: MomentText | None = Field(
         default=None, description="ISO time, or a date for a whole day; list: from here, else now."
     )
@@ -30,7 +32,7 @@ class ScheduleArgs(ToolArgs):
         default=None, description="Exclusive; a date is the last day. An hour without it."
     )
     tz: ZoneName = Field(default="UTC", description="IANA time zone of times without offset.")
-    limit: int = Field(default=50, ge=1, le=500)
+    limit: int = Field(default=50, ge=1, le=500, description="list: how many at most.")
 
     @model_validator(mode="after")
     def _complete(self) -> ScheduleArgs:

@@ -11,16 +11,20 @@ from app.core.errors import ToolFailed
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.planning.moments import MomentText, ZoneName, kept
+from app.tools.moments import MomentText, ZoneName, kept
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import TASKS, Task, Tasks, TaskStatus
 
 
 class TaskArgs(ToolArgs):
-    action: Literal["create", "list", "get", "update", "delete"] = "list"
+    action: Literal["create", "list", "get", "update", "delete"] = Field(
+        default="list", description="What to do."
+    )
     id: str | None = Field(default=None, min_length=1, max_length=64, description="Which task.")
-    title: str | None = Field(default=None, min_length=1, max_length=300, pattern=r"\S")
-    notes: str | None = Field(default=None, max_length=20_000)
+    title: str | None = Field(
+        default=None, min_length=1, max_length=300, pattern=r"\S", description="In a line."
+    )
+    notes: str | None = Field(default=None, max_length=20_000, description="Anything more.")
     status: Literal["open", "in_progress", "done", "cancelled"] | None = Field(
         default=None, description="list: only these; update: the new one."
     )
@@ -30,7 +34,7 @@ class TaskArgs(ToolArgs):
     )
     tz: ZoneName = Field(default="UTC", description="Time zone of a `due` without offset.")
     query: str | None = Field(default=None, max_length=200, description="list: text to look for.")
-    limit: int = Field(default=50, ge=1, le=500)
+    limit: int = Field(default=50, ge=1, le=500, description="list: how many at most.")
     version: int | None = Field(
         default=None, ge=1, description="update only if the task is still at this version."
     )

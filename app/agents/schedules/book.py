@@ -1,0 +1,356 @@
+"""The book of schedules: what users keep in it, and what administrators may do with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from app.agents.schedules import rows
+from app.core import process
+from app.core.clock import Clock, isoformat
+from app.core.errors import NotFound, ToolFailed
+from app.core.ids import new_id
+from app.core.schedules import ScheduleSettings
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+from app.governance.changes import Changes, bump
+from app.toolkit.context import ToolContext
+from app.tools.automation.ports import Draft, Schedule, Slot
+from app.tools.automation.timing import Timing, check_cron, check_interval, moment_of
+
+SUBJECT = "schedules"
+PAUSED = "paused"
+_RECENT = 20
+_TIMES = ("cron", "every_seconds", "at")
+
+Begin = Callable[[Schedule, Slot], Awaitable[None]]
+
+
+class Schedules:
+    """`ScheduleBook` in the database.
+
+    Attributes:
+        news: set when the next time of any schedule may be another one.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        audit: Audit,
+        changes: Changes,
+        settings: ScheduleSettings,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._settings = settings
+        self._begin: Begin | None = None
+        self.news = asyncio.Event()
+        changes.watch(SUBJECT, self._noticed)
+
+    def begins_with(self, begin: Begin) -> None:
+        """Say who begins a run that somebody wants at once."""
+        self._begin = begin
+
+    # -- for the tool ---------------------------------------------------------------------
+
+    async def create(self, draft: Draft, ctx: ToolContext) -> Schedule:
+        owner = _owner(ctx)
+        now = self._clock.now()
+        moment = isoformat(now)
+        timing = self._timing(draft, now)
+        schedule = Schedule(
+            id=new_id("sch"),
+            owner=owner,
+            name=draft.name,
+            prompt=draft.prompt,
+            timing=timing,
+            missed=draft.missed,
+            session=draft.session,
+            session_id=new_id("ses") if draft.session == "continue" else None,
+            agent_id=ctx.agent_id,
+            project_id=ctx.project_id,
+            token_id=ctx.token_id,
+            expires_at=self._expiry(draft.expires_at, timing, now),
+            next_at=_next(timing, now),
+            paused="",
+            version=1,
+            created_at=moment,
+            updated_at=moment,
+        )
+
+        def add(transaction: Transaction) -> None:
+            if transaction.fetch(rows.COUNT, (owner,))[0][0] >= self._settings.per_user:
+                raise ToolFailed(
+                    f"A user has at most {self._settings.per_user} schedules: delete one",
+                    code="too_many_schedules",
+                )
+            transaction.execute(rows.ADD, rows.row_of(schedule))
+            self._note(transaction, owner, "created", None, schedule)
+
+        await self._ledger.transact(add)
+        self.news.set()
+        return schedule
+
+    async def find(self, owner: str | None) -> Sequence[Schedule]:
+        """By their names; None finds those of all users."""
+        condition, values = ("", ()) if owner is None else (" WHERE owner = ?", (owner,))
+
+        def read(transaction: Transaction) -> list[Schedule]:
+            found = transaction.fetch(f"{rows.SELECT}{condition} ORDER BY name, id", values)
+            return [rows.schedule_of(row) for row in found]
+
+        return await self._ledger.transact(read)
+
+    async def get(self, owner: str | None, schedule_id: str) -> Schedule:
+        return await self._ledger.transact(lambda tx: _one(tx, owner, schedule_id))
+
+    async def update(
+        self, owner: str | None, schedule_id: str, changes: Mapping[str, Any]
+    ) -> Schedule:
+        now = self._clock.now()
+
+        def change(transaction: Transaction) -> Schedule:
+            before = _one(transaction, owner, schedule_id)
+            retimed = any(changes.get(name) for name in _TIMES)
+            draft = replace(_draft(before, timed=not retimed), **changes)
+            timing = before.timing
+            if {*_TIMES, "timezone"} & set(changes):
+                timing = self._timing(draft, now)
+            expires_at = before.expires_at
+            if "expires_at" in changes:
+                expires_at = self._expiry(draft.expires_at, timing, now)
+            session_id = before.session_id or new_id("ses")
+            after = rows.changed(
+                transaction,
+                before,
+                isoformat(now),
+                name=draft.name,
+                prompt=draft.prompt,
+                timing=timing,
+                missed=draft.missed,
+                session=draft.session,
+                session_id=session_id if draft.session == "continue" else None,
+                expires_at=expires_at,
+                next_at=_next(timing, now),
+            )
+            self._note(transaction, owner or before.owner, "changed", before, after)
+            return after
+
+        return await self._change(change)
+
+    async def pause(
+        self, owner: str | None, schedule_id: str, *, paused: bool, by: str | None = None
+    ) -> Schedule:
+        now = self._clock.now()
+
+        def change(transaction: Transaction) -> Schedule:
+            before = _one(transaction, owner, schedule_id)
+            reason = PAUSED if paused else ""
+            after = rows.changed(
+                transaction,
+                before,
+                isoformat(now),
+                paused=reason,
+                next_at=_next(before.timing, now),
+            )
+            word = "paused" if paused else "resumed"
+            self._note(transaction, by or owner or before.owner, word, before, after)
+            return after
+
+        return await self._change(change)
+
+    async def delete(
+        self, owner: str | None, schedule_id: str, *, by: str | None = None
+    ) -> Schedule:
+        def drop(transaction: Transaction) -> Schedule:
+            gone = _one(transaction, owner, schedule_id)
+            transaction.execute(rows.DELETE, (gone.id,))
+            transaction.execute(rows.FORGET_SLOTS, (gone.id,))
+            self._note(transaction, by or owner or gone.owner, "deleted", gone, None)
+            return gone
+
+        return await self._change(drop)
+
+    async def run_now(self, owner: str | None, schedule_id: str, *, by: str | None = None) -> Slot:
+        schedule = await self.get(owner, schedule_id)
+        slot = slot_for(schedule, isoformat(self._clock.now()), "manual")
+        row = slot_row(schedule, slot, slot.scheduled_at)
+
+        def claim(transaction: Transaction) -> int:
+            added = transaction.execute(rows.ADD_SLOT, row)
+            if added:
+                self._note(transaction, by or schedule.owner, "begun", None, schedule)
+            return added
+
+        if not await self._ledger.transact(claim):
+            raise ToolFailed("It was begun this very moment", code="already_begun")
+        assert self._begin is not None
+        await self._begin(schedule, slot)
+        found = await self.history(owner, schedule_id, _RECENT)
+        return next((item for item in found if item.id == slot.id), slot)
+
+    async def history(self, owner: str | None, schedule_id: str, limit: int) -> Sequence[Slot]:
+        def read(transaction: Transaction) -> list[Slot]:
+            _one(transaction, owner, schedule_id)
+            return rows.slots_of(transaction.fetch(rows.HISTORY, (schedule_id, limit)))
+
+        return await self._ledger.transact(read)
+
+    # -- for the scheduler ----------------------------------------------------------------
+
+    async def stand_still(self, schedule_id: str, reason: str) -> None:
+        """Pause a schedule that cannot run, so that it does not fail every time anew."""
+        moment = isoformat(self._clock.now())
+
+        def change(transaction: Transaction) -> None:
+            found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
+            if found:
+                before = rows.schedule_of(found[0])
+                after = rows.changed(transaction, before, moment, paused=reason)
+                self._note(transaction, "system", "paused", before, after)
+
+        await self._ledger.transact(change)
+
+    # -- within ---------------------------------------------------------------------------
+
+    async def _change(self, work: Callable[[Transaction], Schedule]) -> Schedule:
+        after = await self._ledger.transact(work)
+        self.news.set()
+        return after
+
+    async def _noticed(self) -> None:
+        """Another process has changed the book."""
+        self.news.set()
+
+    def _timing(self, draft: Draft, now: datetime) -> Timing:
+        zone = draft.timezone or self._settings.timezone
+        try:
+            timing = Timing(
+                timezone=zone,
+                # Whole seconds, as people read them.
+                since=now.replace(microsecond=0),
+                cron=None if draft.cron is None else check_cron(draft.cron),
+                every_seconds=draft.every_seconds,
+                at=None if draft.at is None else moment_of(draft.at, zone, now),
+            )
+            check_interval(timing, self._settings.min_interval_s)
+        except ValueError as error:
+            raise ToolFailed(str(error), code="invalid_schedule") from None
+        if timing.after(now) is None:
+            raise ToolFailed("That time is over, or never comes", code="invalid_schedule")
+        return timing
+
+    def _expiry(self, text: str | None, timing: Timing, now: datetime) -> str | None:
+        if text is None:
+            return None
+        try:
+            return isoformat(moment_of(text, timing.timezone, now))
+        except ValueError as error:
+            raise ToolFailed(f"expires_at: {error}", code="invalid_schedule") from None
+
+    def _note(
+        self,
+        transaction: Transaction,
+        actor: str,
+        outcome: str,
+        before: Schedule | None,
+        after: Schedule | None,
+    ) -> None:
+        bump(transaction, SUBJECT)
+        subject = after or before
+        assert subject is not None
+        self._audit.within(
+            transaction,
+            "schedule",
+            actor=actor,
+            subject=subject.id,
+            before=before and shown(before),
+            after=after and shown(after),
+            agent_id=subject.agent_id,
+            outcome=outcome,
+        )
+
+
+def shown(schedule: Schedule) -> dict[str, Any]:
+    """A schedule for people: with its times as they were written."""
+    timing = schedule.timing
+    return {
+        "id": schedule.id,
+        "name": schedule.name,
+        "prompt": schedule.prompt,
+        "cron": timing.cron,
+        "every_seconds": timing.every_seconds,
+        "at": None if timing.at is None else isoformat(timing.at),
+        "timezone": timing.timezone,
+        "missed": schedule.missed,
+        "session": schedule.session,
+        "agent_id": schedule.agent_id,
+        "project_id": schedule.project_id,
+        "expires_at": schedule.expires_at,
+        "next_at": schedule.next_at,
+        "paused": schedule.paused,
+        "version": schedule.version,
+        "created_at": schedule.created_at,
+    }
+
+
+def slot_for(schedule: Schedule, scheduled_at: str, trigger: Any) -> Slot:
+    """A time that begins a run; its run and session have their ids before they are there."""
+    session_id = schedule.session_id or new_id("ses")
+    return Slot(
+        new_id("slt"), scheduled_at, trigger, "claimed", "", new_id("run"), session_id, None
+    )
+
+
+def slot_row(schedule: Schedule, slot: Slot, moment: str) -> tuple[Any, ...]:
+    """The row of `ADD_SLOT`, claimed by this process."""
+    return (
+        *(slot.id, schedule.id, slot.scheduled_at, slot.trigger, slot.status, slot.reason),
+        *(slot.run_id, slot.session_id, process.identity(), moment),
+    )
+
+
+def _owner(ctx: ToolContext) -> str:
+    if ctx.user_id is None:
+        raise ToolFailed("A schedule belongs to a user; the call has none", code="no_user")
+    return ctx.user_id
+
+
+def _one(transaction: Transaction, owner: str | None, schedule_id: str) -> Schedule:
+    """The schedule, for its owner, or for an administrator (None)."""
+    found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
+    schedule = rows.schedule_of(found[0]) if found else None
+    if schedule is None and owner is None:
+        raise NotFound(f"No schedule {schedule_id!r}", schedule_id=schedule_id)
+    if schedule is None or owner not in (None, schedule.owner):
+        raise ToolFailed(
+            f"There is no schedule {schedule_id!r}; `list` shows them", code="not_found"
+        )
+    return schedule
+
+
+def _draft(schedule: Schedule, *, timed: bool) -> Draft:
+    """What a schedule was made of; without `timed` as if nobody had said when."""
+    timing = schedule.timing
+    at = None if timing.at is None else isoformat(timing.at)
+    return Draft(
+        name=schedule.name,
+        prompt=schedule.prompt,
+        cron=timing.cron if timed else None,
+        every_seconds=timing.every_seconds if timed else None,
+        at=at if timed else None,
+        timezone=timing.timezone,
+        missed=schedule.missed,
+        session=schedule.session,
+        expires_at=schedule.expires_at,
+    )
+
+
+def _next(timing: Timing, now: datetime) -> str | None:
+    found = timing.after(now)
+    return None if found is None else isoformat(found)

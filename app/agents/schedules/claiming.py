@@ -1,0 +1,117 @@
+"""Claiming the times of schedules: each is taken once, in one transaction, by one process.
+
+The row of a time and the schedule's next one are committed together, before the run begins.
+Whoever finds a claimed row after a crash knows the id its run would have: if there is such a
+run, it has begun; if not, it never will by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.agents.schedules import rows
+from app.agents.schedules.book import slot_for, slot_row
+from app.core import process
+from app.core.clock import isoformat
+from app.core.schedules import ScheduleSettings
+from app.db.ledger import Transaction
+from app.tools.automation.ports import Schedule, Slot
+
+_DUE = f"{rows.SELECT} WHERE next_at <= ? AND paused = '' ORDER BY next_at, id LIMIT 100"
+_NEXT = "SELECT MIN(next_at) FROM schedules WHERE paused = ''"
+_LEFT = (
+    "SELECT k.id, k.schedule_id, k.scheduled_at, k.trigger, k.status, k.reason, k.run_id,"
+    " k.session_id, r.status, k.claimed_by"
+    " FROM schedule_slots k LEFT JOIN runs r ON r.id = k.run_id WHERE k.status = 'claimed'"
+)
+_TAKE = "UPDATE schedule_slots SET claimed_by = ? WHERE id = ? AND claimed_by = ?"
+EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A time that this process shall begin."""
+
+    schedule: Schedule
+    slot: Slot
+
+
+def next_time(transaction: Transaction) -> str | None:
+    """When the next schedule is due."""
+    found: str | None = transaction.fetch(_NEXT)[0][0]
+    return found
+
+
+def claim_due(transaction: Transaction, now: datetime, settings: ScheduleSettings) -> list[Claim]:
+    """Take every time that has come; what is not begun is told in the history."""
+    claims = []
+    for row in transaction.fetch(_DUE, (isoformat(now),)):
+        schedule = rows.schedule_of(row)
+        if claim := _claim(transaction, schedule, now, settings):
+            claims.append(claim)
+    return claims
+
+
+def _claim(
+    transaction: Transaction, schedule: Schedule, now: datetime, settings: ScheduleSettings
+) -> Claim | None:
+    assert schedule.next_at is not None
+    first = datetime.fromisoformat(schedule.next_at)
+    if schedule.expires_at is not None and schedule.expires_at <= isoformat(now):
+        rows.changed(transaction, schedule, isoformat(now), paused=EXPIRED, next_at=None)
+        return None
+    timing = schedule.timing
+    latest, count = timing.latest(first - timedelta(seconds=1), now)
+    latest, count = latest or first, max(count, 1)
+    following = timing.after(max(latest, now))
+    after = rows.changed(
+        transaction,
+        schedule,
+        isoformat(now),
+        next_at=None if following is None else isoformat(following),
+    )
+    slot = _judged(transaction, schedule, latest, count, now, settings)
+    added = transaction.execute(rows.ADD_SLOT, slot_row(schedule, slot, isoformat(now)))
+    transaction.execute(rows.TRIM_SLOTS, (schedule.id, schedule.id, settings.history))
+    return Claim(after, slot) if added and slot.status == "claimed" else None
+
+
+def _judged(
+    transaction: Transaction,
+    schedule: Schedule,
+    latest: datetime,
+    count: int,
+    now: datetime,
+    settings: ScheduleSettings,
+) -> Slot:
+    """The row of the latest time: to be begun, or why it is not."""
+    slot = slot_for(schedule, isoformat(latest), "slot")
+    on_time = now - latest <= timedelta(seconds=settings.grace_s)
+    missed = count - 1 if on_time else count
+    told = f"{missed} times passed while the service stood still" if missed else ""
+    if not on_time and schedule.missed == "skip":
+        return replace(slot, status="missed", reason=told)
+    if transaction.fetch(rows.BUSY, (schedule.id,)):
+        return replace(slot, status="skipped", reason="The run before has not ended")
+    return replace(slot, reason=told)
+
+
+def left_behind(transaction: Transaction) -> list[tuple[str, Slot]]:
+    """Claimed times of processes that are gone, by schedule; they are this process's now."""
+    taken = []
+    for row in transaction.fetch(_LEFT):
+        slot_id, schedule_id, *fields, claimed_by = row
+        if process.is_alive(claimed_by):
+            continue
+        if transaction.execute(_TAKE, (process.identity(), slot_id, claimed_by)):
+            taken.append((schedule_id, Slot(slot_id, *fields)))
+    return taken
+
+
+def settle(transaction: Transaction, slot_id: str, status: str, reason: str) -> None:
+    """Say what became of a claimed time."""
+    values: Sequence[Any] = (status, reason, slot_id)
+    transaction.execute(rows.SETTLE_SLOT, values)

@@ -1,0 +1,186 @@
+"""Beginning runs when their time has come."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from functools import partial
+
+from app.agents.runs import RunEngine
+from app.agents.schedules import claiming, rows
+from app.agents.schedules.book import Schedules
+from app.agents.sessions import Session, Sessions
+from app.core.contain import Contained
+from app.core.errors import NotFound, TollgateError, Unauthenticated
+from app.db.ledger import Transaction
+from app.execution.setup import Gate
+from app.governance.identity.tokens import Tokens
+from app.governance.limits import Payer
+from app.tools.automation.ports import SCHEDULES, Schedule, Slot
+
+log = logging.getLogger(__name__)
+
+# Clocks are set, machines sleep: a long wait is not believed.
+_LONGEST_WAIT_S = 30.0
+_GONE = "The schedule was deleted meanwhile"
+_STOPPED = "The service stopped before the run began"
+
+
+class Scheduler:
+    """Begins what is due, one look at a time."""
+
+    def __init__(
+        self, gate: Gate, book: Schedules, sessions: Sessions, runs: RunEngine, tokens: Tokens
+    ) -> None:
+        self._gate = gate
+        self._book = book
+        self._sessions = sessions
+        self._runs = runs
+        self._tokens = tokens
+        self._settings = gate.settings.schedules
+        book.begins_with(self.begin)
+
+    async def run(self) -> None:
+        """Look whenever something is due, until cancelled."""
+        await self._contained(self.recover)
+        while True:
+            self._book.news.clear()
+            await self._contained(self.tick)
+            wait = await self._wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._book.news.wait()
+
+    async def tick(self) -> None:
+        """Take and begin every time that has come."""
+        now = self._gate.clock.now()
+
+        def take(transaction: Transaction) -> list[claiming.Claim]:
+            return claiming.claim_due(transaction, now, self._settings)
+
+        for claim in await self._gate.ledger.transact(take):
+            await self.begin(claim.schedule, claim.slot)
+
+    async def recover(self) -> None:
+        """Go on with times that a process claimed and did not come to begin."""
+        for schedule_id, slot in await self._gate.ledger.transact(claiming.left_behind):
+            if slot.run_status is not None:
+                await self._settle(slot, "started", slot.reason)
+                continue
+            schedule = await self._found(schedule_id)
+            if schedule is None:
+                await self._settle(slot, "failed", _GONE)
+            elif self._is_late(slot) and schedule.missed == "skip":
+                await self._settle(slot, "missed", _STOPPED)
+            else:
+                await self.begin(schedule, slot)
+
+    async def begin(self, schedule: Schedule, slot: Slot) -> None:
+        """Begin the run of a claimed time, or say why there is none."""
+        try:
+            payer = await self._payer(schedule)
+            session = await self._session(schedule, slot)
+            await self._runs.send_message(
+                session,
+                [{"type": "text", "text": _words(schedule, slot)}],
+                when_busy="queue",
+                agent_id=schedule.agent_id,
+                payer=payer,
+                trigger="schedule",
+                run_id=slot.run_id,
+                attended=False,
+            )
+            await self._gate.ledger.outlast()
+        except TollgateError as error:
+            await self._settle(slot, "failed", error.message)
+            if isinstance(error, NotFound | Unauthenticated):
+                await self._book.stand_still(schedule.id, error.message)
+            return
+        await self._settle(slot, "started", slot.reason)
+
+    async def _payer(self, schedule: Schedule) -> Payer:
+        """Whom the run is counted for.
+
+        Raises:
+            Unauthenticated: the token that made the schedule no longer holds.
+            NotFound: its agent or its project is gone.
+        """
+        if schedule.agent_id is not None:
+            self._gate.agents.require(schedule.agent_id)
+        if schedule.project_id is not None and self._gate.projects.get(schedule.project_id) is None:
+            raise NotFound(f"No project {schedule.project_id!r}", project_id=schedule.project_id)
+        if schedule.token_id is None:
+            return Payer(user_id=schedule.owner)
+        try:
+            token = await self._tokens.holder(schedule.token_id)
+        except Unauthenticated:
+            raise Unauthenticated("The token that made this schedule no longer holds") from None
+        return Payer(token.id, token.limits, schedule.owner)
+
+    async def _session(self, schedule: Schedule, slot: Slot) -> Session:
+        found = await self._sessions.get(slot.session_id)
+        return found or self._sessions.create(
+            user_id=schedule.owner,
+            title=schedule.name,
+            project_id=schedule.project_id,
+            agent_id=schedule.agent_id,
+            session_id=slot.session_id,
+            meta={"schedule_id": schedule.id},
+        )
+
+    async def _found(self, schedule_id: str) -> Schedule | None:
+        def read(transaction: Transaction) -> Schedule | None:
+            found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
+            return rows.schedule_of(found[0]) if found else None
+
+        return await self._gate.ledger.transact(read)
+
+    async def _settle(self, slot: Slot, status: str, reason: str) -> None:
+        work = partial(claiming.settle, slot_id=slot.id, status=status, reason=reason)
+        await self._gate.ledger.transact(work)
+
+    def _is_late(self, slot: Slot) -> bool:
+        passed = self._gate.clock.now() - datetime.fromisoformat(slot.scheduled_at)
+        return passed > timedelta(seconds=self._settings.grace_s)
+
+    async def _wait(self) -> float:
+        """Seconds until the next look."""
+        with Contained() as held:
+            due = await self._gate.ledger.transact(claiming.next_time)
+        if held.error is not None or due is None:
+            return _LONGEST_WAIT_S
+        left = (datetime.fromisoformat(due) - self._gate.clock.now()).total_seconds()
+        return min(max(left, 0.01), _LONGEST_WAIT_S)
+
+    async def _contained(self, work: Callable[[], Awaitable[None]]) -> None:
+        with Contained() as held:
+            await work()
+        if held.error is not None:
+            log.error("schedules were not looked at", exc_info=held.error)
+
+
+@asynccontextmanager
+async def scheduling(
+    gate: Gate, sessions: Sessions, runs: RunEngine, tokens: Tokens
+) -> AsyncIterator[Schedules]:
+    """Keep the book of schedules, and begin runs for as long as the block lasts."""
+    book = Schedules(gate.ledger, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+    scheduler = Scheduler(gate, book, sessions, runs, tokens)
+    gate.services.register(SCHEDULES, book)
+    task = asyncio.create_task(scheduler.run())
+    try:
+        yield book
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _words(schedule: Schedule, slot: Slot) -> str:
+    """What the agent reads: its task, and that nobody is there."""
+    head = f"Scheduled run {schedule.name!r} of {slot.scheduled_at}; nobody is watching."
+    if slot.reason:
+        head += f" ({slot.reason}.)"
+    return f"{head}\n\n{schedule.prompt}"

@@ -1,0 +1,85 @@
+"""Schedules and their times as rows, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from app.core.clock import isoformat
+from app.db.ledger import Transaction
+from app.tools.automation.ports import Schedule, Slot
+from app.tools.automation.timing import Timing
+
+COLUMNS = (
+    "id, owner, name, prompt, cron, every_seconds, at, timezone, since, missed, session,"
+    " session_id, agent_id, project_id, token_id, expires_at, next_at, paused, version,"
+    " created_at, updated_at"
+)
+_NAMES = COLUMNS.replace(" ", "").split(",")
+_MARKS = ", ".join("?" for _ in _NAMES)
+# The parts are constants of this file.
+ADD = f"INSERT INTO schedules ({COLUMNS}) VALUES ({_MARKS})"  # noqa: S608
+SELECT = f"SELECT {COLUMNS} FROM schedules"  # noqa: S608
+CHANGE = f"UPDATE schedules SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
+DELETE = "DELETE FROM schedules WHERE id = ?"
+COUNT = "SELECT COUNT(*) FROM schedules WHERE owner = ?"
+
+ADD_SLOT = (
+    "INSERT INTO schedule_slots (id, schedule_id, scheduled_at, trigger, status, reason, run_id,"
+    " session_id, claimed_by, claimed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (schedule_id, scheduled_at) DO NOTHING"
+)
+SETTLE_SLOT = "UPDATE schedule_slots SET status = ?, reason = ? WHERE id = ? AND status = 'claimed'"
+_SLOTS = (
+    "SELECT k.id, k.scheduled_at, k.trigger, k.status, k.reason, k.run_id, k.session_id, r.status"
+    " FROM schedule_slots k LEFT JOIN runs r ON r.id = k.run_id WHERE k.schedule_id = ?"
+)
+HISTORY = f"{_SLOTS} ORDER BY k.scheduled_at DESC, k.id DESC LIMIT ?"
+BUSY = f"{_SLOTS} AND r.status IN ('running', 'queued') LIMIT 1"
+FORGET_SLOTS = "DELETE FROM schedule_slots WHERE schedule_id = ?"
+# Those that have begun stay until their run is over.
+TRIM_SLOTS = (
+    "DELETE FROM schedule_slots WHERE schedule_id = ? AND status <> 'claimed' AND id NOT IN"
+    " (SELECT id FROM schedule_slots WHERE schedule_id = ?"
+    " ORDER BY scheduled_at DESC, id DESC LIMIT ?)"
+)
+
+
+def schedule_of(row: Sequence[Any]) -> Schedule:
+    """A row of `COLUMNS` as a schedule."""
+    found = dict(zip(_NAMES, row, strict=True))
+    at = found.pop("at")
+    timing = Timing(
+        timezone=found.pop("timezone"),
+        since=datetime.fromisoformat(found.pop("since")),
+        cron=found.pop("cron"),
+        every_seconds=found.pop("every_seconds"),
+        at=None if at is None else datetime.fromisoformat(at),
+    )
+    return Schedule(timing=timing, **found)
+
+
+def row_of(schedule: Schedule) -> tuple[Any, ...]:
+    """A schedule as a row of `COLUMNS`."""
+    timing = schedule.timing
+    own = {
+        "timezone": timing.timezone,
+        "since": isoformat(timing.since),
+        "cron": timing.cron,
+        "every_seconds": timing.every_seconds,
+        "at": None if timing.at is None else isoformat(timing.at),
+    }
+    return tuple(own[name] if name in own else getattr(schedule, name) for name in _NAMES)
+
+
+def changed(transaction: Transaction, schedule: Schedule, moment: str, **fields: Any) -> Schedule:
+    """Write the schedule with other fields; what it is then."""
+    after = replace(schedule, version=schedule.version + 1, updated_at=moment, **fields)
+    transaction.execute(CHANGE, (*row_of(after)[1:], after.id))
+    return after
+
+
+def slots_of(rows: Sequence[Sequence[Any]]) -> list[Slot]:
+    return [Slot(*row) for row in rows]

@@ -1,0 +1,195 @@
+"""Schedules of all users: what runs by the clock, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from app.agents.schedules.book import shown
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.shapes import MOMENT, example
+from app.core.errors import NotFound
+from app.core.redaction import Redactor
+from app.tools.automation.ports import Schedule, Slot
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_SCHEDULE: dict[str, Any] = {
+    "id": "sch_1",
+    "owner": "ann",
+    "name": "News",
+    "prompt": "Read the news and write down what matters.",
+    "cron": "0 9 * * mon-fri",
+    "every_seconds": None,
+    "at": None,
+    "timezone": "Europe/Berlin",
+    "missed": "skip",
+    "session": "fresh",
+    "agent_id": "reader",
+    "project_id": "default",
+    "expires_at": None,
+    "next_at": MOMENT,
+    "paused": "",
+    "version": 1,
+    "created_at": MOMENT,
+}
+_SLOT: dict[str, Any] = {
+    "id": "slt_1",
+    "scheduled_at": MOMENT,
+    "trigger": "slot",
+    "status": "started",
+    "reason": "",
+    "run_id": "run_1",
+    "session_id": "ses_1",
+    "run_status": "success",
+}
+
+
+class ScheduleView(BaseModel):
+    """One of `cron`, `every_seconds` and `at` is set."""
+
+    model_config = example(**_SCHEDULE)
+
+    id: str
+    owner: str
+    name: str
+    prompt: str
+    cron: str | None
+    every_seconds: int | None
+    at: str | None
+    timezone: str
+    missed: Literal["skip", "once"]
+    session: Literal["fresh", "continue"]
+    agent_id: str | None
+    project_id: str | None
+    expires_at: str | None
+    next_at: str | None = Field(description="Null when it never comes again.")
+    paused: str = Field(description="Why it stands still; empty while it runs.")
+    version: int
+    created_at: str
+
+    @classmethod
+    def of(cls, schedule: Schedule, redactor: Redactor) -> Self:
+        fields = redactor.values_in(shown(schedule))
+        return cls(owner=schedule.owner, **fields)
+
+
+class ScheduleList(BaseModel):
+    """Schedules by name."""
+
+    model_config = example(schedules=[_SCHEDULE])
+
+    schedules: list[ScheduleView]
+
+
+class SlotView(BaseModel):
+    """One time of a schedule, and what became of it."""
+
+    model_config = example(**_SLOT)
+
+    id: str
+    scheduled_at: str
+    trigger: Literal["slot", "manual"]
+    status: Literal["claimed", "started", "skipped", "missed", "failed"]
+    reason: str
+    run_id: str
+    session_id: str
+    run_status: str | None = Field(description="How its run stands, where one has begun.")
+
+    @classmethod
+    def of(cls, slot: Slot) -> Self:
+        return cls(**{name: getattr(slot, name) for name in cls.model_fields})
+
+
+class SlotList(BaseModel):
+    """Times, the newest first."""
+
+    model_config = example(history=[_SLOT])
+
+    history: list[SlotView]
+
+
+@router.get("/schedules", summary="List schedules", responses=problems())
+async def list_schedules(
+    service: ServiceDep,
+    _: Admin,
+    owner: Annotated[str | None, Query(max_length=128)] = None,
+) -> ScheduleList:
+    """Scope `admin`. Of one user, or of all."""
+    found = await service.schedules.find(owner)
+    redactor = service.gate.redactor
+    return ScheduleList(schedules=[ScheduleView.of(item, redactor) for item in found])
+
+
+@router.get("/schedules/{schedule_id}", summary="One schedule", responses=problems(NotFound))
+async def get_schedule(schedule_id: PathId, service: ServiceDep, _: Admin) -> ScheduleView:
+    """Scope `admin`."""
+    found = await service.schedules.get(None, schedule_id)
+    return ScheduleView.of(found, service.gate.redactor)
+
+
+@router.get(
+    "/schedules/{schedule_id}/history",
+    summary="What became of the times of a schedule",
+    responses=problems(NotFound),
+)
+async def get_schedule_history(
+    schedule_id: PathId,
+    service: ServiceDep,
+    _: Admin,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> SlotList:
+    """Scope `admin`. Its sessions and runs can be looked up by their ids."""
+    found = await service.schedules.history(None, schedule_id, limit)
+    return SlotList(history=[SlotView.of(slot) for slot in found])
+
+
+@router.post(
+    "/schedules/{schedule_id}/pause",
+    summary="Let a schedule stand still",
+    responses=problems(NotFound),
+)
+async def pause_schedule(
+    schedule_id: PathId, service: ServiceDep, principal: Admin
+) -> ScheduleView:
+    """Scope `admin`. A run that has begun goes on."""
+    after = await service.schedules.pause(None, schedule_id, paused=True, by=principal.user_id)
+    return ScheduleView.of(after, service.gate.redactor)
+
+
+@router.post(
+    "/schedules/{schedule_id}/resume",
+    summary="Let a schedule run again",
+    responses=problems(NotFound),
+)
+async def resume_schedule(
+    schedule_id: PathId, service: ServiceDep, principal: Admin
+) -> ScheduleView:
+    """Scope `admin`. From its next time on; what passed meanwhile is not caught up."""
+    after = await service.schedules.pause(None, schedule_id, paused=False, by=principal.user_id)
+    return ScheduleView.of(after, service.gate.redactor)
+
+
+@router.post(
+    "/schedules/{schedule_id}/run",
+    summary="Begin a run of a schedule at once",
+    responses=problems(NotFound),
+)
+async def run_schedule(schedule_id: PathId, service: ServiceDep, principal: Admin) -> SlotView:
+    """Scope `admin`. As its owner and its agent; its other times stay as they are."""
+    return SlotView.of(await service.schedules.run_now(None, schedule_id, by=principal.user_id))
+
+
+@router.delete(
+    "/schedules/{schedule_id}", summary="Delete a schedule", responses=problems(NotFound)
+)
+async def delete_schedule(
+    schedule_id: PathId, service: ServiceDep, principal: Admin
+) -> ScheduleView:
+    """Scope `admin`. What it was. With its history; a run that has begun goes on."""
+    gone = await service.schedules.delete(None, schedule_id, by=principal.user_id)
+    return ScheduleView.of(gone, service.gate.redactor)

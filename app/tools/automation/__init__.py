@@ -1,0 +1,1 @@
+"""Automation: schedules and triggers."""

@@ -1,0 +1,113 @@
+"""What schedules need of the service, as a Protocol; the composition root binds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from app.toolkit.context import ToolContext
+from app.tools.automation.timing import Timing
+
+SCHEDULES = "schedules"
+
+MissedPolicy = Literal["skip", "once"]
+SessionPolicy = Literal["fresh", "continue"]
+SlotStatus = Literal["claimed", "started", "skipped", "missed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What shall be kept of a schedule; one of `cron`, `every_seconds` and `at` is set.
+
+    Attributes:
+        at: ISO 8601, or `in 10m`.
+        timezone: IANA name; None for the operator's.
+        missed: what to do with times that passed while the service stood still.
+        session: a new session for each run, or one for all.
+        expires_at: as `at`; None for never.
+    """
+
+    name: str
+    prompt: str
+    cron: str | None = None
+    every_seconds: int | None = None
+    at: str | None = None
+    timezone: str | None = None
+    missed: MissedPolicy = "skip"
+    session: SessionPolicy = "fresh"
+    expires_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A stored schedule. Times are RFC 3339 in UTC.
+
+    Attributes:
+        next_at: None when it never comes again.
+        paused: why it stands still; empty while it runs.
+        agent_id: as whom it runs; fixed when it is made.
+    """
+
+    id: str
+    owner: str
+    name: str
+    prompt: str
+    timing: Timing
+    missed: MissedPolicy
+    session: SessionPolicy
+    session_id: str | None
+    agent_id: str | None
+    project_id: str | None
+    token_id: str | None
+    expires_at: str | None
+    next_at: str | None
+    paused: str
+    version: int
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One time of a schedule. `run_status` is that of its run, where one has begun."""
+
+    id: str
+    scheduled_at: str
+    trigger: Literal["slot", "manual"]
+    status: SlotStatus
+    reason: str
+    run_id: str
+    session_id: str
+    run_status: str | None
+
+
+@runtime_checkable
+class ScheduleBook(Protocol):
+    """The service `SCHEDULES`: the schedules of the user on whose behalf a call runs.
+
+    All methods raise `ToolFailed`: `not_found` for what is not that user's, `invalid_schedule`
+    for times that cannot be, `too_many_schedules`.
+    """
+
+    async def create(self, draft: Draft, ctx: ToolContext) -> Schedule: ...
+
+    async def find(self, owner: str) -> Sequence[Schedule]:
+        """Those of the user, by their names."""
+
+    async def get(self, owner: str, schedule_id: str) -> Schedule: ...
+
+    async def update(self, owner: str, schedule_id: str, changes: Mapping[str, Any]) -> Schedule:
+        """Change fields of its draft; new times count from now."""
+
+    async def pause(self, owner: str, schedule_id: str, *, paused: bool) -> Schedule:
+        """Let it stand still, or run again: from its next time on."""
+
+    async def delete(self, owner: str, schedule_id: str) -> Schedule:
+        """Delete it with its history; what it was. A run that has begun goes on."""
+
+    async def run_now(self, owner: str, schedule_id: str) -> Slot:
+        """Begin a run at once; its other times stay as they are."""
+
+    async def history(self, owner: str, schedule_id: str, limit: int) -> Sequence[Slot]:
+        """What became of its times, the newest first."""

@@ -1,0 +1,265 @@
+"""`schedule_cron`: runs that begin by the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from itertools import islice
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from app.core.clock import isoformat
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.automation.ports import SCHEDULES, Draft, Schedule, ScheduleBook, Slot
+from app.tools.moments import ZoneName, shown
+from app.tools.planning.owners import owner_of
+
+_COMING = 3
+_CREATING = ("name", "prompt", "cron", "every_seconds", "at")
+_OF_DRAFT = (*_CREATING, "missed", "session", "expires_at")
+
+
+class ScheduleCronArgs(ToolArgs):
+    action: Literal[
+        "create", "list", "get", "update", "delete", "pause", "resume", "run_now", "history"
+    ] = Field(default="list", description="What to do.")
+    id: str | None = Field(default=None, min_length=1, max_length=64, description="Which schedule.")
+    name: str | None = Field(
+        default=None, min_length=1, max_length=100, pattern=r"\S", description="Its name."
+    )
+    prompt: str | None = Field(
+        default=None, min_length=1, max_length=20_000, pattern=r"\S", description="The task."
+    )
+    cron: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="Five fields: minute hour day month weekday.",
+    )
+    every_seconds: int | None = Field(
+        default=None, ge=1, le=31_536_000, description="Instead of cron: seconds between runs."
+    )
+    at: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=40,
+        description="Instead of cron: once; ISO time, or 'in 10m'.",
+    )
+    tz: ZoneName | None = Field(
+        default=None, description="IANA time zone of cron and times; the operator's without it."
+    )
+    missed: Literal["skip", "once"] | None = Field(
+        default=None,
+        description="Times that passed while the service stood still: skip them (default), or run "
+        "once.",
+    )
+    session: Literal["fresh", "continue"] | None = Field(
+        default=None, description="A new chat for each run (default), or one for all."
+    )
+    expires_at: str | None = Field(
+        default=None, min_length=1, max_length=40, description="Until when; as `at`."
+    )
+    limit: int = Field(default=20, ge=1, le=500, description="history: how many.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> ScheduleCronArgs:
+        given = [
+            name for name in ("cron", "every_seconds", "at") if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            raise ValueError(f"give one of cron, every_seconds and at, not {' and '.join(given)}")
+        if self.action == "create" and (not given or self.prompt is None):
+            raise ValueError("create needs prompt, and one of cron, every_seconds and at")
+        if self.action not in ("create", "list") and self.id is None:
+            raise ValueError(f"{self.action} needs id")
+        if self.action == "update" and not self.changes:
+            raise ValueError("update needs what shall change")
+        return self
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Fields of the draft that were given."""
+        changes = {name: value for name in _OF_DRAFT if (value := getattr(self, name)) is not None}
+        return changes | ({"timezone": self.tz} if self.tz is not None else {})
+
+
+def _from_cron_create(arguments: dict[str, Any]) -> dict[str, Any]:
+    """`CronCreate`: `cron` or `schedule`, `prompt`, `description`, `recurring`, `durable`."""
+    adapted = dict(arguments)
+    adapted.pop("durable", None)  # all are
+    if "schedule" in adapted:
+        adapted.setdefault("cron", adapted.pop("schedule"))
+    if "description" in adapted:
+        adapted.setdefault("name", adapted.pop("description"))
+    if adapted.pop("recurring", True) is False:
+        adapted["recurring"] = False  # one time is `at`: refused as an unknown argument
+    return {"action": "create", **adapted}
+
+
+def _from_cron_list(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"action": "list", **arguments}
+
+
+def _from_cron_delete(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"action": "delete", **arguments}
+
+
+def _as_created(result: ToolResult) -> ToolResult:
+    """`{cron_id, schedule, prompt, enabled, created_at}`."""
+    if not result.success:
+        return result
+    return ToolResult.ok(_claw(result.data["schedule"]), text=result.text)
+
+
+def _as_listed(result: ToolResult) -> ToolResult:
+    if not result.success:
+        return result
+    crons = [_claw(item) for item in result.data["schedules"]]
+    return ToolResult.ok({"crons": crons, "count": len(crons)}, text=result.text)
+
+
+def _as_deleted(result: ToolResult) -> ToolResult:
+    if not result.success:
+        return result
+    return ToolResult.ok({"cron_id": result.data["schedule"]["id"], "deleted": True})
+
+
+def _claw(schedule: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "cron_id": schedule["id"],
+        "schedule": schedule["when"],
+        "prompt": schedule["prompt"],
+        "enabled": not schedule["paused"] and schedule["next"] != [],
+        "created_at": schedule["created_at"],
+    }
+
+
+@tool(
+    category="automation",
+    toolset="automation",
+    permission=PermissionClass.WRITE,
+    side_effect=SideEffectScope.DB_WRITE,
+    kind="other",
+    requires=(SCHEDULES,),
+    routing_hint="main-process-proxy",
+    # What it makes would outlive the sub-agent, and its limits.
+    subagent_allowed=False,
+    tags=("plan", "cron"),
+    argument_aliases={
+        "cron_id": "id",
+        "job_id": "id",
+        "schedule_id": "id",
+        "cron_expr": "cron",
+        "timezone": "tz",
+        "message": "prompt",
+    },
+    aliases=(
+        Alias("ScheduleCronTool"),
+        Alias("cron"),
+        Alias("cron_create", _from_cron_create, _as_created),
+        Alias("cron_list", _from_cron_list, _as_listed),
+        Alias("cron_delete", _from_cron_delete, _as_deleted),
+        Alias("CronCreate", _from_cron_create, _as_created, families=("claude",)),
+        Alias("CronList", _from_cron_list, _as_listed),
+        Alias("CronDelete", _from_cron_delete, _as_deleted),
+    ),
+)
+async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
+    """Let a task run later or again and again: in its own chat, as this agent, unattended.
+
+    Actions: create, list, get, update, delete, pause, resume, run_now, history. What asks for a
+    confirmation is denied there unless the agent is set to wait. Returns the schedule with its
+    next times, or what became of the past ones.
+    """
+    book = ctx.services.require(SCHEDULES, ScheduleBook)  # type: ignore[type-abstract]
+    owner = owner_of(ctx)
+    if args.action == "create":
+        return _one("Created", await book.create(_draft(args), ctx))
+    if args.action == "list":
+        return _listed([_fields(item) for item in await book.find(owner)])
+    assert args.id is not None
+    if args.action == "history":
+        return _told(await book.history(owner, args.id, args.limit))
+    if args.action == "run_now":
+        return _told([await book.run_now(owner, args.id)])
+    if args.action == "get":
+        return _one("Schedule", await book.get(owner, args.id))
+    if args.action == "delete":
+        return _one("Deleted", await book.delete(owner, args.id))
+    if args.action == "update":
+        return _one("Changed", await book.update(owner, args.id, args.changes))
+    paused = args.action == "pause"
+    return _one("Paused" if paused else "Resumed", await book.pause(owner, args.id, paused=paused))
+
+
+def _draft(args: ScheduleCronArgs) -> Draft:
+    assert args.prompt is not None
+    name = args.name or " ".join(args.prompt.split())[:60]
+    return Draft(**{**args.changes, "name": name})
+
+
+def _fields(schedule: Schedule) -> dict[str, Any]:
+    timing = schedule.timing
+    coming: list[str] = []
+    if schedule.next_at is not None and not schedule.paused:
+        coming = [schedule.next_at]
+        after = timing.times(datetime.fromisoformat(schedule.next_at))
+        coming += [isoformat(time) for time in islice(after, _COMING - 1)]
+    return {
+        "id": schedule.id,
+        "name": schedule.name,
+        "prompt": schedule.prompt,
+        "when": _when(schedule),
+        "timezone": timing.timezone,
+        "next": [shown(time, timing.timezone) for time in coming],
+        "missed": schedule.missed,
+        "session": schedule.session,
+        "agent_id": schedule.agent_id,
+        "project_id": schedule.project_id,
+        "expires_at": schedule.expires_at,
+        "paused": schedule.paused,
+        "created_at": schedule.created_at,
+    }
+
+
+def _when(schedule: Schedule) -> str:
+    timing = schedule.timing
+    if timing.cron is not None:
+        return timing.cron
+    if timing.every_seconds is not None:
+        return f"every {timing.every_seconds} s"
+    assert timing.at is not None
+    return f"at {isoformat(timing.at)}"
+
+
+def _one(what: str, schedule: Schedule) -> ToolResult:
+    fields = _fields(schedule)
+    return ToolResult.ok({"schedule": fields}, text=f"{what}: {_line(fields)}")
+
+
+def _listed(schedules: list[dict[str, Any]]) -> ToolResult:
+    data = {"schedules": schedules, "total": len(schedules)}
+    lines = [_line(item) for item in schedules] or ["No schedules"]
+    return ToolResult.ok(data, text="\n".join(lines), raw_result=RawResult("json", data))
+
+
+def _line(fields: dict[str, Any]) -> str:
+    state = f"paused: {fields['paused']}" if fields["paused"] else "never again"
+    if fields["next"]:
+        state = f"next {', '.join(fields['next'])}"
+    return f"{fields['id']} {fields['name']!r} ({fields['when']}, {fields['timezone']}): {state}"
+
+
+def _told(slots: Sequence[Slot]) -> ToolResult:
+    data = {"history": [asdict(slot) for slot in slots]}
+    lines = []
+    for slot in slots:
+        state = slot.run_status or slot.status
+        reason = f" ({slot.reason})" if slot.reason else ""
+        begun = f", run {slot.run_id} in {slot.session_id}" if slot.run_status else ""
+        lines.append(f"{slot.scheduled_at} {state}{reason}{begun}")
+    return ToolResult.ok(data, text="\n".join(lines) or "Nothing has run yet")

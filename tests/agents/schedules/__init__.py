@@ -1,0 +1,1 @@
+"""Schedules: what runs by the clock, as which agent, and what became of it."""

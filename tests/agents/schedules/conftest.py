@@ -1,0 +1,16 @@
+"""A desk with schedules."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from app.core.settings import Settings
+from tests.agents.schedules.desk import Desk, open_desk
+
+
+@pytest.fixture
+async def desk(settings: Settings) -> AsyncIterator[Desk]:
+    async with open_desk(settings) as opened:
+        yield opened

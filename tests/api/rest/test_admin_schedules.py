@@ -1,0 +1,58 @@
+"""Schedules over REST, for administrators."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+
+from tests.api.rest.client import call, problem
+
+
+async def _made(client: httpx2.AsyncClient, **arguments: Any) -> str:
+    wanted = {"action": "create", "prompt": "Look", "cron": "0 0 1 1 *", **arguments}
+    made = await call(client, "schedule_cron", arguments=wanted)
+    found: str = json.loads(made["record"]["result"])["data"]["schedule"]["id"]
+    return found
+
+
+async def test_an_administrator_sees_pauses_and_resumes_schedules(client: httpx2.AsyncClient):
+    schedule_id = await _made(client, name="Yearly")
+    listed = (await client.get("/admin/schedules")).json()["schedules"]
+    assert [(item["id"], item["name"]) for item in listed] == [(schedule_id, "Yearly")]
+    owner = listed[0]["owner"]
+    assert (await client.get("/admin/schedules", params={"owner": "x"})).json()["schedules"] == []
+    assert len((await client.get("/admin/schedules", params={"owner": owner})).json()) == 1
+
+    paused = (await client.post(f"/admin/schedules/{schedule_id}/pause")).json()
+    resumed = (await client.post(f"/admin/schedules/{schedule_id}/resume")).json()
+    assert (paused["paused"], resumed["paused"]) == ("paused", "")
+    assert (await client.get(f"/admin/schedules/{schedule_id}")).json() == resumed
+
+
+async def test_an_administrator_begins_a_run_and_sees_what_became_of_it(
+    client: httpx2.AsyncClient,
+):
+    schedule_id = await _made(client)
+    begun = (await client.post(f"/admin/schedules/{schedule_id}/run")).json()
+    assert (begun["trigger"], begun["status"]) == ("manual", "started")
+    (slot,) = (await client.get(f"/admin/schedules/{schedule_id}/history")).json()["history"]
+    assert slot["run_id"] == begun["run_id"]
+    session = await client.get(f"/sessions/{begun['session_id']}")
+    assert session.json()["title"] == "Look"
+
+
+async def test_a_schedule_is_deleted_with_its_history(client: httpx2.AsyncClient):
+    schedule_id = await _made(client)
+    assert (await client.delete(f"/admin/schedules/{schedule_id}")).json()["id"] == schedule_id
+    for method, path in (
+        ("GET", ""),
+        ("GET", "/history"),
+        ("POST", "/pause"),
+        ("POST", "/resume"),
+        ("POST", "/run"),
+        ("DELETE", ""),
+    ):
+        answer = await client.request(method, f"/admin/schedules/{schedule_id}{path}")
+        assert (await problem(answer))["code"] == "not_found", (method, path)
