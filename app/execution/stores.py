@@ -1,0 +1,81 @@
+"""What agents know and keep, and their ways out: built once, and offered to tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.channels.channels import Channels, assemble_channels
+from app.execution.assembly import Governed, Ground
+from app.execution.projects import Projects
+from app.execution.skills import open_shelf
+from app.governance.agent_store import AgentStore
+from app.knowledge.boards.boards import Boards
+from app.knowledge.memory.administration import MemoryAdministration
+from app.knowledge.memory.opening import memory_on
+from app.knowledge.skills.shelf import SkillShelf
+from app.knowledge.sources.setup import Sources, assemble_sources
+from app.knowledge.triggers.sending import Triggers
+from app.knowledge.triggers.setup import assemble_triggers, trigger_keys
+from app.tools.data.offering import offer_data_services
+from app.tools.media.ports import IMAGE_PROVIDER
+from app.tools.media.providers import image_provider
+from app.tools.memory.ports import MEMORY
+from app.tools.sql.ports import DATA_SOURCES
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """One of each subject."""
+
+    boards: Boards
+    memory: MemoryAdministration
+    skills: SkillShelf
+    sources: Sources
+    triggers: Triggers
+    channels: Channels
+
+    async def load(self) -> None:
+        """Read what they keep at hand."""
+        await self.skills.load_decisions()
+        await self.sources.store.load()
+        await self.triggers.store.load()
+        await self.channels.store.load()
+
+    async def close(self) -> None:
+        """End what they have open."""
+        await self.sources.reading.close()
+
+
+def open_stores(
+    ground: Ground, governed: Governed, projects: Projects, agents: AgentStore
+) -> Stores:
+    """Build them and register what tools ask for. Touches nothing of the world."""
+    settings, ledger, clock = ground.settings, ground.ledger, ground.clock
+    audit, changes, redactor = ground.audit, ground.changes, ground.redactor
+    services = ground.services
+    offer_data_services(settings, services, clock)
+    if (images := image_provider(settings.images)) is not None:
+        services.register(IMAGE_PROVIDER, images)
+    boards = Boards.on(ledger, clock, audit)
+    boards.offer(services)
+    memory = memory_on(settings, ledger, clock, redactor, audit)
+    services.register(MEMORY, memory.store)
+    sources = assemble_sources(
+        settings, ledger, clock, audit=audit, changes=changes, redactor=redactor
+    )
+    services.register(DATA_SOURCES, sources.reading)
+    channels = assemble_channels(settings.channels, ledger, clock, audit=audit, changes=changes)
+    channels.offer(services)
+    triggers = assemble_triggers(
+        settings,
+        ledger,
+        clock,
+        services,
+        keys=trigger_keys(settings, redactor),
+        audit=audit,
+        changes=changes,
+        redactor=redactor,
+        on_offer=governed.resolver.forget,
+    )
+    skills = open_shelf(ground, projects, agents)
+    return Stores(boards, memory, skills, sources, triggers, channels)
