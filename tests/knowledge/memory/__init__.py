@@ -1,0 +1,1 @@
+"""What is remembered: its words, its ranks, its store."""

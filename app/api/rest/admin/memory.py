@@ -1,0 +1,362 @@
+"""What is remembered: looking it up, correcting it, forgetting it, moving it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal, Self
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field, model_validator
+from starlette.responses import Response, StreamingResponse
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.headers import VERSIONED
+from app.api.rest.shapes import MOMENT, example
+from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
+from app.governance.audit.reading import moment_of
+from app.knowledge.memory.administration import Imported, MemoryAdministration
+from app.knowledge.memory.selecting import Filters
+from app.tools.memory.lines import KeyText, ScopeName, Tag
+from app.tools.memory.memory_save import MAX_CONTENT_CHARS
+from app.tools.memory.ports import Draft, Memory, Place
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+MAX_IMPORTED = 1000
+_MEMORY: dict[str, Any] = {
+    "id": "mem_1",
+    "scope": "user",
+    "owner": "ann",
+    "key": "favourite-editor",
+    "version": 3,
+    "content": "Ann prefers Vim",
+    "tags": ["tools"],
+    "source": "support",
+    "user_id": "ann",
+    "agent_id": "support",
+    "session_id": "ses_1",
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+}
+_LINES: dict[str, Any] = {
+    "description": "One memory per line, oldest first.",
+    "content": {
+        "application/x-ndjson": {
+            "schema": {"type": "string"},
+            "example": '{"id":"mem_1","scope":"user","owner":"ann","content":"Ann prefers Vim"}\n',
+        }
+    },
+}
+Content = Annotated[str, Field(min_length=1, max_length=MAX_CONTENT_CHARS, pattern=r"\S")]
+Tags = Annotated[list[Tag], Field(max_length=20)]
+Owner = Annotated[str, Field(min_length=1, max_length=256, description="Id of whom or what.")]
+Asked = Annotated[
+    str, Field(min_length=1, max_length=1000, description="Every word of it, as agents search.")
+]
+Moment = Annotated[
+    str,
+    Field(max_length=64, description="Changed before this moment (ISO 8601).", examples=[MOMENT]),
+]
+
+
+class AdminMemory(BaseModel):
+    """One memory. `user_id`, `agent_id` and `session_id` say who wrote it last."""
+
+    model_config = example(**_MEMORY)
+
+    id: str
+    scope: ScopeName
+    owner: str
+    key: str
+    version: int
+    content: str
+    tags: list[str]
+    source: str
+    user_id: str | None
+    agent_id: str | None
+    session_id: str | None
+    created_at: str
+    updated_at: str
+
+
+class AdminMemoryPage(BaseModel):
+    """Memories, newest first."""
+
+    model_config = example(memories=[_MEMORY], total=1, next_before=None)
+
+    memories: list[AdminMemory]
+    total: int = Field(description="How many fit in all.")
+    next_before: int | None = Field(default=None, description="`before` of the next page.")
+
+
+class MemoryChange(Body):
+    """What shall change; what is missing stays."""
+
+    model_config = example(content="Ann prefers Emacs")
+
+    content: Content | None = None
+    tags: Tags | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.content is None and self.tags is None:
+            raise ValueError("give content, tags or both")
+        return self
+
+
+class MemoryFilters(Body):
+    """Which memories; what is missing does not narrow it."""
+
+    scope: ScopeName | None = None
+    owner: Owner | None = None
+    tag: Tag | None = None
+    query: Asked | None = None
+    until: Moment | None = None
+
+    def filters(self) -> Filters:
+        """For the store.
+
+        Raises:
+            InvalidInput: `until` is no moment.
+        """
+        until = moment_of(self.until, "until") if self.until else None
+        return Filters(self.scope, self.owner, self.tag, self.query, until)
+
+
+class MemoriesToForget(MemoryFilters):
+    """What shall be forgotten. At first a dry run, then with the count that it gave."""
+
+    model_config = example(scope="user", owner="ann", dry_run=True)
+
+    every: bool = Field(default=False, description="Needed when nothing narrows it.")
+    dry_run: bool = Field(default=True, description="Only count them.")
+    expected: int | None = Field(
+        default=None, ge=0, description="Their count as it was seen; refused when it has changed."
+    )
+
+    @model_validator(mode="after")
+    def _is_meant(self) -> Self:
+        narrows = (self.scope, self.owner, self.tag, self.query, self.until)
+        if not self.every and all(part is None for part in narrows):
+            raise ValueError("give scope, owner, tag, query or until; or every=true for all")
+        return self
+
+
+class ForgottenMemories(BaseModel):
+    """How many fitted, and how many were removed."""
+
+    model_config = example(matched=12, forgotten=0)
+
+    matched: int
+    forgotten: int
+
+
+class MemoryToImport(Body):
+    """A memory as an export has it; what an import does not keep is passed over."""
+
+    model_config = example(scope="user", owner="ann", key="favourite-editor", content="Vim")
+
+    scope: ScopeName
+    owner: Owner
+    content: Content
+    key: KeyText | None = None
+    tags: Tags = Field(default_factory=list)
+    source: str = Field(default="import", min_length=1, max_length=64, pattern=r"^[^|\s][^|\r\n]*$")
+    updated_at: Moment | None = None
+    id: str | None = None
+    version: int | None = None
+    user_id: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    created_at: str | None = None
+
+    def entry(self) -> Imported:
+        """For the store.
+
+        Raises:
+            InvalidInput: `updated_at` is no moment.
+        """
+        return Imported(
+            Place(self.scope, self.owner),
+            Draft(self.content, tuple(self.tags), self.key),
+            self.source,
+            moment_of(self.updated_at, "updated_at") if self.updated_at else None,
+        )
+
+
+class MemoryImport(Body):
+    """Memories to keep, all of them or none."""
+
+    model_config = example(
+        memories=[{"scope": "user", "owner": "ann", "key": "editor", "content": "Vim"}]
+    )
+
+    memories: list[MemoryToImport] = Field(min_length=1, max_length=MAX_IMPORTED)
+    on_conflict: Literal["fail", "skip", "replace"] = Field(
+        default="fail", description="When a key holds something else already."
+    )
+
+
+class MemoryImported(BaseModel):
+    """What became of them."""
+
+    model_config = example(created=1, changed=0, unchanged=0, skipped=0)
+
+    created: int
+    changed: int
+    unchanged: int
+    skipped: int
+
+
+def filters_of(
+    scope: ScopeName | None = None,
+    owner: Annotated[str | None, Query(min_length=1, max_length=256)] = None,
+    tag: Annotated[str | None, Query(min_length=1, max_length=64)] = None,
+    query: Annotated[str | None, Query(min_length=1, max_length=1000)] = None,
+    until: Annotated[str | None, Query(max_length=64, examples=[MOMENT])] = None,
+) -> Filters:
+    """Which memories a request wants.
+
+    Raises:
+        InvalidInput: `until` is no moment.
+    """
+    return Filters(scope, owner, tag, query, moment_of(until, "until") if until else None)
+
+
+Wanted = Annotated[Filters, Depends(filters_of)]
+
+
+@router.get("/memory", summary="What is remembered", responses=problems())
+async def list_memories(
+    service: ServiceDep,
+    principal: Admin,
+    wanted: Wanted,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**62, description="Page on from there.")] = None,
+) -> AdminMemoryPage:
+    """Scope `admin`. Everybody's memories, newest first."""
+    memory = service.gate.memory
+    found, total = await memory.page(wanted, limit=limit, before=before)
+    return AdminMemoryPage(
+        memories=[_view(memory, item) for item in found],
+        total=total,
+        next_before=found[-1].number if len(found) == limit else None,
+    )
+
+
+@router.get(
+    "/memory/export",
+    summary="Memories as lines of JSON",
+    response_class=StreamingResponse,
+    responses={**problems(), 200: _LINES},
+)
+async def export_memories(
+    service: ServiceDep, principal: Admin, wanted: Wanted
+) -> StreamingResponse:
+    """Scope `admin`. Every memory that fits, up to the newest one now; the audit notes it."""
+    pages = service.gate.memory.export(wanted, actor=principal.user_id)
+    # A database that cannot be read is an error before anything is sent.
+    first = await anext(pages, b"")
+
+    async def lines() -> AsyncIterator[bytes]:
+        yield first
+        async for page in pages:
+            yield page
+
+    return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+
+@router.post(
+    "/memory/import", summary="Take memories in", responses=problems(AlreadyExists, body=True)
+)
+async def import_memories(
+    body: MemoryImport, service: ServiceDep, principal: Admin
+) -> MemoryImported:
+    """Scope `admin`. They get new ids; texts that look like secrets are refused."""
+    done = await service.gate.memory.take_in(
+        [item.entry() for item in body.memories],
+        on_conflict=body.on_conflict,
+        actor=principal.user_id,
+    )
+    return MemoryImported(
+        created=done.created,
+        changed=done.changed,
+        unchanged=done.unchanged,
+        skipped=done.skipped,
+    )
+
+
+@router.post(
+    "/memory/forget", summary="Forget many memories", responses=problems(Conflict, body=True)
+)
+async def forget_memories(
+    body: MemoriesToForget, service: ServiceDep, principal: Admin
+) -> ForgottenMemories:
+    """Scope `admin`. A dry run unless `dry_run` is false. What is forgotten is gone for good."""
+    memory, filters = service.gate.memory, body.filters()
+    if body.dry_run:
+        return ForgottenMemories(matched=await memory.count(filters), forgotten=0)
+    gone = await memory.forget_many(filters, actor=principal.user_id, expected=body.expected)
+    return ForgottenMemories(matched=gone, forgotten=gone)
+
+
+@router.get(
+    "/memory/{memory_id}", summary="One memory", responses={**VERSIONED, **problems(NotFound)}
+)
+async def get_memory(
+    memory_id: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> AdminMemory:
+    """Scope `admin`."""
+    memory = service.gate.memory
+    return _shown(memory, await memory.get(memory_id), response)
+
+
+@router.patch(
+    "/memory/{memory_id}",
+    summary="Correct a memory",
+    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
+)
+async def change_memory(
+    memory_id: PathId,
+    body: MemoryChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AdminMemory:
+    """Scope `admin`. From then on agents read it as written by somebody else."""
+    memory = service.gate.memory
+    changed = await memory.change(
+        memory_id,
+        content=body.content,
+        tags=body.tags,
+        actor=principal.user_id,
+        expected=expected,
+    )
+    return _shown(memory, changed, response)
+
+
+@router.delete(
+    "/memory/{memory_id}",
+    summary="Forget a memory",
+    responses=problems(NotFound, VersionMismatch),
+)
+async def forget_memory(
+    memory_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
+) -> AdminMemory:
+    """Scope `admin`. What it was; it is gone for good."""
+    memory = service.gate.memory
+    gone = await memory.forget(memory_id, actor=principal.user_id, expected=expected)
+    return _view(memory, gone)
+
+
+def _view(memory: MemoryAdministration, item: Memory) -> AdminMemory:
+    return AdminMemory(**memory.shown(item))
+
+
+def _shown(memory: MemoryAdministration, item: Memory, response: Response) -> AdminMemory:
+    show_version(response, item.version)
+    return _view(memory, item)

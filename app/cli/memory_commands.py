@@ -1,0 +1,107 @@
+"""The words of `tollgate memory`; what they do is imported when they run."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+memory = typer.Typer(
+    help="What agents, users and projects remember here.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+Scope = Annotated[str | None, typer.Option(help="agent, user or project.")]
+Owner = Annotated[str | None, typer.Option(help="Id of the agent, user or project.")]
+Tag = Annotated[str | None, typer.Option(help="Only with this tag.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder of the database.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@memory.command("list")
+def memory_list(
+    scope: Scope = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    limit: Limit = 50,
+    data_dir: DataDir = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """List memories, the newest first."""
+    from app.cli.memory import Wish, list_memories
+    from app.core.settings import load_settings
+
+    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    wish = Wish(scope, owner, tag)
+    raise typer.Exit(asyncio.run(list_memories(settings, wish, limit=limit, as_json=as_json)))
+
+
+@memory.command("search")
+def memory_search(
+    query: Annotated[str, typer.Argument(help="Every word must be there.")],
+    scope: Scope = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    limit: Limit = 50,
+    data_dir: DataDir = None,
+    *,
+    as_json: Json = False,
+) -> None:
+    """Find memories by their words, Chinese too."""
+    from app.cli.memory import Wish, list_memories
+    from app.core.settings import load_settings
+
+    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    wish = Wish(scope, owner, tag, query)
+    raise typer.Exit(asyncio.run(list_memories(settings, wish, limit=limit, as_json=as_json)))
+
+
+@memory.command("export")
+def memory_export(
+    scope: Scope = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    query: Annotated[str | None, typer.Option(help="Every word must be there.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write memories as lines of JSON, the oldest first."""
+    from app.cli.memory import Wish, export_memories
+    from app.core.settings import load_settings
+
+    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    raise typer.Exit(asyncio.run(export_memories(settings, Wish(scope, owner, tag, query))))
+
+
+@memory.command("forget")
+def memory_forget(
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One memory, as `list` prints it.")
+    ] = None,
+    scope: Scope = None,
+    owner: Owner = None,
+    tag: Tag = None,
+    query: Annotated[str | None, typer.Option(help="Every word must be there.")] = None,
+    data_dir: DataDir = None,
+    *,
+    every: Annotated[bool, typer.Option("--every", help="All of them, of everybody.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; else they are counted.")] = False,
+) -> None:
+    """Forget one memory, or all that fit, for good."""
+    from app.cli.memory import Wish, forget_memories, forget_memory
+    from app.core.errors import InvalidInput
+    from app.core.settings import load_settings
+
+    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    wish = Wish(scope, owner, tag, query)
+    if memory_id is None:
+        work = forget_memories(settings, wish, every=every, yes=yes)
+    elif every or wish != Wish():
+        raise InvalidInput("give an ID, or what narrows it; not both")
+    else:
+        work = forget_memory(settings, memory_id)
+    raise typer.Exit(asyncio.run(work))

@@ -1,0 +1,90 @@
+"""A memory on a migrated database."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.clock import ManualClock
+from app.core.settings import load_settings
+from app.db.ledger import SqliteLedger
+from app.db.schema import ensure_schema
+from app.execution.setup import redactor_of
+from app.governance.audit.writing import Audit
+from app.knowledge.memory.administration import MemoryAdministration
+from app.knowledge.memory.opening import memory_on
+from app.knowledge.memory.store import StoredMemory
+from app.tools.memory.ports import Draft, Place, Saved, Wanted, Writer
+
+ANN = Place("user", "ann")
+WRITER = Writer("chat", "ann", None, "ses_1")
+
+
+@dataclass
+class Kept:
+    """A memory, and short words for what most tests do with it."""
+
+    admin: MemoryAdministration
+    ledger: SqliteLedger
+    clock: ManualClock = field(default_factory=ManualClock)
+
+    @property
+    def store(self) -> StoredMemory:
+        return self.admin.store
+
+    async def save(
+        self,
+        content: str,
+        key: str | None = None,
+        *,
+        tags: tuple[str, ...] = (),
+        place: Place = ANN,
+        expected: int | None = None,
+    ) -> Saved:
+        return await self.store.save(place, Draft(content, tags, key), WRITER, expected=expected)
+
+    async def recalled(self, query: str | None, place: Place = ANN, **wanted: Any) -> list[str]:
+        found = await self.store.recall([place], Wanted(query, **wanted))
+        return [line.memory.content for line in found.lines]
+
+
+@asynccontextmanager
+async def keeping(folder: Path, **memory: Any) -> AsyncIterator[Kept]:
+    """A memory in a folder whose database is ready."""
+    settings = load_settings(_env_file=None, data_dir=folder, memory=memory)
+    ledger, clock, redactor = (
+        SqliteLedger(settings.database_path),
+        ManualClock(),
+        redactor_of(settings),
+    )
+    await ledger.start()
+    try:
+        audit = Audit(ledger, clock, redactor)
+        yield Kept(memory_on(settings, ledger, clock, redactor, audit), ledger, clock)
+    finally:
+        await ledger.close()
+
+
+@pytest.fixture(scope="session")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("memory") / "tollgate.db"
+    ensure_schema(path)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, database: Path) -> Path:
+    shutil.copy(database, tmp_path / "tollgate.db")
+    return tmp_path
+
+
+@pytest.fixture
+async def kept(folder: Path) -> AsyncIterator[Kept]:
+    async with keeping(folder) as opened:
+        yield opened
