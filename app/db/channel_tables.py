@@ -1,3 +1,59 @@
 """Tables: channels and desktop tasks. Times and JSON as in `app.db.tables`."""
 
 from __future__ import annotations
+
+from sqlalchemy import Column, Index, Text
+from sqlmodel import Field, SQLModel
+
+
+class ChannelRow(SQLModel, table=True):
+    """A chat application's account, and what agents may send through it."""
+
+    __tablename__ = "channels"
+    id: str = Field(primary_key=True)
+    name: str
+    kind: str
+    config: str = Field(sa_column=Column(Text, nullable=False))
+    enabled: int
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class DesktopTaskRow(SQLModel, table=True):
+    """One thing that a desktop operator shall do. `text` is what is sent, its mark included.
+
+    `claim_id` is known to the operator that holds the task, and to nobody else.
+    """
+
+    __tablename__ = "desktop_tasks"
+    __table_args__ = (
+        Index("ix_desktop_tasks_status", "status", "created_at"),
+        Index("ix_desktop_tasks_channel", "channel_id", "created_at"),
+    )
+    id: str = Field(primary_key=True)
+    channel_id: str
+    model_channel_id: str | None = None
+    app_id: str
+    action_type: str
+    target: str
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    watermark: str
+    status: str
+    agent_id: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    operation_id: str
+    operator: str | None = None
+    operator_key: str | None = None
+    claim_id: str | None = None
+    lease_until: str | None = None
+    created_at: str
+    expires_at: str
+    claimed_at: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+    result: str | None = Field(default=None, sa_column=Column(Text))
+    code: str | None = None
+    error: str | None = Field(default=None, sa_column=Column(Text))

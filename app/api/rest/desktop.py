@@ -1,0 +1,241 @@
+"""Desktop operators without a WebSocket: poll, claim, start, report, finish."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+
+from app.api.deps import DesktopOperator, ServiceDep
+from app.api.desktop_operators import key_of
+from app.api.errors import problems
+from app.api.principal import Principal
+from app.api.rest.body import Body, JsonRoute
+from app.api.rest.shapes import MOMENT, example
+from app.api.ws.limits import CommandRate
+from app.channels import operator_messages as messages
+from app.channels.operators import Holder, Operator
+from app.core.errors import Busy, Conflict, NotFound, RateLimited
+
+router = APIRouter(prefix="/desktop", tags=["desktop"], route_class=JsonRoute)
+
+_TASK_ID = "dtk_0123456789abcdef01234567"
+_CLAIM_ID = "clm_0123456789abcdef01234567"
+_WHO: dict[str, Any] = {
+    "operator": "desk-1",
+    "apps": [{"app_id": "weixin", "actions": ["send-text"]}],
+}
+_WAITING: dict[str, Any] = {
+    "task_id": _TASK_ID,
+    "app_id": "weixin",
+    "action_type": "send-text",
+    "expires_at": MOMENT,
+}
+_TASK: dict[str, Any] = {
+    **_WAITING,
+    "claim_id": _CLAIM_ID,
+    "target": "Support",
+    "text": "We are on it\n[AI]",
+    "lease_s": 30.0,
+}
+MAX_TOKENS_SEEN = 1000
+
+
+class OperatorRates:
+    """How fast the operators of each token may ask."""
+
+    def __init__(self) -> None:
+        self._rates: dict[str, CommandRate] = {}
+
+    def spend(self, key: str, rate: float, burst: int) -> None:
+        """Count one request.
+
+        Raises:
+            RateLimited: they are too many.
+        """
+        if key not in self._rates and len(self._rates) >= MAX_TOKENS_SEEN:
+            self._rates.pop(next(iter(self._rates)))
+        self._rates.setdefault(key, CommandRate(rate, burst)).spend()
+
+
+async def holder(request: Request, service: ServiceDep, principal: DesktopOperator) -> Principal:
+    """An operator that does not ask too often.
+
+    Raises:
+        RateLimited: it does.
+    """
+    rates: OperatorRates = request.app.state.operator_rates
+    settings = service.settings
+    rates.spend(key_of(principal), settings.command_rate, settings.command_burst)
+    return principal
+
+
+Caller = Annotated[Principal, Depends(holder)]
+TaskPath = Annotated[str, Path(pattern=r"^dtk_[0-9a-f]{24}$", examples=[_TASK_ID])]
+
+
+class OperatorBody(Body):
+    """Who the operator is, and what it can do."""
+
+    model_config = example(**_WHO)
+
+    operator: messages.Name
+    apps: messages.Abilities
+
+
+class ClaimBody(OperatorBody):
+    """Which task; the oldest when none is named."""
+
+    model_config = example(**_WHO)
+
+    task_id: messages.TaskId | None = None
+
+
+class HeldBody(Body):
+    """The claim that the task is held by."""
+
+    model_config = example(claim_id=_CLAIM_ID)
+
+    claim_id: messages.ClaimId
+
+
+class ProgressBody(HeldBody, messages.Progress):
+    """How far it is."""
+
+    model_config = example(claim_id=_CLAIM_ID, stage="pasting")
+
+
+class CompleteBody(HeldBody, messages.Done):
+    """The text was sent."""
+
+    model_config = example(claim_id=_CLAIM_ID, verified=True)
+
+
+class FailBody(HeldBody, messages.Failed):
+    """The text was not sent."""
+
+    model_config = example(claim_id=_CLAIM_ID, code="window_not_found")
+
+
+class WaitingTasks(BaseModel):
+    """What the operator may claim, the oldest first."""
+
+    model_config = example(tasks=[_WAITING])
+
+    tasks: list[messages.WaitingTask]
+
+
+class ClaimedTask(BaseModel):
+    """The task that is the operator's now; null when there was none."""
+
+    model_config = example(task=_TASK)
+
+    task: messages.TaskForOperator | None
+
+
+class HeldTask(BaseModel):
+    """The operator's word was taken."""
+
+    model_config = example(task_id=_TASK_ID, lease_s=30.0)
+
+    task_id: str
+    lease_s: float = Field(description="Seconds until the operator must say something again.")
+
+
+_HELD = problems(NotFound, Conflict, RateLimited, body=True)
+
+
+@router.post("/poll", summary="See what waits", responses=problems(RateLimited, body=True))
+async def poll_desktop_tasks(
+    body: OperatorBody, service: ServiceDep, principal: Caller
+) -> WaitingTasks:
+    """Scope `desktop`. Not what the tasks say: a claim tells."""
+    operator = _operator(body, principal)
+    return WaitingTasks(tasks=await service.gate.channels.operators.waiting(operator))
+
+
+@router.post("/claim", summary="Take a task", responses=problems(Busy, RateLimited, body=True))
+async def claim_desktop_task(
+    body: ClaimBody, service: ServiceDep, principal: Caller
+) -> ClaimedTask:
+    """Scope `desktop`. Nobody else gets it; one at a time."""
+    operator = _operator(body, principal)
+    return ClaimedTask(task=await service.gate.channels.operators.claim(operator, body.task_id))
+
+
+@router.post("/tasks/{task_id}/start", summary="Ask for leave to send", responses=_HELD)
+async def start_desktop_task(
+    task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
+) -> HeldTask:
+    """Scope `desktop`. Only after this may anything be sent."""
+    desk = service.gate.channels.operators
+    await desk.start(_holder(principal), _claim(task_id, body))
+    return HeldTask(task_id=task_id, lease_s=desk.lease_s)
+
+
+@router.post("/tasks/{task_id}/heartbeat", summary="Keep a task", responses=_HELD)
+async def keep_desktop_task(
+    task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
+) -> HeldTask:
+    """Scope `desktop`."""
+    desk = service.gate.channels.operators
+    await desk.beat(_holder(principal), _claim(task_id, body))
+    return HeldTask(task_id=task_id, lease_s=desk.lease_s)
+
+
+@router.post("/tasks/{task_id}/progress", summary="Tell how far it is", responses=_HELD)
+async def report_desktop_task(
+    task_id: TaskPath, body: ProgressBody, service: ServiceDep, principal: Caller
+) -> HeldTask:
+    """Scope `desktop`."""
+    desk = service.gate.channels.operators
+    progress = messages.Progress(stage=body.stage, message=body.message)
+    await desk.progress(_holder(principal), _claim(task_id, body), progress)
+    return HeldTask(task_id=task_id, lease_s=desk.lease_s)
+
+
+@router.post("/tasks/{task_id}/complete", summary="Say that it was sent", responses=_HELD)
+async def complete_desktop_task(
+    task_id: TaskPath, body: CompleteBody, service: ServiceDep, principal: Caller
+) -> HeldTask:
+    """Scope `desktop`. It must have been started."""
+    done = messages.Done(verified=body.verified, detail=body.detail)
+    desk = service.gate.channels.operators
+    await desk.complete(_holder(principal), _claim(task_id, body), done)
+    return HeldTask(task_id=task_id, lease_s=0)
+
+
+@router.post("/tasks/{task_id}/fail", summary="Say that it was not sent", responses=_HELD)
+async def fail_desktop_task(
+    task_id: TaskPath, body: FailBody, service: ServiceDep, principal: Caller
+) -> HeldTask:
+    """Scope `desktop`. Nobody else is given it afterwards."""
+    failed = messages.Failed(code=body.code, detail=body.detail)
+    desk = service.gate.channels.operators
+    await desk.fail(_holder(principal), _claim(task_id, body), failed)
+    return HeldTask(task_id=task_id, lease_s=0)
+
+
+@router.post("/tasks/{task_id}/release", summary="Give a task back", responses=_HELD)
+async def release_desktop_task(
+    task_id: TaskPath, body: HeldBody, service: ServiceDep, principal: Caller
+) -> HeldTask:
+    """Scope `desktop`. Another operator may take it; it must not have been started."""
+    await service.gate.channels.operators.release(_holder(principal), _claim(task_id, body))
+    return HeldTask(task_id=task_id, lease_s=0)
+
+
+def _holder(principal: Principal) -> Holder:
+    return Holder(user_id=principal.user_id, key=key_of(principal))
+
+
+def _operator(body: OperatorBody, principal: Principal) -> Operator:
+    return Operator(
+        user_id=principal.user_id, key=key_of(principal), name=body.operator, apps=body.apps
+    )
+
+
+def _claim(task_id: str, body: HeldBody) -> messages.Claim:
+    return messages.Claim(task_id=task_id, claim_id=body.claim_id)

@@ -1,0 +1,296 @@
+"""`GET /api/v1/desktop/ws`: desktop operators, which take tasks and say how they ended.
+
+A connection belongs to one operator. Whatever it sends is answered with one `ack` or one
+`error`; besides these it is told when there may be something to claim.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from uvicorn.protocols.utils import ClientDisconnected
+
+from app.api.auth import RECHECK_S, bearer
+from app.api.deps import source_of
+from app.api.desktop_operators import DESKTOP_SCOPE, key_of
+from app.api.principal import Principal
+from app.api.service import Service
+from app.api.ws import closing
+from app.api.ws.contain import contain
+from app.api.ws.desktop_commands import (
+    Beat,
+    ClaimTask,
+    CompleteTask,
+    FailTask,
+    OperatorCommand,
+    OperatorHello,
+    ReleaseTask,
+    ReportProgress,
+    StartTask,
+    parse_operator_command,
+)
+from app.api.ws.frames import Refused, error_body, id_of
+from app.api.ws.limits import CommandRate
+from app.channels import operator_messages as messages
+from app.channels.operators import Operator
+from app.core.errors import (
+    Conflict,
+    Forbidden,
+    RateLimited,
+    StorageUnavailable,
+    TollgateError,
+    TooLarge,
+    Unauthenticated,
+)
+from app.core.ids import new_id
+from app.events.control import Ack, ErrorMessage
+from app.events.envelope import Wire
+
+log = logging.getLogger(__name__)
+
+router = APIRouter()
+MAX_REFUSALS = 20
+_BEATS_PER_LEASE = 3
+_GONE = (WebSocketDisconnect, ClientDisconnected, RuntimeError, OSError)
+
+
+class OperatorReady(Wire):
+    """The answer to `hello`."""
+
+    type: Literal["ready"] = "ready"
+    connection_id: str
+    heartbeat_ms: int
+    lease_ms: int
+
+
+class TaskAvailable(Wire):
+    """There may be something to claim."""
+
+    type: Literal["task_available"] = "task_available"
+
+
+@router.websocket("/api/v1/desktop/ws")
+async def desktop(socket: WebSocket) -> None:
+    """The operators' protocol; see `docs/desktop-op-module.md`."""
+    service: Service = socket.app.state.service
+    how: closing.Close | None
+    try:
+        principal = await _principal(socket, service)
+    except Forbidden as error:
+        log.warning("desktop operator refused: %s", error.message)
+        how = closing.FORBIDDEN
+        if "scope" not in error.details:
+            await socket.close(how.code, how.reason)  # a foreign page learns nothing
+            return
+    except Unauthenticated:
+        how = closing.UNAUTHENTICATED
+    except StorageUnavailable:
+        how = closing.INTERNAL
+    else:
+        await socket.accept()
+        connection = OperatorConnection(socket, service, principal)
+        how, _ = await contain(connection.serve(), f"desktop operator {connection.id}")
+        if how is not closing.GONE:
+            await _close(socket, how or closing.INTERNAL)
+        return
+    # Only those who were let in can see a close code.
+    await socket.accept()
+    await _close(socket, how)
+
+
+async def _principal(socket: WebSocket, service: Service) -> Principal:
+    """Who connects. A program shows its token in a header; there are no pages for operators.
+
+    Raises:
+        Forbidden: a foreign host or page, or a token without the scope `desktop`.
+        Unauthenticated: the token is wrong or missing.
+    """
+    authenticator = service.authenticator
+    authenticator.check_host(socket.headers.get("host"))
+    authenticator.check_origin(socket.headers.get("origin"), socket.headers.get("host"))
+    token = bearer(socket.headers.get("authorization"))
+    principal = await authenticator.authenticate(token, source=source_of(socket))
+    principal.require(DESKTOP_SCOPE)
+    return principal
+
+
+class OperatorConnection:
+    """Serves one accepted WebSocket until it closes."""
+
+    def __init__(self, socket: WebSocket, service: Service, principal: Principal) -> None:
+        self.id = new_id("con")
+        self._socket = socket
+        self._service = service
+        self._principal = principal
+        self._desk = service.gate.channels.operators
+        self._rate = CommandRate(service.settings.command_rate, service.settings.command_burst)
+        self._sending = asyncio.Lock()
+        self._news = asyncio.Event()
+        self._refusals = 0
+
+    async def serve(self) -> closing.Close:
+        """Talk until one side ends it; how it should be closed."""
+        try:
+            async with asyncio.timeout(self._service.settings.hello_timeout_s):
+                hello = parse_operator_command(await self._receive())
+        except TimeoutError:
+            return closing.HELLO_TIMEOUT
+        except WebSocketDisconnect:
+            return closing.GONE
+        except Refused as refused:
+            await self._refuse(refused.error, refused.ref)
+            return closing.BAD_FRAME
+        if not isinstance(hello, OperatorHello):
+            return closing.PROTOCOL_VIOLATION
+        operator = Operator(
+            user_id=self._principal.user_id,
+            key=key_of(self._principal),
+            name=hello.operator,
+            apps=hello.apps,
+        )
+        try:
+            with self._desk.connection(operator, self.id, source_of(self._socket)):
+                return await self._serve(operator, hello.id)
+        except (Conflict, RateLimited) as error:
+            # Its former connection may not have been missed yet: it may come again.
+            await self._refuse(error, hello.id)
+            return closing.RATE_LIMITED
+
+    async def _serve(self, operator: Operator, ref: str) -> closing.Close:
+        lease_ms = int(self._desk.lease_s * 1000)
+        log.info("desktop operator %r of %r connected", operator.name, operator.user_id)
+        with self._desk.news.listening(self._news.set):
+            self._news.set()
+            ready = OperatorReady(
+                connection_id=self.id, heartbeat_ms=lease_ms // _BEATS_PER_LEASE, lease_ms=lease_ms
+            )
+            parts = [
+                asyncio.create_task(part)
+                for part in (self._read(operator, ready, ref), self._tell(operator), self._guard())
+            ]
+            try:
+                done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+                return next(iter(done)).result()
+            except _GONE:
+                return closing.GONE
+            finally:
+                for part in parts:
+                    part.cancel()
+                await asyncio.gather(*parts, return_exceptions=True)
+                await contain(self._desk.left(operator), f"leaving of {operator.name}")
+
+    async def _read(self, operator: Operator, ready: OperatorReady, ref: str) -> closing.Close:
+        await self._send(ready)
+        await self._send(Ack(ref=ref, result={"connection_id": self.id}))
+        while True:
+            try:
+                text = await self._receive()
+            except WebSocketDisconnect:
+                return closing.GONE
+            try:
+                self._rate.spend()
+                command = parse_operator_command(text)
+            except Refused as refused:
+                await self._refuse(refused.error, refused.ref)
+                if self._refusals >= MAX_REFUSALS or isinstance(refused.error, TooLarge):
+                    return closing.BAD_FRAME
+                continue
+            except RateLimited as error:
+                await self._refuse(error, id_of(text))
+                if self._refusals >= MAX_REFUSALS:
+                    return closing.RATE_LIMITED
+                continue
+            if isinstance(command, OperatorHello):
+                return closing.PROTOCOL_VIOLATION
+            end = await self._end_of_rights()
+            if end is not None:
+                return end
+            self._refusals = 0
+            await self._answer(command, operator)
+
+    async def _answer(self, command: OperatorCommand, operator: Operator) -> None:
+        result, error = await contain(self._carry_out(command, operator), command.type)
+        if error is not None:
+            await self._send(ErrorMessage(ref=command.id, error=error_body(error)))
+        else:
+            await self._send(Ack(ref=command.id, result=result or {}))
+
+    async def _carry_out(self, command: OperatorCommand, operator: Operator) -> dict[str, Any]:
+        desk = self._desk
+        match command:
+            case ClaimTask():
+                task = await desk.claim(operator, command.task_id)
+                return {"task": None if task is None else task.model_dump()}
+            case StartTask():
+                await desk.start(operator, _claim(command))
+            case ReportProgress():
+                progress = messages.Progress(stage=command.stage, message=command.message)
+                await desk.progress(operator, _claim(command), progress)
+            case CompleteTask():
+                done = messages.Done(verified=command.verified, detail=command.detail)
+                await desk.complete(operator, _claim(command), done)
+            case FailTask():
+                failed = messages.Failed(code=command.code, detail=command.detail)
+                await desk.fail(operator, _claim(command), failed)
+            case ReleaseTask():
+                await desk.release(operator, _claim(command))
+            case Beat():
+                if command.claim is not None:
+                    await desk.beat(operator, command.claim)
+        return {}
+
+    async def _tell(self, operator: Operator) -> closing.Close:
+        """Say when there is something to claim."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            waiting, _ = await contain(self._desk.waiting(operator), "looking for tasks")
+            if waiting:
+                await self._send(TaskAvailable())
+
+    async def _guard(self) -> closing.Close:
+        """Wait for the end of the operator's rights."""
+        while True:
+            await asyncio.sleep(min(RECHECK_S, self._service.settings.heartbeat_s))
+            end = await self._end_of_rights()
+            if end is not None:
+                return end
+
+    async def _end_of_rights(self) -> closing.Close | None:
+        try:
+            standing = await self._service.authenticator.standing(self._principal)
+        except StorageUnavailable:
+            return None
+        ends = {"expired": closing.TOKEN_EXPIRED, "revoked": closing.REVOKED}
+        return ends.get(standing)
+
+    async def _receive(self) -> str | None:
+        """The next frame; None for a binary one."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1005))
+        text: str | None = message.get("text")
+        return text
+
+    async def _refuse(self, error: TollgateError, ref: str | None) -> None:
+        self._refusals += 1
+        await self._send(ErrorMessage(ref=ref, error=error_body(error)))
+
+    async def _send(self, message: Wire) -> None:
+        text = message.model_dump_json(exclude_none=True)
+        async with self._sending, asyncio.timeout(self._service.settings.send_timeout_s):
+            await self._socket.send({"type": "websocket.send", "text": text})
+
+
+def _claim(command: messages.Claim) -> messages.Claim:
+    return messages.Claim(task_id=command.task_id, claim_id=command.claim_id)
+
+
+async def _close(socket: WebSocket, how: closing.Close) -> None:
+    with suppress(RuntimeError, OSError):  # the other side was faster
+        await socket.close(how.code, how.reason)

@@ -1,0 +1,101 @@
+"""What a desktop operator may send over its WebSocket, as one discriminated union."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from app.api.ws.commands import Command
+from app.api.ws.frames import Refused, id_of
+from app.channels import operator_messages as messages
+from app.core.errors import BadFrame, InvalidInput, TooLarge
+from app.toolkit.schema import path_label
+
+MAX_FRAME_CHARS = 16_384
+
+
+class OperatorHello(Command, messages.Announcement):
+    """The first frame: who the operator is, and what it can do."""
+
+    type: Literal["hello"]
+
+
+class ClaimTask(Command):
+    """Take the oldest task, or the one that is named. `ack.result.task` is null without one."""
+
+    type: Literal["claim"]
+    task_id: messages.TaskId | None = None
+
+
+class StartTask(Command, messages.Claim):
+    """Ask for leave to send: only after its `ack` may anything be sent."""
+
+    type: Literal["start"]
+
+
+class Beat(Command):
+    """Still here; with a claim, still at it."""
+
+    type: Literal["heartbeat"]
+    claim: messages.Claim | None = None
+
+
+class ReportProgress(Command, messages.Claim, messages.Progress):
+    """How far it is."""
+
+    type: Literal["progress"]
+
+
+class CompleteTask(Command, messages.Claim, messages.Done):
+    """It was sent."""
+
+    type: Literal["complete"]
+
+
+class FailTask(Command, messages.Claim, messages.Failed):
+    """It was not sent."""
+
+    type: Literal["fail"]
+
+
+class ReleaseTask(Command, messages.Claim):
+    """Give it back; it was not started."""
+
+    type: Literal["release"]
+
+
+OperatorCommand: TypeAlias = (
+    OperatorHello
+    | ClaimTask
+    | StartTask
+    | Beat
+    | ReportProgress
+    | CompleteTask
+    | FailTask
+    | ReleaseTask
+)
+_command: TypeAdapter[OperatorCommand] = TypeAdapter(
+    Annotated[OperatorCommand, Field(discriminator="type")]
+)
+
+
+def parse_operator_command(text: str | None) -> OperatorCommand:
+    """Read a frame.
+
+    Raises:
+        Refused: it is no text, too large, or no command of an operator.
+    """
+    if text is None:
+        raise Refused(BadFrame("Binary frames are not understood; send JSON text"))
+    if len(text) > MAX_FRAME_CHARS:
+        raise Refused(TooLarge(f"A frame holds at most {MAX_FRAME_CHARS} characters"))
+    try:
+        return _command.validate_json(text, strict=True)
+    except ValidationError as error:
+        problems = [
+            {"path": path_label(item["loc"][1:]), "message": item["msg"], "code": item["type"]}
+            for item in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+        told = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
+        raise Refused(InvalidInput(f"Invalid: {told}", errors=problems[:20]), id_of(text)) from None

@@ -1,0 +1,43 @@
+"""The parts of this room put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.channels.desktop import DesktopOpService
+from app.channels.news import TaskNews
+from app.channels.operators import OperatorDesk
+from app.channels.store import ChannelStore
+from app.channels.texts import WeixinTexts
+from app.core.channels import ChannelSettings
+from app.core.clock import Clock
+from app.db.ledger import Ledger
+from app.governance.audit.writing import Audit
+from app.governance.changes import Changes
+from app.toolkit.services import Services
+from app.tools.channels.ports import CHANNEL_TEXTS
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Channels as stored, the tasks that they cause, and those who do them."""
+
+    store: ChannelStore
+    desktop: DesktopOpService
+    operators: OperatorDesk
+    texts: WeixinTexts
+
+    def offer(self, services: Services) -> None:
+        """Let tools find it."""
+        services.register(CHANNEL_TEXTS, self.texts)
+
+
+def assemble_channels(
+    settings: ChannelSettings, ledger: Ledger, clock: Clock, *, audit: Audit, changes: Changes
+) -> Channels:
+    """Bind the parts."""
+    news = TaskNews()
+    store = ChannelStore(ledger, clock, audit, changes)
+    desktop = DesktopOpService(ledger, clock, audit, changes, news, settings)
+    operators = OperatorDesk(ledger, clock, audit, store, news, settings)
+    return Channels(store, desktop, operators, WeixinTexts(store, desktop, settings))

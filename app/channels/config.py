@@ -1,0 +1,115 @@
+"""What an administrator decides about a channel."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from app.core.errors import InvalidInput
+from app.core.typeable import name_problem, text_problem
+from app.tools.channels.ports import Watermark
+
+ChannelKind = Literal["weixin"]
+
+
+def _is_name(name: str) -> str:
+    problem = name_problem(name)
+    if problem is not None:
+        raise ValueError(problem)
+    return name
+
+
+def _is_text(text: str) -> str:
+    problem = text_problem(text)
+    if problem is not None:
+        raise ValueError(problem)
+    return text
+
+
+GroupName = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_is_name)]
+Id = Annotated[str, Field(min_length=1, max_length=128)]
+Groups = Annotated[tuple[GroupName, ...], Field(max_length=500), Strict(strict=False)]
+Ids = Annotated[tuple[Id, ...], Field(max_length=200), Strict(strict=False)]
+
+
+class Part(BaseModel):
+    """Base of a configuration: camelCase as it is stored, nothing unknown, nothing converted."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=False
+    )
+
+
+class WeixinReply(Part):
+    """Whether and how agents may write to groups.
+
+    Attributes:
+        enabled: without it nothing is sent.
+        auto_reply: nobody is asked before a text is sent.
+        targets: the groups, by the names that the application shows.
+        agents: who may write; None for every agent.
+        operators: names of the tokens whose operators may send; None for every operator.
+        watermark: how texts are marked, where a call does not choose.
+        force_watermark: a call may not choose.
+        suffix: what the mark `suffix` puts on a line below the text.
+        per_minute: texts per minute; None for the service's setting.
+    """
+
+    enabled: bool = False
+    auto_reply: bool = False
+    targets: Groups = ()
+    agents: Ids | None = None
+    operators: Ids | None = None
+    watermark: Watermark = "suffix"
+    force_watermark: bool = False
+    suffix: Annotated[
+        str, Field(min_length=1, max_length=100, pattern=r"\S"), AfterValidator(_is_text)
+    ] = "[AI]"
+    per_minute: int | None = Field(default=None, ge=1, le=600)
+
+    @model_validator(mode="after")
+    def _has_targets(self) -> WeixinReply:
+        if self.enabled and not self.targets:
+            raise ValueError("targets must name at least one group when replies are enabled")
+        return self
+
+
+class ChannelConfig(Part):
+    """The configuration of a channel."""
+
+    weixin_reply: WeixinReply = WeixinReply()
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored and shown."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def read_config(value: Any) -> ChannelConfig:
+    """A configuration from JSON.
+
+    Raises:
+        InvalidInput: something does not fit; every problem is named.
+    """
+    try:
+        return ChannelConfig.model_validate(value)
+    except ValidationError as error:
+        problems = [
+            {
+                "path": ".".join(["config", *map(str, item["loc"])]),
+                "message": item["msg"],
+                "code": item["type"],
+            }
+            for item in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+        told = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
+        raise InvalidInput(told, errors=problems[:50]) from None

@@ -1,0 +1,98 @@
+"""What desktop operators say and are told, over WebSocket and REST alike."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, Strict
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$")]
+TaskId = Annotated[str, Field(pattern=r"^dtk_[0-9a-f]{24}$")]
+ClaimId = Annotated[str, Field(pattern=r"^clm_[0-9a-f]{24}$")]
+FailureCode = Literal[
+    "window_not_found",
+    "window_ambiguous",
+    "focus_lost",
+    "text_differs",
+    "text_not_sendable",
+    "clipboard_failed",
+    "driver_failed",
+    "outcome_unknown",
+]
+
+
+class Message(BaseModel):
+    """Nothing unknown, nothing converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Ability(Message):
+    """An application of the desktop, and what the operator can do in it."""
+
+    app_id: Name
+    actions: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20), Strict(strict=False)]
+
+
+Abilities = Annotated[tuple[Ability, ...], Field(min_length=1, max_length=20), Strict(strict=False)]
+
+
+class Announcement(Message):
+    """Who the operator is, and what it can do."""
+
+    operator: Name
+    apps: Abilities
+
+
+class Claim(Message):
+    """A task that the operator holds: both ids come from the server's answer to a claim."""
+
+    task_id: TaskId
+    claim_id: ClaimId
+
+
+class Progress(Message):
+    """How far the operator is."""
+
+    stage: str = Field(min_length=1, max_length=80)
+    message: str | None = Field(default=None, max_length=300)
+
+
+class Done(Message):
+    """The text was sent. `verified`: it was read back from the window before."""
+
+    verified: bool = False
+    detail: str = Field(default="", max_length=500)
+
+
+class Failed(Message):
+    """The text was not sent; or with `outcome_unknown` nobody knows."""
+
+    code: FailureCode
+    detail: str = Field(default="", max_length=500)
+
+
+class TaskForOperator(Message):
+    """What an operator needs to know of a task, and nothing else.
+
+    Attributes:
+        lease_s: without a sign of life for so many seconds the task is taken back.
+    """
+
+    task_id: TaskId
+    claim_id: ClaimId
+    app_id: Name
+    action_type: Name
+    target: str = Field(max_length=64)
+    text: str = Field(max_length=6000)
+    expires_at: str = Field(max_length=40)
+    lease_s: float
+
+
+class WaitingTask(Message):
+    """A task that the operator may claim."""
+
+    task_id: TaskId
+    app_id: Name
+    action_type: Name
+    expires_at: str

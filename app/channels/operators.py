@@ -1,0 +1,358 @@
+"""The operators' side of desktop tasks: claim, start, report, finish.
+
+Whoever holds a task knows its `claim_id`; every word about it must come with that id, and
+from the token that claimed it. A word about anything else looks like one about nothing.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from app.channels import task_rows
+from app.channels.news import TaskNews
+from app.channels.operator_messages import (
+    Abilities,
+    Claim,
+    Done,
+    Failed,
+    Progress,
+    TaskForOperator,
+    WaitingTask,
+)
+from app.channels.store import ChannelStore
+from app.channels.task_rows import DesktopTask
+from app.core.channels import ChannelSettings
+from app.core.clock import Clock, isoformat
+from app.core.errors import Busy, Conflict, NotFound, RateLimited
+from app.core.ids import new_id
+from app.core.visible import visible
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Whoever came with a token.
+
+    Attributes:
+        user_id: the name of the token.
+        key: the token's id, or the user without a token.
+    """
+
+    user_id: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator(Holder):
+    """An operator, and what it can do."""
+
+    name: str
+    apps: Abilities
+
+    def can(self, task: DesktopTask) -> bool:
+        """Whether it announced that it does such tasks."""
+        return any(
+            task.app_id == app.app_id and task.action_type in app.actions for app in self.apps
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Connected:
+    """An operator that is connected now."""
+
+    operator: Operator
+    connection_id: str
+    since: str
+    source: str
+
+
+class OperatorDesk:
+    """Hands tasks out and takes word of them."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        audit: Audit,
+        channels: ChannelStore,
+        news: TaskNews,
+        settings: ChannelSettings,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._channels = channels
+        self._news = news
+        self._settings = settings
+        self._connected: set[Connected] = set()
+
+    @property
+    def news(self) -> TaskNews:
+        """Tells when there may be something to claim."""
+        return self._news
+
+    @property
+    def lease_s(self) -> float:
+        """Seconds after which an operator that says nothing is lost."""
+        return self._settings.lease_s
+
+    def connected(self) -> list[Connected]:
+        """The operators that are connected to this process, the longest first."""
+        return sorted(self._connected, key=lambda item: (item.since, item.connection_id))
+
+    @contextmanager
+    def connection(self, operator: Operator, connection_id: str, source: str) -> Iterator[None]:
+        """Count an operator in while it is connected.
+
+        Raises:
+            Conflict: one of that name and token is connected.
+            RateLimited: its token has too many.
+        """
+        own = [item.operator for item in self._connected if item.operator.key == operator.key]
+        if any(other.name == operator.name for other in own):
+            raise Conflict(f"An operator {operator.name!r} of this token is connected already")
+        if len(own) >= self._settings.max_operators:
+            raise RateLimited("This token has too many operators connected", retry_after_ms=30_000)
+        moment = isoformat(self._clock.now())
+        item = Connected(operator, connection_id, moment, source)
+        self._connected.add(item)
+        try:
+            yield
+        finally:
+            self._connected.discard(item)
+
+    async def waiting(self, operator: Operator) -> list[WaitingTask]:
+        """What it may claim, the oldest first; not what the tasks say."""
+        moment = isoformat(self._clock.now())
+        found = await self._ledger.transact(lambda reading: task_rows.queued(reading, moment))
+        return [
+            WaitingTask(
+                task_id=task.id,
+                app_id=task.app_id,
+                action_type=task.action_type,
+                expires_at=task.expires_at,
+            )
+            for task in found
+            if self._may_do(operator, task)
+        ]
+
+    async def claim(self, operator: Operator, task_id: str | None = None) -> TaskForOperator | None:
+        """The oldest task that it may do, or the one it names; nobody else gets it.
+
+        None when there is none. It must be started before anything is sent.
+
+        Raises:
+            Busy: it holds a task already.
+        """
+        moment = isoformat(self._clock.now())
+        lease = self._lease()
+
+        def take(transaction: Transaction) -> DesktopTask | None:
+            if task_rows.held_by(transaction, operator.key, operator.name):
+                raise Busy("Finish the task that you hold first")
+            for task in task_rows.queued(transaction, moment):
+                if task_id in (None, task.id) and self._may_do(operator, task):
+                    return self._move(
+                        transaction,
+                        task,
+                        operator,
+                        status="claimed",
+                        operator=operator.name,
+                        operator_key=operator.key,
+                        claim_id=new_id("clm"),
+                        lease_until=lease,
+                        claimed_at=moment,
+                    )
+            return None
+
+        task = await self._ledger.transact(take)
+        return None if task is None else self._for_operator(task)
+
+    async def start(self, holder: Holder, claim: Claim) -> None:
+        """The operator is about to send. From now on the task cannot be taken back.
+
+        Raises:
+            NotFound: it does not hold such a task: perhaps no longer. Nothing may be sent.
+            Conflict: it has started it before, or the time is over. Nothing may be sent.
+        """
+        moment = isoformat(self._clock.now())
+
+        def begin(transaction: Transaction) -> DesktopTask:
+            task = self._held(transaction, holder, claim)
+            if task.status != "claimed":
+                raise Conflict("The task was started before", task_id=task.id)
+            if task.expires_at <= moment:
+                raise Conflict("The time of the task is over", task_id=task.id)
+            values = {"status": "running", "started_at": moment, "lease_until": self._lease()}
+            return self._move(transaction, task, holder, **values)
+
+        self._news.changed(await self._ledger.transact(begin))
+
+    async def beat(self, holder: Holder, claim: Claim) -> None:
+        """The operator lives, and still holds its task.
+
+        Raises:
+            NotFound: it does not.
+        """
+
+        def extend(transaction: Transaction) -> None:
+            task = self._held(transaction, holder, claim)
+            task_rows.extend(transaction, task.id, self._lease())
+
+        await self._ledger.transact(extend)
+
+    async def progress(self, holder: Holder, claim: Claim, progress: Progress) -> None:
+        """Tell whoever waits how far it is.
+
+        Raises:
+            NotFound: it does not hold such a task.
+        """
+        await self.beat(holder, claim)
+        message = None if progress.message is None else visible(progress.message)
+        self._news.reported(claim.task_id, Progress(stage=visible(progress.stage), message=message))
+
+    async def complete(self, holder: Holder, claim: Claim, done: Done) -> None:
+        """The text was sent.
+
+        Raises:
+            NotFound: it does not hold such a task.
+            Conflict: it has not started it.
+        """
+
+        def finish(transaction: Transaction) -> DesktopTask:
+            task = self._held(transaction, holder, claim)
+            if task.status != "running":
+                raise Conflict("Start the task before it is complete", task_id=task.id)
+            return self._finish(transaction, task, holder, status="succeeded", result=_result(done))
+
+        self._news.changed(await self._ledger.transact(finish))
+
+    async def fail(self, holder: Holder, claim: Claim, failed: Failed) -> None:
+        """The text was not sent.
+
+        Raises:
+            NotFound: it does not hold such a task.
+        """
+
+        def finish(transaction: Transaction) -> DesktopTask:
+            task = self._held(transaction, holder, claim)
+            why = visible(failed.detail) or f"The operator failed: {failed.code}"
+            return self._finish(
+                transaction, task, holder, status="failed", code=failed.code, error=why
+            )
+
+        self._news.changed(await self._ledger.transact(finish))
+
+    async def release(self, holder: Holder, claim: Claim) -> None:
+        """Give a task back that was not started.
+
+        Raises:
+            NotFound: it does not hold such a task.
+            Conflict: it was started.
+        """
+
+        def give_back(transaction: Transaction) -> DesktopTask:
+            task = self._held(transaction, holder, claim)
+            if task.status != "claimed":
+                raise Conflict("A task that was started cannot be given back", task_id=task.id)
+            return self._give_back(transaction, task, holder)
+
+        self._news.changed(await self._ledger.transact(give_back))
+
+    async def left(self, operator: Operator) -> None:
+        """Its connection is gone: what it has not started goes back at once.
+
+        What it has started stays with it until its lease is over: it may come again and say
+        how that ended.
+        """
+
+        def give_back(transaction: Transaction) -> list[DesktopTask]:
+            held = task_rows.held_by(transaction, operator.key, operator.name)
+            unstarted = [task for task in held if task.status == "claimed"]
+            return [self._give_back(transaction, task, operator) for task in unstarted]
+
+        for task in await self._ledger.transact(give_back):
+            self._news.changed(task)
+
+    # -- within ---------------------------------------------------------------------------
+
+    def _may_do(self, operator: Operator, task: DesktopTask) -> bool:
+        channel = self._channels.find(task.channel_id)
+        if channel is None or not channel.enabled or not operator.can(task):
+            return False
+        reply = channel.config.weixin_reply
+        named = reply.operators
+        return reply.enabled and (named is None or operator.user_id in named)
+
+    def _held(self, transaction: Transaction, holder: Holder, claim: Claim) -> DesktopTask:
+        """The task of a claim.
+
+        Raises:
+            NotFound: there is none, it is another's, or the claim is over: all look the same.
+        """
+        unknown = NotFound("You do not hold this task", task_id=claim.task_id)
+        try:
+            task = task_rows.get(transaction, claim.task_id)
+        except NotFound:
+            raise unknown from None
+        if task.claim_id is None or task.operator_key != holder.key:
+            raise unknown
+        if not hmac.compare_digest(task.claim_id, claim.claim_id):
+            raise unknown
+        return task
+
+    def _finish(
+        self, transaction: Transaction, task: DesktopTask, holder: Holder, **values: Any
+    ) -> DesktopTask:
+        """End a task; its claim is worth nothing afterwards, so no word can come twice."""
+        moment = isoformat(self._clock.now())
+        ended = {"claim_id": None, "lease_until": None, "finished_at": moment}
+        return self._move(transaction, task, holder, **ended, **values)
+
+    def _give_back(
+        self, transaction: Transaction, task: DesktopTask, holder: Holder
+    ) -> DesktopTask:
+        return self._move(transaction, task, holder, status="queued", **task_rows.UNTOUCHED)
+
+    def _move(
+        self, transaction: Transaction, task: DesktopTask, by: Holder, /, **values: Any
+    ) -> DesktopTask:
+        self._audit.within(
+            transaction,
+            f"desktop.{'returned' if values['status'] == 'queued' else values['status']}",
+            actor=by.user_id,
+            subject=task.id,
+            session_id=task.session_id,
+            run_id=task.run_id,
+            agent_id=task.agent_id,
+            operation_id=task.operation_id,
+            outcome=values.get("code"),
+            detail={"operator": values.get("operator", task.operator)},
+        )
+        return task_rows.change(transaction, task.id, **values)
+
+    def _lease(self) -> str:
+        return isoformat(self._clock.now() + timedelta(seconds=self._settings.lease_s))
+
+    def _for_operator(self, task: DesktopTask) -> TaskForOperator:
+        assert task.claim_id is not None
+        return TaskForOperator(
+            task_id=task.id,
+            claim_id=task.claim_id,
+            app_id=task.app_id,
+            action_type=task.action_type,
+            target=task.target,
+            text=task.text,
+            expires_at=task.expires_at,
+            lease_s=self._settings.lease_s,
+        )
+
+
+def _result(done: Done) -> str:
+    return Done(verified=done.verified, detail=visible(done.detail)[:500]).model_dump_json()

@@ -1,0 +1,166 @@
+"""Texts of agents for groups: who may send what where, and how it is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from app.channels.config import WeixinReply
+from app.channels.desktop import DesktopOpService, Order, new_task_id
+from app.channels.operator_messages import Progress
+from app.channels.store import Channel, ChannelStore
+from app.channels.task_rows import DesktopTask
+from app.channels.watermark import marked
+from app.core.channels import ChannelSettings
+from app.core.errors import ToolFailed
+from app.core.typeable import text_problem
+from app.toolkit.context import ToolContext
+from app.tools.channels.ports import TextOutcome, TextWish
+
+APP_ID, ACTION = "weixin", "send-text"
+_ASKS = "Others read it under your name, and it cannot be taken back"
+# The call ends before its own deadline does, so that the task is ended with a word.
+_BEFORE_DEADLINE_S = 1.0
+
+
+class WeixinTexts:
+    """The service `CHANNEL_TEXTS`."""
+
+    def __init__(
+        self, channels: ChannelStore, desktop: DesktopOpService, settings: ChannelSettings
+    ) -> None:
+        self._channels = channels
+        self._desktop = desktop
+        self._settings = settings
+
+    def why_it_asks(self, wish: TextWish) -> str | None:
+        """As the port says.
+
+        The channel of the context is not known here. A wish that names no channel asks unless
+        every channel that sends does so unasked; `send` looks at the real one again. What no
+        channel would send need not be asked for.
+        """
+        if wish.channel_id is None:
+            meant = self._channels.list_all()
+        else:
+            found = self._channels.find(wish.channel_id)
+            meant = [] if found is None else [found]
+        sending = [_reply(item) for item in meant if item.enabled and _reply(item).enabled]
+        return None if all(reply.auto_reply for reply in sending) else _ASKS
+
+    async def send(self, wish: TextWish, ctx: ToolContext) -> TextOutcome:
+        """As the port says."""
+        channel = self._channel(wish, ctx)
+        reply = _reply(channel)
+        if reply.agents is not None and ctx.agent_id not in reply.agents:
+            raise ToolFailed(
+                f"Channel {channel.id!r} is not for this agent", code="agent_not_allowed"
+            )
+        if not reply.auto_reply and self.why_it_asks(wish) is None:
+            raise ToolFailed(
+                f"Texts of channel {channel.id!r} must be confirmed: name it as channel_id",
+                code="confirmation_required",
+            )
+        order = self._order(wish, ctx, channel)
+
+        async def report(progress: Progress) -> None:
+            await ctx.progress(progress.stage, progress.message)
+
+        task = await self._desktop.run_and_wait(order, report=report, wait_s=self._wait_s(ctx))
+        return _outcome(task)
+
+    def _channel(self, wish: TextWish, ctx: ToolContext) -> Channel:
+        """The channel of the context, else the one that was named, if it may send."""
+        channel_id = ctx.business.get("channelId") or wish.channel_id
+        if not isinstance(channel_id, str):
+            raise ToolFailed(
+                "The conversation comes from no channel: name one as channel_id",
+                code="channel_required",
+            )
+        channel = self._channels.find(channel_id)
+        if channel is None:
+            raise ToolFailed(f"No channel {channel_id!r}", code="channel_not_found")
+        if not channel.enabled:
+            raise ToolFailed(f"Channel {channel_id!r} is switched off", code="channel_off")
+        if not _reply(channel).enabled:
+            raise ToolFailed(
+                f"Channel {channel_id!r} sends nothing: its config.weixinReply.enabled is not true",
+                code="replies_off",
+            )
+        return channel
+
+    def _order(self, wish: TextWish, ctx: ToolContext, channel: Channel) -> Order:
+        reply, task_id = _reply(channel), new_task_id()
+        problem = text_problem(wish.text)
+        if problem is not None:
+            raise ToolFailed(f"The text cannot be sent: {problem}", code="text_not_sendable")
+        how = wish.watermark or reply.watermark
+        if reply.force_watermark and how != reply.watermark:
+            raise ToolFailed(
+                f"Texts of this channel are marked by {reply.watermark!r}: leave watermark out",
+                code="watermark_fixed",
+            )
+        return Order(
+            task_id=task_id,
+            channel_id=channel.id,
+            model_channel_id=model_channel_of(ctx),
+            app_id=APP_ID,
+            action_type=ACTION,
+            target=_target(wish, reply),
+            text=marked(wish.text, how, task_id, reply.suffix),
+            watermark=how,
+            per_minute=reply.per_minute or self._settings.per_minute,
+            operation_id=ctx.operation_id,
+            agent_id=ctx.agent_id,
+            user_id=ctx.user_id,
+            session_id=ctx.session_id,
+            run_id=ctx.run_id,
+        )
+
+    def _wait_s(self, ctx: ToolContext) -> float:
+        if ctx.timeout_s is None:
+            return self._settings.wait_s
+        return max(0.1, min(self._settings.wait_s, ctx.timeout_s - _BEFORE_DEADLINE_S))
+
+
+def model_channel_of(ctx: ToolContext) -> str | None:
+    """The model channel of the running agent: from the context alone, never from an argument."""
+    agent = ctx.business.get("currentAgent")
+    found = agent.get("modelChannelId") if isinstance(agent, Mapping) else None
+    found = found or ctx.model.get("modelChannelId")
+    return found if isinstance(found, str) else None
+
+
+def _target(wish: TextWish, reply: WeixinReply) -> str:
+    """The group, as the channel writes it."""
+    if wish.target is None:
+        if len(reply.targets) == 1:
+            return reply.targets[0]
+        raise ToolFailed(
+            "Name the group as target; the channel has several", code="target_required"
+        )
+    if wish.target not in reply.targets:
+        raise ToolFailed(
+            "The channel does not allow a group of exactly this name", code="target_not_allowed"
+        )
+    return wish.target
+
+
+def _reply(channel: Channel) -> WeixinReply:
+    return channel.config.weixin_reply
+
+
+def _outcome(task: DesktopTask) -> TextOutcome:
+    result: dict[str, Any] = orjson.loads(task.result) if task.result else {}
+    return TextOutcome(
+        task_id=task.id,
+        status=task.status,
+        channel_id=task.channel_id,
+        target=task.target,
+        watermark=task.watermark,
+        code=task.code,
+        error=task.error,
+        verified=bool(result.get("verified")),
+    )

@@ -1,0 +1,138 @@
+"""The operator's end of the WebSocket: one answer for each command, and hints of new tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from websockets.asyncio import client as websocket
+from websockets.exceptions import ConnectionClosed
+
+from app.cli.client import CommandRefused
+from app.core.errors import InvalidInput
+
+Frame = dict[str, Any]
+ANSWER_S = 30.0
+MAX_FRAME_BYTES = 1 << 16
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(slots=True)
+class Link:
+    """One connection, greeted."""
+
+    socket: websocket.ClientConnection
+    heartbeat_s: float = 10.0
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    _waiting: dict[str, asyncio.Future[Frame]] = field(default_factory=dict)
+
+    async def greet(self, hello: Frame) -> None:
+        """Say who this is.
+
+        Raises:
+            CommandRefused: the server does not want it.
+            TimeoutError, ConnectionClosed: there was no answer.
+            ValueError, KeyError: it is no server of this protocol.
+        """
+        await self.socket.send(json.dumps({"type": "hello", "id": _new_id(), **hello}))
+        async with asyncio.timeout(ANSWER_S):
+            while True:
+                frame = json.loads(await self.socket.recv())
+                if frame["type"] == "error":
+                    raise CommandRefused(frame["error"].pop("message"), **frame["error"])
+                if frame["type"] == "ready":
+                    self.heartbeat_s = frame["heartbeat_ms"] / 1000
+                    return
+
+    async def command(self, kind: str, **fields: Any) -> Frame:
+        """The result of a command.
+
+        Raises:
+            CommandRefused: the server answered with an error.
+            TimeoutError, ConnectionClosed: there was no answer; it may have been carried out.
+        """
+        id_ = _new_id()
+        answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
+        self._waiting[id_] = answer
+        try:
+            await self.socket.send(json.dumps({"type": kind, "id": id_, **fields}))
+            async with asyncio.timeout(ANSWER_S):
+                return await answer
+        finally:
+            self._waiting.pop(id_, None)
+
+    async def read(self) -> None:
+        """Take what the server sends, until the connection ends.
+
+        Raises:
+            ConnectionClosed: it has.
+        """
+        try:
+            while True:
+                self._take(json.loads(await self.socket.recv()))
+        except ConnectionClosed as closed:
+            for answer in self._waiting.values():
+                if not answer.done():
+                    answer.set_exception(closed)
+            raise
+
+    async def beat(self) -> None:
+        """Show that this lives, for as long as the connection does."""
+        while True:
+            await asyncio.sleep(self.heartbeat_s)
+            await self.command("heartbeat")
+
+    def _take(self, frame: Frame) -> None:
+        if frame["type"] == "task_available":
+            self.news.set()
+            return
+        answer = self._waiting.get(str(frame.get("ref")))
+        if answer is None or answer.done():
+            return
+        if frame["type"] == "ack":
+            answer.set_result(frame["result"])
+        elif frame["type"] == "error":
+            error = dict(frame["error"])
+            answer.set_exception(CommandRefused(error.pop("message"), **error))
+
+
+def connect(url: str, token: str) -> websocket.connect:
+    """Open the operators' WebSocket of a service."""
+    parts = urlsplit(url)
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+    return websocket.connect(
+        f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}/api/v1/desktop/ws",
+        additional_headers={"Authorization": f"Bearer {token}"} if token else None,
+        compression=None,
+        max_size=MAX_FRAME_BYTES,
+        open_timeout=10,
+        close_timeout=2,
+        proxy=None if parts.hostname in LOOPBACK else True,
+        user_agent_header=None,
+    )
+
+
+def checked_address(url: str, *, insecure: bool) -> str:
+    """`url` when an operator can use it.
+
+    Raises:
+        InvalidInput: it is no address of a service, or would show the token to a network.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("ws", "wss", "http", "https") or not parts.hostname:
+        raise InvalidInput(f"{url!r} is no address of a service; give wss://host", field="url")
+    if parts.scheme in ("ws", "http") and parts.hostname not in LOOPBACK and not insecure:
+        raise InvalidInput(
+            "Without TLS everybody on the way reads the token and the texts: use wss://, or"
+            " --insecure",
+            field="url",
+        )
+    return url.rstrip("/")
+
+
+def _new_id() -> str:
+    return f"cmd_{uuid.uuid4().hex}"

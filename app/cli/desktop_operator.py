@@ -1,0 +1,289 @@
+"""`tollgate desktop-operator`: does the desktop tasks of a service, one at a time.
+
+It asks for leave at the last moment before a text goes out. What it cannot report, because
+the connection is lost, it reports when there is one again; it never sends a text twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from dataclasses import dataclass
+
+import typer
+from pydantic import ValidationError
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+
+from app.channels.operator_messages import TaskForOperator
+from app.cli.client import CommandRefused
+from app.cli.desktop_link import Frame, Link, checked_address, connect
+from app.core.errors import InvalidInput
+from app.core.visible import visible
+from app.operations.desktop.programs import X11Programs
+from app.operations.desktop.protocol import (
+    Begin,
+    DesktopDriver,
+    DriverFailed,
+    Report,
+    Sent,
+    TextJob,
+)
+from app.operations.desktop.x11 import X11Driver, X11Options
+
+FIRST_DELAY_S, LONGEST_DELAY_S = 0.5, 30.0
+LOOK_AGAIN_S = 20.0
+FAILED = 1
+_APPS = [{"app_id": "weixin", "actions": ["send-text"]}]
+_STOPS = range(4500, 5000)
+_COMES_AGAIN = ("conflict", "rate_limited", "busy", "storage_unavailable", "internal")
+_NO_LEAVE = "No leave to send came"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorOptions:
+    """What the command line asks for.
+
+    Attributes:
+        token_env: the variable of the environment that holds the token.
+        once: end after one task.
+    """
+
+    url: str
+    token_env: str
+    name: str
+    driver: str
+    dry_run: bool
+    once: bool
+    insecure: bool
+    x11: X11Options
+
+
+class PrintDriver:
+    """A `DesktopDriver` that only prints what it would send."""
+
+    async def check(self) -> None:
+        """As the protocol says."""
+
+    async def send_text(self, job: TextJob, *, begin: Begin, report: Report) -> Sent:
+        """As the protocol says."""
+        await report("printing")
+        await begin()
+        typer.echo(f"to {visible(job.target)}: {visible(job.text)}")
+        return Sent(verified=False, detail="printed, not sent")
+
+
+class DryDriver:
+    """Prints what came and refuses to send it."""
+
+    async def check(self) -> None:
+        """As the protocol says."""
+
+    async def send_text(self, job: TextJob, *, begin: Begin, report: Report) -> Sent:
+        """As the protocol says."""
+        typer.echo(f"dry run, to {visible(job.target)}: {visible(job.text)}")
+        raise DriverFailed("The operator only rehearses; nothing was sent")
+
+
+class DesktopOperator:
+    """Serves one service until it is stopped, over as many connections as it takes."""
+
+    def __init__(self, options: OperatorOptions, token: str, driver: DesktopDriver) -> None:
+        self._options = options
+        self._token = token
+        self._driver = driver
+        # The last word about a task, until the server has taken it.
+        self._unsaid: tuple[str, Frame] | None = None
+        self._done = 0
+
+    async def run(self) -> int:
+        """Connect, again and again; the exit code.
+
+        Raises:
+            DriverFailed: the driver cannot work here.
+        """
+        await self._driver.check()
+        attempt = 0
+        while True:
+            try:
+                async with connect(self._options.url, self._token) as socket:
+                    link = Link(socket)
+                    await link.greet({"operator": self._options.name, "apps": _APPS})
+                    _say(f"connected to {self._options.url}")
+                    attempt = 0
+                    if await self._serve(link):
+                        return 0
+            except ConnectionClosed as error:
+                code = error.rcvd.code if error.rcvd else 1006
+                reason = error.rcvd.reason if error.rcvd else "the connection was cut"
+                if code in _STOPS:
+                    _say(f"the server does not want this operator: {reason} ({code})")
+                    return FAILED
+            except InvalidURI as error:
+                raise InvalidInput(str(error), field="url") from None
+            except CommandRefused as error:
+                reason = error.message
+                if error.error.get("code") not in _COMES_AGAIN:
+                    _say(f"the server does not want this operator: {reason}")
+                    return FAILED
+            except (OSError, TimeoutError, InvalidHandshake) as error:
+                reason = str(error) or "no answer"
+            except (ValueError, KeyError, TypeError) as error:
+                _say(f"not a server of this protocol ({error!r})")
+                return FAILED
+            delay = random.uniform(0.5, 1) * min(LONGEST_DELAY_S, FIRST_DELAY_S * 2**attempt)  # noqa: S311 - spreads operators
+            attempt = min(attempt + 1, 10)
+            _say(f"lost: {reason}; trying again in {delay:.1f} s")
+            await asyncio.sleep(delay)
+
+    async def _serve(self, link: Link) -> bool:
+        """Do tasks until the connection ends; True when enough is done."""
+        work = asyncio.create_task(self._work(link))
+        parts = [work, asyncio.create_task(link.read()), asyncio.create_task(link.beat())]
+        try:
+            done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+            return bool(next(iter(done)).result())
+        finally:
+            for part in parts:
+                part.cancel()
+            await asyncio.gather(*parts, return_exceptions=True)
+
+    async def _work(self, link: Link) -> bool:
+        while True:
+            await self._say_it(link)
+            if self._options.once and self._done:
+                return True
+            link.news.clear()
+            claimed = (await link.command("claim"))["task"]
+            if claimed is None:
+                try:
+                    async with asyncio.timeout(LOOK_AGAIN_S):
+                        await link.news.wait()
+                except TimeoutError:
+                    continue
+            else:
+                await self._do(link, _task(claimed))
+
+    async def _do(self, link: Link, task: TaskForOperator) -> None:
+        """Send one text, and keep what is to be said of it until it is said."""
+        claim: Frame = {"task_id": task.task_id, "claim_id": task.claim_id}
+        keeping = asyncio.create_task(self._keep(link, claim, task.lease_s))
+        keeping.add_done_callback(_heard)
+        has_begun = False
+
+        async def begin() -> None:
+            nonlocal has_begun
+            # Should the answer get lost, this is how it ended: without leave nothing is sent.
+            self._unsaid = ("fail", {**claim, "code": "driver_failed", "detail": _NO_LEAVE})
+            await link.command("start", **claim)
+            has_begun = True
+            self._unsaid = ("fail", {**claim, "code": "outcome_unknown"})
+
+        async def report(stage: str) -> None:
+            await link.command("progress", **claim, stage=stage)
+
+        job = TextJob(task.target, task.text)
+        sending = asyncio.create_task(self._driver.send_text(job, begin=begin, report=report))
+        try:
+            await asyncio.wait([sending])
+        finally:
+            keeping.cancel()
+            if not sending.done():
+                # The connection is lost: what has begun is brought to its end all the same.
+                if not has_begun:
+                    sending.cancel()
+                await asyncio.wait([sending])
+            self._settle(claim, sending)
+
+    def _settle(self, claim: Frame, sending: asyncio.Task[Sent]) -> None:
+        """Keep the last word about a task."""
+        self._done += 1
+        if sending.cancelled():
+            return
+        error = sending.exception()
+        if error is None:
+            sent = sending.result()
+            said = {"verified": sent.verified, "detail": sent.detail[:500]}
+            self._unsaid = ("complete", claim | said)
+            _say(f"{claim['task_id']}: sent")
+        elif isinstance(error, DriverFailed):
+            said = {"code": error.details["reason"], "detail": error.message[:500]}
+            self._unsaid = ("fail", claim | said)
+            _say(f"{claim['task_id']}: {error.message}")
+        elif isinstance(error, CommandRefused):
+            # No leave: it was taken back meanwhile. There is nothing to say.
+            self._unsaid = None
+            _say(f"{claim['task_id']}: not sent: {error.message}")
+        elif not isinstance(error, ConnectionClosed | TimeoutError):
+            raise error
+
+    async def _keep(self, link: Link, claim: Frame, lease_s: float) -> None:
+        while True:
+            await asyncio.sleep(lease_s / 3)
+            await link.command("heartbeat", claim=claim)
+
+    async def _say_it(self, link: Link) -> None:
+        """Say what is to be said; a server that does not want to hear it has heard enough.
+
+        Raises:
+            CommandRefused: it cannot hear it now; it is said again later.
+        """
+        if self._unsaid is None:
+            return
+        kind, fields = self._unsaid
+        try:
+            await link.command(kind, **fields)
+        except CommandRefused as error:
+            if error.error.get("retryable") or error.error.get("code") == "internal":
+                raise
+            _say(f"{fields['task_id']}: not taken: {error.message}")
+        self._unsaid = None
+
+
+async def operate(options: OperatorOptions) -> int:
+    """Run an operator; the exit code.
+
+    Raises:
+        InvalidInput: the address or the driver does not fit, or there is no token.
+        DriverFailed: the driver cannot work here.
+    """
+    url = checked_address(options.url, insecure=options.insecure)
+    token = os.environ.get(options.token_env, "")
+    if not token:
+        raise InvalidInput(
+            f"{options.token_env} holds no token; `tollgate token create NAME --scope desktop`"
+            " makes one",
+            field="token_env",
+        )
+    # No program that is started here shall find it.
+    del os.environ[options.token_env]
+    operator = DesktopOperator(options, token, _driver(options))
+    _say(f"operator {options.name!r} with the driver {options.driver!r} for {url}")
+    return await operator.run()
+
+
+def _driver(options: OperatorOptions) -> DesktopDriver:
+    if options.dry_run:
+        return DryDriver()
+    if options.driver == "print":
+        return PrintDriver()
+    if options.driver == "x11":
+        return X11Driver(X11Programs(os.environ), options.x11)
+    raise InvalidInput(f"--driver {options.driver!r} is not x11 or print", field="driver")
+
+
+def _heard(work: asyncio.Task[None]) -> None:
+    """Whatever ended it ends the connection too, which is told there."""
+    if not work.cancelled():
+        work.exception()
+
+
+def _task(claimed: Frame) -> TaskForOperator:
+    try:
+        return TaskForOperator.model_validate(claimed)
+    except ValidationError as error:
+        raise ValueError(f"a task that cannot be read: {error.error_count()} problems") from None
+
+
+def _say(text: str) -> None:
+    typer.echo(visible(text), err=True)

@@ -1,0 +1,97 @@
+"""What reaches an X11 display: `xdotool` for windows and keys, `xclip` for the clipboard.
+
+They are started with lists of words, never through a shell. What somebody wrote goes to
+their standard input and never among the words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.operations.desktop.protocol import DriverFailed
+from app.operations.local.environment import SAFE_PATH
+
+_TIMEOUT_S = 10.0
+_PASSED_ON = ("DISPLAY", "XAUTHORITY", "HOME")
+_MAX_CLIPBOARD = 1 << 20
+PROGRAMS = ("xdotool", "xclip")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+
+class X11Programs:
+    """The programs, for the display that `environment` names."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        kept = {name: environment[name] for name in _PASSED_ON if name in environment}
+        # Without UTF-8, xdotool takes names and texts apart into bytes.
+        self._environment = {"PATH": SAFE_PATH, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **kept}
+
+    def check(self) -> None:
+        """Raises DriverFailed when there is no display, or a program is missing."""
+        if not self._environment.get("DISPLAY"):
+            raise DriverFailed("There is no X11 display: DISPLAY is not set")
+        missing = [name for name in PROGRAMS if shutil.which(name, path=SAFE_PATH) is None]
+        if missing:
+            raise DriverFailed(f"Install {' and '.join(missing)}")
+
+    async def xdotool(self, *words: str, stdin: bytes = b"") -> Ended:
+        """Run `xdotool`.
+
+        Raises:
+            DriverFailed: it cannot be started, or does not end.
+        """
+        return await self._run("xdotool", *words, stdin=stdin)
+
+    async def clipboard(self) -> bytes | None:
+        """The clipboard as text in UTF-8; None when it holds none, or more than a megabyte."""
+        ended = await self._run("xclip", "-selection", "clipboard", "-o", "-t", "UTF8_STRING")
+        return ended.stdout if ended.status == 0 and len(ended.stdout) <= _MAX_CLIPBOARD else None
+
+    async def set_clipboard(self, data: bytes) -> None:
+        """Put text on the clipboard. A process of `xclip` stays to hand it out.
+
+        Raises:
+            DriverFailed: it was not taken.
+        """
+        ended = await self._run("xclip", "-selection", "clipboard", "-i", stdin=data, quiet=True)
+        if ended.status != 0:
+            raise DriverFailed("The clipboard cannot be written", reason="clipboard_failed")
+
+    async def _run(self, *command: str, stdin: bytes = b"", quiet: bool = False) -> Ended:
+        # What stays behind would hold a pipe open, and its reader waits for the end.
+        told = asyncio.subprocess.DEVNULL if quiet else asyncio.subprocess.PIPE
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=told,
+                stderr=told,
+                env=self._environment,
+                cwd=os.sep,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise DriverFailed(f"{command[0]} cannot be started: {error.strerror}") from None
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                stdout, stderr = await process.communicate(stdin)
+        except TimeoutError:
+            raise DriverFailed(f"{command[0]} {command[1]} does not end") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        assert process.returncode is not None
+        return Ended(process.returncode, stdout or b"", (stderr or b"").decode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""Tools that speak through chat channels of the desktop."""

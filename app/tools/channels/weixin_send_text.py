@@ -1,0 +1,102 @@
+"""`weixin_send_text`: a text for a group in the desktop's WeChat."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from pydantic import Field
+
+from app.core.channels import MAX_WAIT_S
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.channels.ports import (
+    CHANNEL_TEXTS,
+    ChannelTexts,
+    TextOutcome,
+    TextWish,
+    Watermark,
+)
+
+_AROUND_S = 30
+_TIMEOUT = "timeout"
+
+
+class WeixinSendTextArgs(ToolArgs):
+    text: str = Field(
+        min_length=1, max_length=4000, pattern=r"\S", description="What the group shall read."
+    )
+    channel_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=128,
+        description="The channel, when the conversation does not come from one; that one wins.",
+    )
+    target: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="Name of the group, as the channel allows it; the only one when missing.",
+    )
+    watermark: Watermark | None = Field(
+        default=None, description="How the text is marked; the channel's own way when missing."
+    )
+
+    def wish(self) -> TextWish:
+        """For the service."""
+        return TextWish(self.text, self.channel_id, self.target, self.watermark)
+
+
+def why_it_asks(args: WeixinSendTextArgs, services: Services) -> str | None:
+    """Why a person must agree first; others read what is sent, and it cannot be taken back."""
+    texts = services.get(CHANNEL_TEXTS)
+    return texts.why_it_asks(args.wish()) if isinstance(texts, ChannelTexts) else None
+
+
+@tool(
+    category="微信桌面",
+    toolset="weixin_desktop",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="other",
+    routing_hint="main-process-proxy",
+    timeout_s=MAX_WAIT_S + _AROUND_S,
+    requires=(CHANNEL_TEXTS,),
+    tags=("channel", "desktop", "weixin"),
+    argument_aliases={"channelId": "channel_id", "group": "target", "message": "text"},
+    asks=why_it_asks,
+)
+async def weixin_send_text(args: WeixinSendTextArgs, ctx: ToolContext) -> ToolResult:
+    """Send a text to a WeChat group, through the operator of a desktop; waits until it is sent.
+
+    Only channels and groups that an administrator allows. Returns the task, its status, and
+    whether the text was read back before it went out. Never repeat a text whose outcome is
+    unknown without asking the user: it may have been sent.
+    """
+    texts = ctx.services.require(CHANNEL_TEXTS, ChannelTexts)  # type: ignore[type-abstract]
+    outcome = await texts.send(args.wish(), ctx)
+    data = asdict(outcome)
+    if outcome.status == "succeeded":
+        return ToolResult.ok(
+            data,
+            text=f"Sent to {outcome.target!r} (task {outcome.task_id})",
+            raw_result=RawResult("json", data),
+        )
+    error, code = _failure(outcome)
+    return ToolResult.fail(error, code=code, data=data)
+
+
+def _failure(outcome: TextOutcome) -> tuple[str, str]:
+    """The sentence and the code for a text that is not known to be sent."""
+    if outcome.status == "expired":
+        return "No desktop operator sent the text in time; it will not be sent any more", _TIMEOUT
+    if outcome.status == "cancelled":
+        return "The task was cancelled before anything was sent", "task_cancelled"
+    if outcome.status == "running":
+        return (
+            "The time is over while a desktop operator was sending: the text may have been sent",
+            "outcome_unknown",
+        )
+    told = outcome.error or "the desktop operator gave no reason"
+    return told, outcome.code or "desktop_failed"
