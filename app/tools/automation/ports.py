@@ -4,16 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from app.toolkit.context import ToolContext
 from app.tools.automation.timing import Timing
+from app.tools.planning.owners import owner_of
 
 SCHEDULES = "schedules"
 
 MissedPolicy = Literal["skip", "once"]
 SessionPolicy = Literal["fresh", "continue"]
 SlotStatus = Literal["claimed", "started", "skipped", "missed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Whose schedules a call may see and change: those that run exactly as it does.
+
+    Those of the same user that run as another agent, or in another project, are not among
+    them: whoever writes their prompt would act with rights that the call has not.
+    """
+
+    user_id: str
+    agent_id: str | None
+    project_id: str | None
+    token_id: str | None
+
+    @classmethod
+    def of(cls, ctx: ToolContext) -> Self:
+        """Raises `ToolFailed`, code `no_user`, for a call without a user."""
+        return cls(owner_of(ctx), ctx.agent_id, ctx.project_id, ctx.token_id)
+
+    def keeps(self, schedule: Schedule) -> bool:
+        """Whether a schedule is one of theirs."""
+        theirs = (schedule.owner, schedule.agent_id, schedule.project_id)
+        return theirs == (self.user_id, self.agent_id, self.project_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +72,7 @@ class Schedule:
         next_at: None when it never comes again.
         paused: why it stands still; empty while it runs.
         agent_id: as whom it runs; fixed when it is made.
+        token_id: whose limits hold for it: those of the call that made or changed it last.
     """
 
     id: str
@@ -84,30 +110,33 @@ class Slot:
 
 @runtime_checkable
 class ScheduleBook(Protocol):
-    """The service `SCHEDULES`: the schedules of the user on whose behalf a call runs.
+    """The service `SCHEDULES`: the schedules that a call may see.
 
-    All methods raise `ToolFailed`: `not_found` for what is not that user's, `invalid_schedule`
-    for times that cannot be, `too_many_schedules`.
+    All methods raise `ToolFailed`: `not_found` for what is not the keeper's,
+    `invalid_schedule` for times that cannot be, `too_many_schedules`; `held` when an
+    administrator lets the schedule stand still, `already_begun` while a run of it is under way.
     """
 
-    async def create(self, draft: Draft, ctx: ToolContext) -> Schedule: ...
+    async def create(self, draft: Draft, keeper: Keeper) -> Schedule: ...
 
-    async def find(self, owner: str) -> Sequence[Schedule]:
-        """Those of the user, by their names."""
+    async def find(self, keeper: Keeper) -> Sequence[Schedule]:
+        """Those of the keeper, by their names."""
 
-    async def get(self, owner: str, schedule_id: str) -> Schedule: ...
+    async def get(self, keeper: Keeper, schedule_id: str) -> Schedule: ...
 
-    async def update(self, owner: str, schedule_id: str, changes: Mapping[str, Any]) -> Schedule:
+    async def update(
+        self, keeper: Keeper, schedule_id: str, changes: Mapping[str, Any]
+    ) -> Schedule:
         """Change fields of its draft; new times count from now."""
 
-    async def pause(self, owner: str, schedule_id: str, *, paused: bool) -> Schedule:
+    async def pause(self, keeper: Keeper, schedule_id: str, *, paused: bool) -> Schedule:
         """Let it stand still, or run again: from its next time on."""
 
-    async def delete(self, owner: str, schedule_id: str) -> Schedule:
+    async def delete(self, keeper: Keeper, schedule_id: str) -> Schedule:
         """Delete it with its history; what it was. A run that has begun goes on."""
 
-    async def run_now(self, owner: str, schedule_id: str) -> Slot:
+    async def run_now(self, keeper: Keeper, schedule_id: str) -> Slot:
         """Begin a run at once; its other times stay as they are."""
 
-    async def history(self, owner: str, schedule_id: str, limit: int) -> Sequence[Slot]:
+    async def history(self, keeper: Keeper, schedule_id: str, limit: int) -> Sequence[Slot]:
         """What became of its times, the newest first."""

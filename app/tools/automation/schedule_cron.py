@@ -14,9 +14,8 @@ from app.core.clock import isoformat
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
-from app.tools.automation.ports import SCHEDULES, Draft, Schedule, ScheduleBook, Slot
+from app.tools.automation.ports import SCHEDULES, Draft, Keeper, Schedule, ScheduleBook, Slot
 from app.tools.moments import ZoneName, shown
-from app.tools.planning.owners import owner_of
 
 _COMING = 3
 _CREATING = ("name", "prompt", "cron", "every_seconds", "at")
@@ -173,27 +172,27 @@ async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
 
     Actions: create, list, get, update, delete, pause, resume, run_now, history. What asks for a
     confirmation is denied there unless the agent is set to wait. Returns the schedule with its
-    next times, or what became of the past ones.
+    next times, or what became of the past ones. Those of another agent or project are not seen.
     """
     book = ctx.services.require(SCHEDULES, ScheduleBook)  # type: ignore[type-abstract]
-    owner = owner_of(ctx)
+    keeper = Keeper.of(ctx)
     if args.action == "create":
-        return _one("Created", await book.create(_draft(args), ctx))
+        return _one("Created", await book.create(_draft(args), keeper))
     if args.action == "list":
-        return _listed([_fields(item) for item in await book.find(owner)])
+        return _listed([_fields(item) for item in await book.find(keeper)])
     assert args.id is not None
     if args.action == "history":
-        return _told(await book.history(owner, args.id, args.limit))
+        return _told(await book.history(keeper, args.id, args.limit))
     if args.action == "run_now":
-        return _told([await book.run_now(owner, args.id)])
+        return _told([await book.run_now(keeper, args.id)])
     if args.action == "get":
-        return _one("Schedule", await book.get(owner, args.id))
+        return _one("Schedule", await book.get(keeper, args.id))
     if args.action == "delete":
-        return _one("Deleted", await book.delete(owner, args.id))
+        return _one("Deleted", await book.delete(keeper, args.id))
     if args.action == "update":
-        return _one("Changed", await book.update(owner, args.id, args.changes))
+        return _one("Changed", await book.update(keeper, args.id, args.changes))
     paused = args.action == "pause"
-    return _one("Paused" if paused else "Resumed", await book.pause(owner, args.id, paused=paused))
+    return _one("Paused" if paused else "Resumed", await book.pause(keeper, args.id, paused=paused))
 
 
 def _draft(args: ScheduleCronArgs) -> Draft:

@@ -163,5 +163,7 @@ def moment_of(text: str, timezone: str, now: datetime) -> datetime:
         ValueError: it is neither, or clocks skip it.
     """
     if found := _IN.fullmatch(text.strip()):
-        return now + timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+        # Whole milliseconds, as it is stored: the rest would be a second time after the first.
+        kept = now.replace(microsecond=now.microsecond // 1000 * 1000)
+        return kept + timedelta(seconds=int(found[1]) * _UNITS[found[2]])
     return to_utc(check_moment(text.strip()), timezone)

@@ -1,0 +1,302 @@
+"""Webhooks as administrators store them; their secrets only sealed, and shown once."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from app.agents.webhooks.model import PAUSED, PLACE, Webhook
+from app.core.clock import isoformat
+from app.core.errors import AlreadyExists, ConfigurationError, InvalidInput, NotFound
+from app.core.ids import new_id
+from app.core.versions import check_version
+from app.db.ledger import Transaction
+from app.execution.setup import Gate
+from app.governance.changes import bump, number_of
+from app.knowledge.sources.sealing import KeyRing
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+SUBJECT = "webhooks"
+SECRET_PREFIX = "whsec_"  # noqa: S105 - how they begin
+_SECRET = "secret"  # noqa: S105 - the name of a field
+_NAMES = (
+    *("id", "name", "owner", "agent_id", "project_id", "token_id", "template", "per_minute"),
+    *("secret", "paused", "version", "created_at", "updated_at"),
+)
+_COLUMNS = ", ".join(_NAMES)
+_READ = f"SELECT {_COLUMNS} FROM webhooks ORDER BY name"  # noqa: S608 - a constant
+_ADD = f"INSERT INTO webhooks ({_COLUMNS}) VALUES ({', '.join('?' for _ in _NAMES)})"  # noqa: S608
+_CHANGE = f"UPDATE webhooks SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
+_REMOVE = "DELETE FROM webhooks WHERE id = ?"
+_FORGET = "DELETE FROM webhook_deliveries WHERE webhook_id = ?"
+
+
+class WebhookBook:
+    """Makes, changes and forgets webhooks. What is stored is kept in memory."""
+
+    def __init__(self, gate: Gate, keys: KeyRing) -> None:
+        self._gate = gate
+        self._keys = keys
+        self._webhooks: dict[str, Webhook] = {}
+        self._secrets: dict[str, bytes] = {}
+        gate.changes.watch(SUBJECT, self.load)
+
+    async def load(self) -> None:
+        """Read what is stored, also when another process has changed it."""
+        self._use(*await self._gate.ledger.transact(_read))
+
+    def get(self, webhook_id: str) -> Webhook:
+        """One webhook.
+
+        Raises:
+            NotFound: there is no such webhook.
+        """
+        found = self._webhooks.get(webhook_id)
+        if found is None:
+            raise NotFound(f"No webhook {webhook_id!r}", webhook_id=webhook_id)
+        return found
+
+    def list_all(self) -> list[Webhook]:
+        """Every webhook, by name."""
+        return list(self._webhooks.values())
+
+    def named(self, name: str) -> tuple[Webhook, bytes] | None:
+        """The webhook of that name with its secret; None also when that does not open."""
+        for webhook in self._webhooks.values():
+            if webhook.name == name and webhook.id in self._secrets:
+                return webhook, self._secrets[webhook.id]
+        return None
+
+    async def create(
+        self, fields: Mapping[str, Any], *, actor: str, token_id: str | None
+    ) -> tuple[Webhook, str]:
+        """Store a new webhook; it, and its secret, which is not shown again.
+
+        Raises:
+            InvalidInput: a field does not fit; it is named.
+            AlreadyExists: another webhook has that name.
+            ConfigurationError: the keys cannot be read.
+        """
+        moment = isoformat(self._gate.clock.now())
+        blank = Webhook(new_id("whk"), token_id=token_id, created_at=moment, updated_at=moment)
+        secret = _new_secret()
+
+        def add(transaction: Transaction) -> str:
+            made = self._sealed(replace(blank, **fields), secret)
+            _check(transaction, made)
+            self._check_run(made)
+            transaction.execute(_ADD, _row(made))
+            self._note(transaction, None, made, actor, "created")
+            return made.id
+
+        return self.get(await self._write(add)), secret
+
+    async def change(
+        self, webhook_id: str, fields: Mapping[str, Any], *, actor: str, expected: int | None
+    ) -> Webhook:
+        """Change fields of `Webhook`.
+
+        Raises:
+            NotFound: there is no such webhook.
+            InvalidInput: a field does not fit; it is named.
+            AlreadyExists: another webhook has that name.
+            VersionMismatch: it has changed since `expected` was read.
+        """
+
+        def alter(before: Webhook) -> Webhook:
+            return replace(before, **fields)
+
+        return await self._alter(webhook_id, alter, actor, "changed", expected)
+
+    async def pause(
+        self,
+        webhook_id: str,
+        *,
+        paused: bool,
+        actor: str,
+        token_id: str | None,
+        expected: int | None,
+    ) -> Webhook:
+        """Let it stand still, or run again: then it is counted for whoever says so.
+
+        Raises:
+            NotFound, VersionMismatch: as `change`.
+            InvalidInput: its agent or its project is gone.
+        """
+
+        def alter(before: Webhook) -> Webhook:
+            if paused:
+                return replace(before, paused=before.paused or PAUSED)
+            return replace(before, paused="", token_id=token_id)
+
+        word = "paused" if paused else "resumed"
+        return await self._alter(webhook_id, alter, actor, word, expected)
+
+    async def rotate(
+        self, webhook_id: str, *, actor: str, expected: int | None
+    ) -> tuple[Webhook, str]:
+        """Give it a new secret, which is not shown again; the old one ends at once.
+
+        Raises:
+            NotFound, VersionMismatch: as `change`.
+            ConfigurationError: the keys cannot be read.
+        """
+        secret = _new_secret()
+
+        def alter(before: Webhook) -> Webhook:
+            return self._sealed(before, secret)
+
+        return await self._alter(webhook_id, alter, actor, "rotated", expected), secret
+
+    async def remove(self, webhook_id: str, *, actor: str, expected: int | None) -> Webhook:
+        """Forget a webhook; what it was. Runs that have begun go on.
+
+        Raises:
+            NotFound, VersionMismatch: as `change`.
+        """
+
+        def remove(transaction: Transaction) -> Webhook:
+            before = _current(transaction, webhook_id, expected)
+            transaction.execute(_REMOVE, (webhook_id,))
+            transaction.execute(_FORGET, (webhook_id,))
+            self._note(transaction, before, None, actor, "removed")
+            return before
+
+        return await self._write(remove)
+
+    async def stand_still(self, webhook_id: str, reason: str) -> None:
+        """Pause a webhook that cannot run, so that it does not fail every time anew."""
+
+        def change(transaction: Transaction) -> None:
+            before = _read(transaction)[0].get(webhook_id)
+            if before is not None and not before.paused:
+                after = self._next(replace(before, paused=reason))
+                transaction.execute(_CHANGE, (*_row(after)[1:], webhook_id))
+                self._note(transaction, before, after, "system", "paused")
+
+        await self._write(change)
+
+    # -- within ---------------------------------------------------------------------------
+
+    async def _alter(
+        self,
+        webhook_id: str,
+        alter: Callable[[Webhook], Webhook],
+        actor: str,
+        outcome: str,
+        expected: int | None,
+    ) -> Webhook:
+        def write(transaction: Transaction) -> None:
+            before = _current(transaction, webhook_id, expected)
+            after = alter(before)
+            if after == before:
+                return
+            _check(transaction, after)
+            if not after.paused:
+                self._check_run(after)
+            after = self._next(after)
+            transaction.execute(_CHANGE, (*_row(after)[1:], webhook_id))
+            self._note(transaction, before, after, actor, outcome)
+
+        await self._write(write)
+        return self.get(webhook_id)
+
+    def _next(self, webhook: Webhook) -> Webhook:
+        moment = isoformat(self._gate.clock.now())
+        return replace(webhook, version=webhook.version + 1, updated_at=moment)
+
+    def _sealed(self, webhook: Webhook, secret: str) -> Webhook:
+        # Bound to the row: copied into another one it does not open.
+        return replace(webhook, sealed=self._keys.seal(secret, row=webhook.id, field=_SECRET))
+
+    def _check_run(self, webhook: Webhook) -> None:
+        field = "agent_id"
+        try:
+            if webhook.agent_id is not None:
+                self._gate.agents.require(webhook.agent_id)
+            field = "project_id"
+            if webhook.project_id is not None:
+                self._gate.projects.about(webhook.project_id)
+        except NotFound as error:
+            raise InvalidInput(error.message, field=field) from None
+
+    async def _write(self, work: Callable[[Transaction], T]) -> T:
+        def run(transaction: Transaction) -> tuple[T, dict[str, Webhook], int]:
+            return work(transaction), *_read(transaction)
+
+        answer, webhooks, number = await self._gate.ledger.transact(run)
+        self._use(webhooks, number)
+        return answer
+
+    def _note(
+        self,
+        transaction: Transaction,
+        before: Webhook | None,
+        after: Webhook | None,
+        actor: str,
+        outcome: str,
+    ) -> None:
+        subject = after or before
+        assert subject is not None
+        bump(transaction, SUBJECT)
+        self._gate.audit.within(
+            transaction,
+            "governance.webhook",
+            actor=actor,
+            subject=subject.id,
+            before=before and before.shown(),
+            after=after and after.shown(),
+            agent_id=subject.agent_id,
+            outcome=outcome,
+        )
+
+    def _use(self, webhooks: dict[str, Webhook], number: int) -> None:
+        self._gate.changes.saw(SUBJECT, number)
+        found: dict[str, bytes] = {}
+        for webhook in webhooks.values():
+            try:
+                text = self._keys.open(webhook.sealed, row=webhook.id, field=_SECRET)
+            except ConfigurationError:
+                log.warning("The secret of the webhook %r does not open: rotate it", webhook.name)
+            else:
+                found[webhook.id] = text.encode()
+        self._webhooks, self._secrets = webhooks, found
+        self._gate.redactor.learn(SUBJECT, (secret.decode() for secret in found.values()))
+
+
+def _new_secret() -> str:
+    return f"{SECRET_PREFIX}{secrets.token_urlsafe(32)}"
+
+
+def _check(transaction: Transaction, webhook: Webhook) -> None:
+    for other in _read(transaction)[0].values():
+        if other.name == webhook.name and other.id != webhook.id:
+            raise AlreadyExists(f"There is a webhook {webhook.name!r} already", field="name")
+    if webhook.template.count(PLACE) > 1:
+        raise InvalidInput(f"template holds {PLACE} more than once", field="template")
+
+
+def _current(transaction: Transaction, webhook_id: str, expected: int | None) -> Webhook:
+    stored = _read(transaction)[0].get(webhook_id)
+    if stored is None:
+        raise NotFound(f"No webhook {webhook_id!r}", webhook_id=webhook_id)
+    check_version(expected, stored.version)
+    return stored
+
+
+def _read(transaction: Transaction) -> tuple[dict[str, Webhook], int]:
+    rows = {row[0]: Webhook(*row) for row in transaction.fetch(_READ)}
+    return rows, number_of(transaction, SUBJECT)
+
+
+def _row(webhook: Webhook) -> Sequence[Any]:
+    return (
+        *(webhook.id, webhook.name, webhook.owner, webhook.agent_id, webhook.project_id),
+        *(webhook.token_id, webhook.template, webhook.per_minute, webhook.sealed, webhook.paused),
+        *(webhook.version, webhook.created_at, webhook.updated_at),
+    )

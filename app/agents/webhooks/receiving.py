@@ -1,0 +1,226 @@
+"""Receiving deliveries: who signed it, whether it came before, and the run that it begins."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from app.agents.runs import RunEngine
+from app.agents.sessions import Sessions
+from app.agents.webhooks.book import WebhookBook
+from app.agents.webhooks.model import Webhook, words
+from app.agents.webhooks.rates import Rates
+from app.agents.webhooks.signatures import HEADER, WINDOW_S, Signature, read_signature
+from app.core.clock import isoformat
+from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated
+from app.core.ids import new_id
+from app.db.ledger import Transaction
+from app.execution.setup import Gate
+from app.governance.identity.tokens import Tokens
+from app.governance.limits import Payer
+from app.knowledge.triggers.setup import trigger_keys
+
+MAX_BODY_BYTES = 256 << 10
+_REMEMBERED = 10_000
+_MARGIN_S = 60
+_LONGEST_NAME = 64
+_CLAIM = (
+    "INSERT INTO webhook_deliveries (digest, webhook_id, run_id, session_id, received_at,"
+    " expires_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING"
+)
+_TRIM = "DELETE FROM webhook_deliveries WHERE expires_at < ?"
+_RELEASE = "DELETE FROM webhook_deliveries WHERE digest = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What a delivery has begun."""
+
+    run_id: str
+    session_id: str
+
+
+class Webhooks:
+    """The door for other systems.
+
+    Attributes:
+        book: what administrators keep.
+    """
+
+    def __init__(
+        self, gate: Gate, book: WebhookBook, sessions: Sessions, runs: RunEngine, tokens: Tokens
+    ) -> None:
+        self.book = book
+        self._gate = gate
+        self._sessions = sessions
+        self._runs = runs
+        self._tokens = tokens
+        self._rates = Rates(gate.clock)
+        # Stands in where there is no webhook, so that this takes as long.
+        self._nobody = secrets.token_bytes(49)
+        self._seen: OrderedDict[str, None] = OrderedDict()
+
+    def signature(self, headers: Sequence[str], name: str, *, source: str) -> Signature:
+        """The signature of a request, before its body is read.
+
+        Raises:
+            Unauthenticated: there is none, or it is not of now.
+        """
+        found = read_signature(headers)
+        if found is None:
+            raise self._refused(name, source, "no signature")
+        if not found.is_timely(self._gate.clock.time()):
+            raise self._refused(name, source, "signature of another time")
+        return found
+
+    async def receive(self, name: str, signature: Signature, body: bytes, *, source: str) -> Begun:
+        """Begin the run of a delivery; it is on disk when this returns.
+
+        Raises:
+            Unauthenticated: the webhook does not exist, or did not sign this body.
+            Conflict: it is paused, or the delivery came before.
+            RateLimited: too many have come.
+            StorageUnavailable: the database cannot be written; the same delivery may come again.
+        """
+        found = self.book.named(name)
+        fits = signature.fits(self._nobody if found is None else found[1], body)
+        # Asked again: a body that comes slowly must not outlive the memory of the first one.
+        if found is None or not fits or not signature.is_timely(self._gate.clock.time()):
+            raise self._refused(name, source, "wrong signature")
+        webhook = found[0]
+        if webhook.paused:
+            raise _paused(webhook)
+        digest = signature.digest(webhook.id)
+        if digest in self._seen:
+            raise _known()
+        self._rates.spend(webhook.id, webhook.per_minute)
+        # Before the first await: of two at once here, the second costs nothing.
+        self._remember(digest)
+        begun = Begun(new_id("run"), new_id("ses"))
+        try:
+            payer = await self._payer(webhook)
+            await self._claim(webhook, signature, digest, begun)
+            await self._begin(webhook, digest, begun, payer, body)
+        except TollgateError:
+            # The database knows what came before; the rest may come again.
+            self._seen.pop(digest, None)
+            raise
+        return begun
+
+    def _remember(self, digest: str) -> None:
+        self._seen[digest] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+
+    async def _claim(
+        self, webhook: Webhook, signature: Signature, digest: str, begun: Begun
+    ) -> None:
+        """Take the delivery: whoever comes second, here or in another process, gets nothing."""
+        now = self._gate.clock.now()
+        # Until its signature is certainly too old to come again.
+        expires = datetime.fromtimestamp(int(signature.moment), UTC)
+        expires += timedelta(seconds=WINDOW_S + _MARGIN_S)
+        row = (
+            *(digest, webhook.id, begun.run_id, begun.session_id),
+            *(isoformat(now), isoformat(expires)),
+        )
+
+        def claim(transaction: Transaction) -> bool:
+            transaction.execute(_TRIM, (isoformat(now),))
+            if not transaction.execute(_CLAIM, row):
+                return False
+            self._gate.audit.within(
+                transaction,
+                "webhook.accepted",
+                actor=f"webhook:{webhook.name}",
+                subject=webhook.id,
+                session_id=begun.session_id,
+                run_id=begun.run_id,
+                agent_id=webhook.agent_id,
+                detail={"owner": webhook.owner, "digest": digest},
+            )
+            return True
+
+        if not await self._gate.ledger.transact(claim):
+            raise _known()
+
+    async def _begin(
+        self, webhook: Webhook, digest: str, begun: Begun, payer: Payer, body: bytes
+    ) -> None:
+        limit = self._gate.settings.triggers.body_chars
+        text = words(webhook, body, self._gate.redactor.text, limit)
+        try:
+            session = self._sessions.create(
+                user_id=webhook.owner,
+                title=webhook.name,
+                project_id=webhook.project_id,
+                agent_id=webhook.agent_id,
+                session_id=begun.session_id,
+                meta={"webhook_id": webhook.id},
+            )
+            await self._runs.send_message(
+                session,
+                [{"type": "text", "text": text}],
+                agent_id=webhook.agent_id,
+                payer=payer,
+                trigger="webhook",
+                run_id=begun.run_id,
+                attended=False,
+            )
+        except TollgateError:
+            # Nothing has begun, so the sender may try again.
+            await self._gate.ledger.transact(lambda tx: tx.execute(_RELEASE, (digest,)))
+            raise
+        await self._gate.ledger.outlast()
+
+    async def _payer(self, webhook: Webhook) -> Payer:
+        """Whom the run is counted for; a webhook that cannot run any more is paused.
+
+        Raises:
+            Conflict: its agent or its project is gone, or its token does not hold.
+        """
+        try:
+            if webhook.agent_id is not None:
+                self._gate.agents.require(webhook.agent_id)
+            if webhook.project_id is not None:
+                self._gate.projects.about(webhook.project_id)
+            if webhook.token_id is None:
+                return Payer(user_id=webhook.owner)
+            token = await self._tokens.holder(webhook.token_id)
+        except NotFound as error:
+            await self.book.stand_still(webhook.id, error.message)
+        except Unauthenticated:
+            reason = "The token that made this webhook, or resumed it, no longer holds"
+            await self.book.stand_still(webhook.id, reason)
+        else:
+            return Payer(token.id, token.limits, webhook.owner)
+        raise _paused(webhook)
+
+    def _refused(self, name: str, source: str, reason: str) -> Unauthenticated:
+        """The one answer to whoever cannot show that they hold the secret."""
+        self._gate.audit.refused(source, reason=reason, detail={"webhook": name[:_LONGEST_NAME]})
+        return Unauthenticated(f"{HEADER} does not show who sent this")
+
+
+def _paused(webhook: Webhook) -> Conflict:
+    return Conflict(f"The webhook {webhook.name!r} is paused")
+
+
+def _known() -> Conflict:
+    return Conflict("This delivery came before; sign it anew to send it again")
+
+
+async def open_webhooks(
+    gate: Gate, sessions: Sessions, runs: RunEngine, tokens: Tokens
+) -> Webhooks:
+    """The door, with what is stored.
+
+    Raises:
+        ConfigurationError: the keys of the settings are no keys.
+    """
+    book = WebhookBook(gate, trigger_keys(gate.settings, gate.redactor))
+    await book.load()
+    return Webhooks(gate, book, sessions, runs, tokens)

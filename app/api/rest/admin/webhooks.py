@@ -1,0 +1,284 @@
+"""Webhooks: what other systems may begin here, and as whom it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.agents.webhooks.model import Webhook
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.shapes import MOMENT, example
+from app.core.errors import AlreadyExists, NotFound, VersionMismatch
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+_WEBHOOK: dict[str, Any] = {
+    "id": "whk_1",
+    "name": "build-failed",
+    "owner": "ann",
+    "agent_id": None,
+    "project_id": "default",
+    "template": "A build has failed. Find out why:\n\n{{body}}",
+    "per_minute": 10,
+    "paused": "",
+    "version": 1,
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+}
+_SECRET = "whsec_shown-once"  # noqa: S105 - an example
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_\-]{0,63}$", description="Of its address.")]
+Owner = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=128,
+        pattern=r"\S",
+        description="Whose sessions its runs are in; whoever makes it, unless given.",
+    ),
+]
+AgentId = Annotated[Identifier | None, Field(description="As whom it runs.")]
+ProjectId = Annotated[Identifier | None, Field(description="Where its tools work.")]
+Template = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=20_000,
+        pattern=r"\S",
+        description="What the agent reads; `{{body}}` stands for the delivery, marked as data "
+        "from outside. Without it the delivery comes at the end.",
+    ),
+]
+PerMinute = Annotated[int, Field(ge=1, le=600, description="Deliveries that are accepted.")]
+
+
+class AdminWebhook(BaseModel):
+    """A webhook. Its secret was shown when it was made."""
+
+    model_config = example(**_WEBHOOK)
+
+    id: str
+    name: str
+    owner: str
+    agent_id: str | None
+    project_id: str | None
+    template: str
+    per_minute: int
+    paused: str = Field(description="Why it stands still; empty while it runs.")
+    version: int
+    created_at: str
+    updated_at: str
+
+    @classmethod
+    def of(cls, webhook: Webhook, **more: Any) -> Self:
+        return cls(
+            id=webhook.id,
+            name=webhook.name,
+            owner=webhook.owner,
+            agent_id=webhook.agent_id,
+            project_id=webhook.project_id,
+            template=webhook.template,
+            per_minute=webhook.per_minute,
+            paused=webhook.paused,
+            version=webhook.version,
+            created_at=webhook.created_at,
+            updated_at=webhook.updated_at,
+            **more,
+        )
+
+
+class WebhookWithSecret(AdminWebhook):
+    """A webhook and its new secret, shown this once."""
+
+    model_config = example(**_WEBHOOK, secret=_SECRET)
+
+    secret: str = Field(description="What deliveries are signed with; the whole text is the key.")
+
+
+class AdminWebhookPage(BaseModel):
+    """Webhooks by name."""
+
+    model_config = example(webhooks=[_WEBHOOK], total=1, next_after=None)
+
+    webhooks: list[AdminWebhook]
+    total: int
+    next_after: str | None = Field(default=None, description="`after` of the next page.")
+
+
+class NewWebhook(Body):
+    """What another system may begin."""
+
+    model_config = example(
+        name="build-failed", template="A build has failed. Find out why:\n\n{{body}}"
+    )
+
+    name: Name
+    template: Template
+    owner: Owner = ""
+    agent_id: AgentId = None
+    project_id: ProjectId = None
+    per_minute: PerMinute = 10
+
+
+class WebhookChange(Body):
+    """What shall change; what is missing stays."""
+
+    model_config = example(per_minute=60)
+
+    name: Name = ""
+    template: Template = ""
+    owner: Owner = ""
+    agent_id: AgentId = None
+    project_id: ProjectId = None
+    per_minute: PerMinute = 10
+
+
+class WebhookPause(Body):
+    """Whether it shall stand still."""
+
+    model_config = example(paused=True)
+
+    paused: bool
+
+
+@router.get("/webhooks", summary="List webhooks", responses=problems())
+async def list_webhooks(
+    service: ServiceDep,
+    principal: Admin,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=128, description="`next_after` of the page before.")
+    ] = None,
+) -> AdminWebhookPage:
+    """Scope `admin`. Their secrets are never shown."""
+    webhooks = service.webhooks.book.list_all()
+    rest = [item for item in webhooks if after is None or item.name > after]
+    page = rest[:limit]
+    return AdminWebhookPage(
+        webhooks=[AdminWebhook.of(item) for item in page],
+        total=len(webhooks),
+        next_after=page[-1].name if len(rest) > limit else None,
+    )
+
+
+@router.post(
+    "/webhooks",
+    status_code=201,
+    summary="Make a webhook",
+    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
+)
+async def create_webhook(
+    body: NewWebhook, service: ServiceDep, principal: Admin, request: Request, response: Response
+) -> WebhookWithSecret:
+    """Scope `admin`. The secret is in this answer and in no other."""
+    fields = body.model_dump() | {"owner": body.owner or principal.user_id}
+    made, secret = await service.webhooks.book.create(
+        fields, actor=principal.user_id, token_id=principal.token_id
+    )
+    show_place(request, response, made.id)
+    show_version(response, made.version)
+    return WebhookWithSecret.of(made, secret=secret)
+
+
+@router.get(
+    "/webhooks/{webhook_id}",
+    summary="One webhook",
+    responses={**VERSIONED, **problems(NotFound)},
+)
+async def get_webhook(
+    webhook_id: PathId, service: ServiceDep, principal: Admin, response: Response
+) -> AdminWebhook:
+    """Scope `admin`."""
+    return _shown(service.webhooks.book.get(webhook_id), response)
+
+
+@router.patch(
+    "/webhooks/{webhook_id}",
+    summary="Change a webhook",
+    responses={**VERSIONED, **problems(NotFound, AlreadyExists, VersionMismatch, body=True)},
+)
+async def change_webhook(
+    webhook_id: PathId,
+    body: WebhookChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AdminWebhook:
+    """Scope `admin`. It counts from the next delivery on."""
+    fields = {name: getattr(body, name) for name in body.model_fields_set}
+    changed = await service.webhooks.book.change(
+        webhook_id, fields, actor=principal.user_id, expected=expected
+    )
+    return _shown(changed, response)
+
+
+@router.post(
+    "/webhooks/{webhook_id}/pause",
+    summary="Pause or resume a webhook",
+    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
+)
+async def pause_webhook(
+    webhook_id: PathId,
+    body: WebhookPause,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> AdminWebhook:
+    """Scope `admin`. Runs of one that is resumed are counted for whoever resumes it."""
+    changed = await service.webhooks.book.pause(
+        webhook_id,
+        paused=body.paused,
+        actor=principal.user_id,
+        token_id=principal.token_id,
+        expected=expected,
+    )
+    return _shown(changed, response)
+
+
+@router.post(
+    "/webhooks/{webhook_id}/rotate",
+    summary="Give a webhook a new secret",
+    responses={**VERSIONED, **problems(NotFound, VersionMismatch)},
+)
+async def rotate_webhook(
+    webhook_id: PathId,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> WebhookWithSecret:
+    """Scope `admin`. The old secret ends at once; the new one is in this answer only."""
+    changed, secret = await service.webhooks.book.rotate(
+        webhook_id, actor=principal.user_id, expected=expected
+    )
+    show_version(response, changed.version)
+    return WebhookWithSecret.of(changed, secret=secret)
+
+
+@router.delete(
+    "/webhooks/{webhook_id}",
+    summary="Forget a webhook",
+    responses=problems(NotFound, VersionMismatch),
+)
+async def remove_webhook(
+    webhook_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
+) -> AdminWebhook:
+    """Scope `admin`. What it was. Runs that have begun go on."""
+    gone = await service.webhooks.book.remove(
+        webhook_id, actor=principal.user_id, expected=expected
+    )
+    return AdminWebhook.of(gone)
+
+
+def _shown(webhook: Webhook, response: Response) -> AdminWebhook:
+    show_version(response, webhook.version)
+    return AdminWebhook.of(webhook)

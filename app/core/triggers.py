@@ -1,0 +1,53 @@
+"""Settings of triggers: requests that leave, and webhooks that come in."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import NoDecode
+
+# What it means exactly is read where addresses are; this tells slips apart from addresses.
+_ENTRY = re.compile(r"(?:https?://)?[^\s/?#@\\*%]+(?:/[^\s?#\\*%]*)?")
+
+
+class TriggerSettings(BaseModel):
+    """Requests to other systems, and what other systems begin here."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allow: Annotated[list[str], NoDecode] = Field(
+        default_factory=list,
+        description="Addresses that `remote_trigger` may be given, comma-separated: a host, or a "
+        "URL whose path begins so. Nothing else may be; named triggers need no entry.",
+    )
+    keys: SecretStr | None = Field(
+        default=None,
+        description="Keys that seal secrets of triggers and webhooks, comma-separated, the newest "
+        "first; each 32 bytes in Base64. Without them `<data_dir>/keys/triggers.key`.",
+    )
+    body_chars: int = Field(
+        default=20_000,
+        ge=1000,
+        le=262_144,
+        description="Characters of a delivery to a webhook that its agent reads.",
+    )
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("allow")
+    @classmethod
+    def _are_addresses(cls, value: list[str]) -> list[str]:
+        for text in value:
+            if not _ENTRY.fullmatch(text) or "/../" in f"{text}/" or "/./" in f"{text}/":
+                raise ValueError(
+                    f"{text[:100]!r} is neither a host such as ci.example.org nor the beginning of"
+                    " a URL such as https://ci.example.org/hooks/"
+                )
+        return value

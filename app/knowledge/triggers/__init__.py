@@ -1,0 +1,1 @@
+"""Triggers: requests to other systems that operators let agents send."""

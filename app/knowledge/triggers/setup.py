@@ -1,0 +1,64 @@
+"""The parts of this room put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.core.clock import Clock
+from app.core.redaction import Redactor
+from app.core.settings import Settings
+from app.db.ledger import Ledger
+from app.governance.audit.writing import Audit
+from app.governance.changes import Changes
+from app.knowledge.sources.sealing import KeyFile, KeyRing, keys_of_setting
+from app.knowledge.triggers.allowing import AllowList
+from app.knowledge.triggers.sending import Triggers
+from app.knowledge.triggers.store import TriggerStore
+from app.toolkit.services import Services
+from app.tools.automation.trigger_ports import TRIGGERS
+
+
+def trigger_keys(settings: Settings, redactor: Redactor) -> KeyRing:
+    """What seals the secrets of triggers and webhooks.
+
+    Raises:
+        ConfigurationError: the keys of the settings are no keys.
+    """
+    given = settings.triggers.keys
+    if given is None:
+        return KeyRing(KeyFile(settings.data_dir / "keys" / "triggers.key").read)
+    keys = keys_of_setting(given)
+    redactor.learn("trigger keys", given.get_secret_value().split(","))
+    return KeyRing(lambda: keys)
+
+
+def assemble_triggers(
+    settings: Settings,
+    ledger: Ledger,
+    clock: Clock,
+    services: Services,
+    *,
+    keys: KeyRing,
+    audit: Audit,
+    changes: Changes,
+    redactor: Redactor,
+    on_offer: Callable[[], None],
+) -> Triggers:
+    """Bind the parts. They are offered to the tool while there is anything to send.
+
+    Args:
+        on_offer: called when they come to be offered, or are no more.
+
+    Raises:
+        ConfigurationError: an entry of `triggers.allow` is no address.
+    """
+
+    def offer() -> None:
+        offered = triggers if triggers.is_of_use else None
+        if services.get(TRIGGERS) is not offered:
+            services.register(TRIGGERS, offered)
+            on_offer()
+
+    store = TriggerStore(ledger, clock, audit, changes, keys, redactor, offer)
+    triggers = Triggers(store, AllowList(settings.triggers.allow), services, redactor)
+    return triggers

@@ -1,0 +1,91 @@
+"""`remote_trigger`: one request to another system."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.services import Services
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.automation.trigger_ports import BODILESS, TRIGGERS, Method, TriggerDesk, Wanted
+from app.tools.untrusted import untrusted
+from app.tools.web.ports import WEB_ACCESS
+
+
+class RemoteTriggerArgs(ToolArgs):
+    url: str | None = Field(
+        default=None, min_length=1, max_length=8000, description="Where to; the operator lists it."
+    )
+    name: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="Instead of url: a request that the operator has stored.",
+    )
+    method: Method = Field(default="GET", description="With url only.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, max_length=32, description="With url only; no secrets."
+    )
+    body: str | None = Field(default=None, max_length=100_000, description="Text, such as JSON.")
+
+    @model_validator(mode="after")
+    def _is_one_request(self) -> RemoteTriggerArgs:
+        if (self.url is None) == (self.name is None):
+            raise ValueError("give url or name, and not both")
+        if self.name is not None and self.model_fields_set & {"method", "headers"}:
+            raise ValueError("a request by its name has its own method and headers")
+        if self.url is not None and self.body is not None and self.method in BODILESS:
+            raise ValueError(f"{self.method} sends no body; POST does")
+        return self
+
+
+def why_it_asks(args: RemoteTriggerArgs, services: Services) -> str | None:
+    """Why this very call needs a person's word."""
+    desk = services.get(TRIGGERS)
+    if isinstance(desk, TriggerDesk):
+        return desk.why_it_asks(args.name)
+    return "it sends a request to another system"
+
+
+@tool(
+    category="automation",
+    toolset="automation",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="fetch",
+    requires=(TRIGGERS, WEB_ACCESS),
+    asks=why_it_asks,
+    routing_hint="main-process-proxy",
+    # What it waits for has 30 seconds of its own, and says so.
+    timeout_s=40,
+    tags=("http", "webhook"),
+    argument_aliases={"trigger": "name", "data": "body"},
+    aliases=(Alias("RemoteTriggerTool"), Alias("RemoteTrigger", families=("claude",))),
+)
+async def remote_trigger(args: RemoteTriggerArgs, ctx: ToolContext) -> ToolResult:
+    """Send one HTTP request to an address the operator lists, or send a stored one by its name.
+
+    For starting things elsewhere, not for reading pages. Waits 30 s and follows no redirect.
+    Returns the status and up to 8192 bytes of the body; fails unless the status is 2xx.
+    """
+    desk = ctx.services.require(TRIGGERS, TriggerDesk)  # type: ignore[type-abstract]
+    wanted = Wanted(args.url, args.name, args.method, args.headers, args.body)
+    answered = await desk.send(wanted, agent_id=ctx.agent_id)
+    success = 200 <= answered.status < 300
+    data = {
+        "url": answered.url,
+        "method": answered.method,
+        "status_code": answered.status,
+        "body": answered.body,
+        "success": success,
+    }
+    told = f"{answered.method} {answered.url} answered {answered.status}"
+    text = f"{told} without a body"
+    if answered.body:
+        cut = ", cut" if answered.cut else ""
+        text = f"{told}{cut}:\n{untrusted(answered.body, answered.url)}"
+    raw = RawResult("json", data)
+    if success:
+        return ToolResult.ok(data, text=text, raw_result=raw)
+    return ToolResult.fail(told, code="http_status", data=data, text=text, raw_result=raw)

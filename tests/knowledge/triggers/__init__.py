@@ -1,0 +1,1 @@
+"""Triggers: allow list, headers, what is stored."""

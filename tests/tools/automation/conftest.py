@@ -1,0 +1,69 @@
+"""A gate that may send requests to a server of this machine, because the operator lists it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.triggers import TriggerSettings
+from app.execution.calls import CallRequest
+from app.execution.outcome import CallOutcome
+from app.knowledge.triggers.model import Trigger
+from app.knowledge.triggers.store import Change
+from app.main import local_gate
+from app.operations.web.client import Web
+from app.tools.web.ports import WEB_ACCESS
+from tests.execution.lab import Lab, furnish
+from tests.knowledge.triggers.recorder import Recorder, recording
+from tests.support.service import settings_for
+
+
+@dataclass
+class House:
+    """A gate, and a server elsewhere."""
+
+    lab: Lab
+    recorder: Recorder
+
+    async def call(self, *, agent_id: str | None = None, **arguments: Any) -> CallOutcome:
+        """A call that asks nobody."""
+        request = CallRequest("c1", "remote_trigger", arguments)
+        return (await self.lab.run(request, agent_id=agent_id))[0]
+
+    async def approved(self, **arguments: Any) -> CallOutcome:
+        """A call that a person is asked about, and approves."""
+        self.lab.watcher.events.clear()
+        calling = asyncio.create_task(self.call(**arguments))
+        await self.lab.answer("approve_once")
+        return await calling
+
+    async def make(self, name: str = "deploy", **fields: Any) -> Trigger:
+        """A trigger that everybody may use unasked, unless `fields` say otherwise."""
+        url = fields.pop("url", f"{self.recorder.url}/hooks/deploy")
+        headers = fields.pop("headers", {})
+        usual = {"name": name, "free": True, "agents": ("*",)}
+        return await self.lab.gate.triggers.store.create(
+            Change(usual | fields, url, headers), actor="boss"
+        )
+
+
+@pytest.fixture
+async def recorder() -> AsyncIterator[Recorder]:
+    async with recording() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def house(tmp_path: Path, recorder: Recorder) -> AsyncIterator[House]:
+    chosen = TriggerSettings(allow=[f"{recorder.url}/hooks/"])
+    async with local_gate(settings_for(tmp_path, triggers=chosen)) as gate:
+        web = Web(gate.settings.web, gate.clock)
+        gate.services.register(WEB_ACCESS, web)
+        gate.resolver.forget()
+        yield House(await furnish(gate, project="default"), recorder)
+        await web.aclose()
