@@ -109,6 +109,9 @@ def _check_reach(schema: dict[str, Any]) -> None:
         seen.add(id(node))
         if "$id" in node and node is not schema:
             raise InvalidTool("parameters: `$id` is allowed at the root only")
+        if "$schema" in node and node is not schema:
+            # The library would go on with its own validator, whose patterns are not RE2's.
+            raise InvalidTool("parameters: `$schema` is allowed at the root only")
         references = [node[key] for key in ("$ref", "$dynamicRef") if key in node]
         waiting.extend(_resolve(resolver, reference) for reference in references)
         _check_patterns(node)
@@ -148,7 +151,9 @@ def _subschemas(node: dict[str, Any]) -> Iterator[Any]:
 
 
 def _validator(schema: dict[str, Any]) -> Validator:
-    checker = _Checker(schema, registry=Registry())
+    # Without its `$schema`, to which a `$ref` may lead back; see `_check_reach`.
+    enforced = {key: value for key, value in schema.items() if key != "$schema"}
+    checker = _Checker(enforced, registry=Registry())
 
     def validate(raw: bytes) -> Any:
         try:

@@ -140,8 +140,8 @@ async def test_a_running_agent_gets_an_operator_s_change_with_its_next_turn(sett
     ]
     async with open_office(settings, *turns, agent_id="w") as office:
         office.add(made(echo))
-        await hire(office, "w")
-        await hire(office, "free")
+        for agent in ("w", "free"):
+            await hire(office, agent, max_visible_tools=1000)
         run_id = await office.say()
         await gate.reached.wait()
         await office.gate.agents.override("w", "echo", AgentTool(state="off"), **BY)

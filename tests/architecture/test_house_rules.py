@@ -25,6 +25,7 @@ BROAD_EXCEPT_ROOMS = (
         for name in ("payload", "supervisor", "zygote", "python/run")
     ),
     "app/tools/files/pdf_program.py",
+    "app/tools/media/image_program.py",
 )
 # They look at processes and at a server from outside, which tell nobody when they change.
 LOOKS_FROM_OUTSIDE = (

@@ -259,3 +259,21 @@ def test_any_json_is_accepted_or_refused_with_paths(value):
     for problem in problems_of(schema, value):
         assert problem.keys() == {"path", "message", "code"}
         assert problem["message"]
+
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_COSTLY = {"type": "string", "pattern": "^(a+)+$"}
+
+
+def test_a_dialect_within_the_schema_is_refused():
+    nested = {"properties": {"a": {"$schema": _DRAFT, **_COSTLY}}}
+    with pytest.raises(InvalidTool, match=r"`\$schema` is allowed at the root only"):
+        compile_schema(nested)
+
+
+def test_a_dialect_at_the_root_brings_no_other_patterns_when_a_reference_leads_back():
+    # By a backtracking matcher these letters would take longer than anybody waits.
+    letters = "a" * 5000 + "!"
+    schema = {"$schema": _DRAFT, "properties": {"a": _COSTLY, "next": {"$ref": "#"}}}
+    found = problems_of(schema, {"next": {"next": {"a": letters}}})
+    assert [item["path"] for item in found] == ["next.next.a"]

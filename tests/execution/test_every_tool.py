@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
 import shutil
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.agents.schedules.book import Schedules
+from app.events.log import Frame
 from app.execution.developer_services import developer_services
+from app.execution.questions.replies import Reply
+from app.execution.setup import Gate
+from app.knowledge.triggers.store import Change
 from app.operations.protocols.operations import Operations
-from app.operations.screens.fetching import check_url
 from app.operations.screens.pictures import PageRequest, Picture
 from app.operations.screens.screens import Screens
+from app.operations.web.protocol import WebResponse
+from app.operations.web.urls import parse_url
 from app.toolkit.ports import SCREEN_CAPTURE
+from app.tools.automation.ports import SCHEDULES
+from app.tools.data.weather.reports import WEATHER
+from app.tools.data.weather.simulated import SimulatedWeather
+from app.tools.media.image_work import LocalDrawing
+from app.tools.media.ports import IMAGE_PROVIDER
+from app.tools.memory.ports import Draft, Place, Writer
+from app.tools.web.ports import WEB_ACCESS, WEB_SEARCH
+from tests.channels.desk import channel, sitting
 from tests.execution.lab import Lab
+from tests.execution.orders import orders_source
+from tests.operations.images.maker import PNG
+from tests.support.source import ROOT
+from tests.tools.web.pages import EngineByHeart, PagesByHeart
 
 Arguments = dict[str, Any]
 
@@ -37,21 +59,49 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
     "grep": ({"pattern": "hello"}, {"pattern": "("}),
     "file_search": ({"query": "hello", "pattern": "*.TXT"}, {"pattern": "*", "path": "../.."}),
     "search_tools": ({"query": "read a file"}, {"query": ""}),
+    "ask_user": ({"question": "Which?", "choices": ["x", "y"]}, {"question": " "}),
+    "escalate": ({"reason": "May I?"}, {"reason": "May I?", "to": "model_tier"}),
     "bash": ({"command": "cat a.txt"}, {"command": "exit 3"}),
     "powershell": ({"command": "Get-Content a.txt"}, {"command": "exit 3"}),
     "process": ({"action": "list"}, {"action": "poll", "process_id": "proc_none"}),
     "execute_python": ({"code": "print(1)"}, {"code": "1 / 0"}),
     "todo": (
-        {"todos": [{"id": "1", "content": "x"}]},
+        {"todos": [{"id": "1", "content": "Read the log", "status": "in_progress"}]},
         {"todos": [{"id": "1", "content": "x", "parent": "2"}]},
     ),
-    "task": ({"action": "create", "title": "x"}, {"action": "get", "id": "task_none"}),
+    "task": (
+        {"action": "create", "title": "Renew it", "due": "2026-12-01"},
+        {"action": "get", "id": "task_none"},
+    ),
     "schedule": (
-        {"action": "add", "title": "x", "start": "2026-11-30"},
+        {"action": "add", "title": "Review", "start": "2026-11-30T14:00", "tz": "Asia/Shanghai"},
         {"action": "remove", "id": "apt_none"},
     ),
-    "forum": ({"action": "post", "title": "x", "body": "y"}, {"action": "read", "post": 1}),
+    "remote_trigger": ({"name": "deploy"}, {"name": "deploy", "body": "x"}),
+    "schedule_cron": ({"action": "list"}, {"action": "get", "id": "sch_none"}),
+    "forum": (
+        {"action": "post", "title": "Deploy", "body": "Staging is free."},
+        {"action": "read", "post": 1},
+    ),
+    "memory_save": (
+        {"content": "Prefers tea.", "tags": ["taste"]},
+        {"content": "x", "scope": "agent"},
+    ),
+    "memory_recall": ({"query": "tea"}, {"query": "x", "scope": "agent"}),
+    "memory_read": ({"recent_count": 2}, {"start_line": 2, "end_line": 1}),
+    "memory_forget": ({"key": "k"}, {"key": "missing"}),
     "calculator": ({"expression": "1+1"}, {"expression": "1/0"}),
+    "text_process": (
+        {"text": "a b", "operation": "words"},
+        {"text": "a", "operation": "regex_extract", "pattern": "("},
+    ),
+    "json_process": (
+        {"json_string": "[1]", "operation": "parse"},
+        {"json_string": "[", "operation": "parse"},
+    ),
+    "search": ({"query": "hello"}, {"query": " "}),
+    "time_reasoning": ({"operation": "now"}, {"operation": "now", "tz": "Mars/Olympus"}),
+    "get_weather": ({"city": "北京"}, {"city": " "}),
     "lint": ({"path": "a.txt"}, {"path": "missing.py"}),
     "lint_fix": ({"path": "folder"}, {"path": "missing.py"}),
     "lsp": (
@@ -61,35 +111,126 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
     # With a path, which every action takes and one needs.
     "git": ({"action": "status", "path": "a.txt"}, {"action": "log"}),
     "screenshot": ({"url": "https://example.org"}, {"url": "javascript:x"}),
+    "text_to_image": ({"prompt": "A roof", "image_size": "small"}, {"prompt": "x", "count": 5}),
+    "image_to_image": ({"prompt": "Snow", "image": "dot.png"}, {"prompt": "x", "image": "a.txt"}),
+    "read_skill": ({"name": "image-statistics"}, {"name": "nothing"}),
+    "read_skill_file": (
+        {"name": "image-statistics", "path": "references/reading-the-figures.md"},
+        {"name": "image-statistics", "path": "../SKILL.md"},
+    ),
+    "skill_manage": ({"action": "list"}, {"action": "delete", "name": "nothing"}),
+    "execute_skill": (
+        {"name": "image-statistics", "args": {"image": "dot.png"}},
+        {"name": "image-statistics", "args": {"image": "missing.png"}},
+    ),
     "send_media": ({"file_paths": ["a.txt"]}, {"file_paths": ["missing.txt"]}),
+    "web_search": ({"query": "x"}, {"query": " "}),
+    "web_fetch": ({"url": "http://a.test/"}, {"url": "http://b.test/"}),
+    "crawl_batch": ({"urls": ["http://a.test/"]}, {"urls": ["http://a.test/"] * 11}),
+    "mysql_list_sources": ({}, {"all": True}),
+    "mysql_schema": ({"source_id": "Shop"}, {"source_id": "Shop", "tables": ["none"]}),
+    "mysql_table_sample": (
+        {"source_id": "Shop", "table": "orders"},
+        {"source_id": "Shop", "table": "none"},
+    ),
+    "mysql_query": (
+        {"source_id": "Shop", "sql": "SELECT total FROM orders"},
+        {"source_id": "Shop", "sql": "DELETE FROM orders"},
+    ),
+    "weixin_send_text": (
+        {"text": "x", "target": "Support", "channel_id": "shop"},
+        {"text": "x", "target": "Others", "channel_id": "shop"},
+    ),
 }
 
 
+# One grey pixel.
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+)
 # Off where its program is missing, with a reason that a test of its own looks at.
 NEEDS = {"powershell": "pwsh"}
 RUNNABLE = [name for name in CASES if name not in NEEDS or shutil.which(NEEDS[name])]
+
+
+class Answerer:
+    """Takes the first choice of whatever a tool asks the user."""
+
+    def __init__(self, house: Lab) -> None:
+        self._gate = house.gate
+        self._answers: list[asyncio.Task[Any]] = []
+
+    def deliver(self, session_id: str, frame: Frame) -> None:
+        event = json.loads(frame.body)
+        if event["type"] == "question_asked":
+            said = Reply("answered", "choice_1")
+            answering = self._gate.questions.answer(
+                event["question_id"], said, by="ann", session_id=session_id
+            )
+            self._answers.append(asyncio.create_task(answering))
+
+
+class WebByHeart(PagesByHeart):
+    """Pages, and another system that answers every request."""
+
+    async def request(self, method: str, url: str, **_: Any) -> WebResponse:
+        return WebResponse(url, 200, (), b"started")
+
+
+async def store_trigger(gate: Gate) -> None:
+    """Keep the request that `remote_trigger` sends here; nobody is asked before it."""
+    fields = {"name": "deploy", "free": True, "agents": ("*",)}
+    await gate.triggers.store.create(Change(fields, "http://a.test/hook"), actor="boss")
 
 
 class StillScreens(Screens):
     """No browser: one picture of everything."""
 
     async def page(self, operations: Operations, request: PageRequest) -> Picture:
-        check_url(request.url)
+        parse_url(request.url)
         return Picture(b"\x89PNG\r\n\x1a\n", request.width, request.height)
 
 
 @pytest.fixture
-async def furnished(house: Lab) -> AsyncIterator[Lab]:
+async def furnished(house: Lab, tmp_path: Path) -> AsyncIterator[Lab]:
     files = house.context["project"].operations.files
     await files.write("a.txt", b"hello\n")
     await files.write("folder/inside.txt", b"x\n")
+    await files.write("dot.png", PNG)
     await files.write(".git/HEAD", b"ref: refs/heads/main\n")
+    await files.write("dot.png", DOT)
     await files.make_dir(".git/objects")
     await files.make_dir(".git/refs")
     services, settings = house.gate.services, house.gate.settings
-    async with developer_services(settings, services):
+    house.session.log.subscribers.add(Answerer(house))
+    await orders_source(house.gate, tmp_path)
+    await channel(house.gate.channels)
+    async with (
+        developer_services(settings, services),
+        sitting(house.gate.channels.operators),
+    ):
         services.register(SCREEN_CAPTURE, StillScreens(settings.screens))
+        services.register(WEATHER, SimulatedWeather())
+        kept = Draft("something to forget", key="k")
+        await house.gate.memory.store.save(
+            Place("user", "ann"), kept, Writer("test"), expected=None
+        )
+        services.register(IMAGE_PROVIDER, LocalDrawing(4))
+        services.register(SCHEDULES, schedules_of(house.gate))
+        services.register(WEB_ACCESS, WebByHeart({"http://a.test/": b"<p>hello"}))
+        await store_trigger(house.gate)
+        services.register(WEB_SEARCH, EngineByHeart())
         yield house
+
+
+def schedules_of(gate: Gate) -> Schedules:
+    """The book of schedules, of which nothing begins."""
+    return Schedules(gate.ledger, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+
+
+def test_the_examples_of_the_documentation_are_these_calls():
+    examples = json.loads((ROOT / "examples" / "calls.json").read_text(encoding="utf-8"))
+    assert examples == {name: fits for name, (fits, _) in CASES.items()}
 
 
 def test_every_tool_has_its_two_cases(house: Lab):

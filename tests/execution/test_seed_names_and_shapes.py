@@ -65,7 +65,7 @@ def test_the_shell_streams_and_takes_thirty_seconds_up_to_six_hundred(house: Lab
     limits = bash.parameters["properties"]["timeout"]
     assert (limits["default"], limits["minimum"], limits["maximum"]) == (30, 1, 600)
     streaming = {t.name for t in house.gate.registry.snapshot().tools.values() if t.is_streaming}
-    assert streaming == {"bash", "powershell", "execute_python"}
+    assert streaming == {"bash", "powershell", "execute_python", "execute_skill"}
 
 
 @pytest.mark.requirement("B-30", "D-21")

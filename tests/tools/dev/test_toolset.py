@@ -20,6 +20,8 @@ def test_what_a_tool_may_do_is_declared():
         "git": ("READ", "NONE", True),
         "screenshot": ("EXTERNAL", "NETWORK", True),
         "send_media": ("WRITE", "LOCAL_STATE", True),
+        "text_to_image": ("EXTERNAL", "NETWORK", True),
+        "image_to_image": ("EXTERNAL", "NETWORK", True),
     }
 
 
