@@ -22,6 +22,7 @@ from app.cli.gate_checks import gate_checks
 from app.cli.requirements import dependencies
 from app.cli.sandbox_checks import sandbox_checks
 from app.cli.terminal import is_terminal
+from app.cli.tool_checks import tool_checks
 from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
 from app.core.visible import visible
@@ -64,6 +65,7 @@ def findings(settings: Settings) -> Iterator[Check]:
         sandbox_checks,
         _openat2,
         _programs,
+        tool_checks,
     )
     for check in checks:
         yield from check(settings)

@@ -7,8 +7,10 @@ import logging
 import resource
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -19,11 +21,14 @@ from app.cli.first_token import Access, prepare_access
 from app.cli.gate_checks import missing_hooks
 from app.cli.installation import needs_token
 from app.cli.sandbox_checks import sandbox_line
-from app.core.errors import ConfigurationError
+from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.execution.setup import make_folder, redactor_of
 from app.operations.protocols.sandbox import SandboxStatus
+
+if TYPE_CHECKING:
+    from app.api.service import Service
 
 START_FAILED = 1
 OPEN_FILES = 65_536
@@ -58,7 +63,6 @@ def _serve(settings: Settings, leave: Leave) -> int:
 
     from app.api.app import create_app
     from app.api.server import listening_socket, run_server
-    from app.main import open_service
 
     try:
         listening_socket(settings).close()
@@ -66,7 +70,7 @@ def _serve(settings: Settings, leave: Leave) -> int:
         typer.echo(f"error: {error.message}", err=True)
         return START_FAILED
     access = asyncio.run(prepare_access(settings))
-    app = create_app(settings, partial(open_service, settings))
+    app = create_app(settings, partial(_opened, settings))
     announced: list[str] = []
 
     def announce(url: str) -> None:
@@ -84,6 +88,22 @@ def _serve(settings: Settings, leave: Leave) -> int:
 
     run_server(settings, app, announce)
     return 0 if announced else START_FAILED
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Service]:
+    """The service; what keeps it from starting is one line and no traceback."""
+    from app.main import open_service
+
+    async with AsyncExitStack() as stack:
+        try:
+            service = await stack.enter_async_context(open_service(settings))
+        except TollgateError as error:
+            typer.echo(f"error: {error.message}", err=True)
+            # The server logs whatever ends its start with all the lines that led there.
+            logging.getLogger("uvicorn.error").disabled = True
+            raise
+        yield service
 
 
 def banner(

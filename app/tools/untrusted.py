@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"</?\s*untrusted[^>]{0,400}>?", re.IGNORECASE)
+# Also with spaces, or with brackets and invisible characters that look like nothing or alike.
+_FENCE = re.compile(
+    "[<\uff1c\u2039\u3008\u27e8]\\W{0,4}untrusted[^>\uff1e]{0,400}[>\uff1e]?", re.IGNORECASE
+)
 _UNSAFE = re.compile(r"[^\x20-\x7e]|[\"<>]")
 _MAX_SOURCE = 300
 

@@ -31,7 +31,7 @@ def history(url: str, schedule_id: str) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.requirement("SYS-01")
+@pytest.mark.requirement("SYS-01", "D-23")
 async def test_a_run_that_was_killed_is_not_begun_a_second_time(installation: Path):
     working = Turn(tool_use("bash", {"command": "echo x >> begun; sleep 600"}))
     async with ScriptedAnthropic(working, *[Turn(text("Done"))] * 5, api_key=KEY) as provider:

@@ -125,6 +125,15 @@ def test_a_data_directory_that_cannot_be_made_stops_the_start(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def test_what_keeps_the_service_from_starting_is_one_clear_line(tmp_path):
+    done = tollgate(tmp_path, "serve", "--port", "0", TOLLGATE_SOURCES__KEYS="no-key")
+    assert done.returncode != 0
+    lines = done.stderr.splitlines()
+    assert [line for line in lines if "TOLLGATE_SOURCES__KEYS" in line] == [lines[-1]]
+    assert "Traceback" not in done.stderr
+    assert "no-key" not in done.stderr
+
+
 def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
     settings = load_settings(data_dir=tmp_path, anthropic_api_key="sk-ant-secret")
     problem = PluginProblem("bad", "bad.py", "it\x1b[2J broke")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app.knowledge.skills import finding
+from app.tools.skills.ports import Viewer
 from tests.execution.lab import Lab
 from tests.execution.skill_lab import (
     compute,
@@ -47,6 +49,28 @@ def attempt(work):
     except Exception as error:
         return type(error).__name__
 """
+
+
+@pytest.mark.parametrize(
+    "front",
+    ["name: !!bool x", "name: !!int ''", "name: !!timestamp x", 'description: "\\uD800"'],
+)
+async def test_a_poisoned_skill_does_not_take_the_others_along(house: Lab, front: str):
+    put(project_folder(house), "poison", {"SKILL.md": f"---\n{front}\n---\n"})
+    assert (await row_of(house, "project:default:poison")).status == "invalid"
+    assert "image-statistics" in await house.gate.skills.told(Viewer(None, "default"))
+
+
+async def test_skills_that_hold_too_much_together_are_not_read(
+    house: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(finding, "MAX_PLACE_BYTES", 1000)
+    for name in ("a", "b"):
+        put(project_folder(house), name, {"SKILL.md": document(name), "assets/x": "x" * 600})
+    assert (await row_of(house, "project:default:a")).status == "untrusted"
+    row = await row_of(house, "project:default:b")
+    assert (row.status, row.digest) == ("invalid", None)
+    assert "over 1000 bytes" in str(row.reason)
 
 
 @pytest.mark.requirement("SKL-03")

@@ -17,12 +17,12 @@ from app.core.schedules import ScheduleSettings
 from app.db.ledger import Ledger, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump
-from app.toolkit.context import ToolContext
-from app.tools.automation.ports import Draft, Schedule, Slot
+from app.tools.automation.ports import Draft, Keeper, Schedule, Slot
 from app.tools.automation.timing import Timing, check_cron, check_interval, moment_of
 
 SUBJECT = "schedules"
 PAUSED = "paused"
+HELD = "paused by an administrator"
 _RECENT = 20
 _TIMES = ("cron", "every_seconds", "at")
 
@@ -58,8 +58,8 @@ class Schedules:
 
     # -- for the tool ---------------------------------------------------------------------
 
-    async def create(self, draft: Draft, ctx: ToolContext) -> Schedule:
-        owner = _owner(ctx)
+    async def create(self, draft: Draft, keeper: Keeper) -> Schedule:
+        owner = keeper.user_id
         now = self._clock.now()
         moment = isoformat(now)
         timing = self._timing(draft, now)
@@ -72,9 +72,9 @@ class Schedules:
             missed=draft.missed,
             session=draft.session,
             session_id=new_id("ses") if draft.session == "continue" else None,
-            agent_id=ctx.agent_id,
-            project_id=ctx.project_id,
-            token_id=ctx.token_id,
+            agent_id=keeper.agent_id,
+            project_id=keeper.project_id,
+            token_id=keeper.token_id,
             expires_at=self._expiry(draft.expires_at, timing, now),
             next_at=_next(timing, now),
             paused="",
@@ -96,8 +96,11 @@ class Schedules:
         self.news.set()
         return schedule
 
-    async def find(self, owner: str | None) -> Sequence[Schedule]:
-        """By their names; None finds those of all users."""
+    async def find(self, keeper: Keeper) -> Sequence[Schedule]:
+        return [item for item in await self.all_of(keeper.user_id) if keeper.keeps(item)]
+
+    async def all_of(self, owner: str | None) -> Sequence[Schedule]:
+        """For administrators: those of a user, or of all (None), by their names."""
         condition, values = ("", ()) if owner is None else (" WHERE owner = ?", (owner,))
 
         def read(transaction: Transaction) -> list[Schedule]:
@@ -106,16 +109,16 @@ class Schedules:
 
         return await self._ledger.transact(read)
 
-    async def get(self, owner: str | None, schedule_id: str) -> Schedule:
-        return await self._ledger.transact(lambda tx: _one(tx, owner, schedule_id))
+    async def get(self, keeper: Keeper | None, schedule_id: str) -> Schedule:
+        return await self._ledger.transact(lambda tx: _one(tx, keeper, schedule_id))
 
     async def update(
-        self, owner: str | None, schedule_id: str, changes: Mapping[str, Any]
+        self, keeper: Keeper, schedule_id: str, changes: Mapping[str, Any]
     ) -> Schedule:
         now = self._clock.now()
 
         def change(transaction: Transaction) -> Schedule:
-            before = _one(transaction, owner, schedule_id)
+            before = _one(transaction, keeper, schedule_id)
             retimed = any(changes.get(name) for name in _TIMES)
             draft = replace(_draft(before, timed=not retimed), **changes)
             timing = before.timing
@@ -135,22 +138,25 @@ class Schedules:
                 missed=draft.missed,
                 session=draft.session,
                 session_id=session_id if draft.session == "continue" else None,
+                # Whoever says what runs is whom it is counted for.
+                token_id=keeper.token_id,
                 expires_at=expires_at,
                 next_at=_next(timing, now),
             )
-            self._note(transaction, owner or before.owner, "changed", before, after)
+            self._note(transaction, keeper.user_id, "changed", before, after)
             return after
 
         return await self._change(change)
 
     async def pause(
-        self, owner: str | None, schedule_id: str, *, paused: bool, by: str | None = None
+        self, keeper: Keeper | None, schedule_id: str, *, paused: bool, by: str | None = None
     ) -> Schedule:
         now = self._clock.now()
 
         def change(transaction: Transaction) -> Schedule:
-            before = _one(transaction, owner, schedule_id)
-            reason = PAUSED if paused else ""
+            before = _one(transaction, keeper, schedule_id)
+            _check_held(before, keeper)
+            reason = "" if not paused else PAUSED if keeper is not None else HELD
             after = rows.changed(
                 transaction,
                 before,
@@ -159,44 +165,50 @@ class Schedules:
                 next_at=_next(before.timing, now),
             )
             word = "paused" if paused else "resumed"
-            self._note(transaction, by or owner or before.owner, word, before, after)
+            self._note(transaction, by or before.owner, word, before, after)
             return after
 
         return await self._change(change)
 
     async def delete(
-        self, owner: str | None, schedule_id: str, *, by: str | None = None
+        self, keeper: Keeper | None, schedule_id: str, *, by: str | None = None
     ) -> Schedule:
         def drop(transaction: Transaction) -> Schedule:
-            gone = _one(transaction, owner, schedule_id)
+            gone = _one(transaction, keeper, schedule_id)
             transaction.execute(rows.DELETE, (gone.id,))
             transaction.execute(rows.FORGET_SLOTS, (gone.id,))
-            self._note(transaction, by or owner or gone.owner, "deleted", gone, None)
+            self._note(transaction, by or gone.owner, "deleted", gone, None)
             return gone
 
         return await self._change(drop)
 
-    async def run_now(self, owner: str | None, schedule_id: str, *, by: str | None = None) -> Slot:
-        schedule = await self.get(owner, schedule_id)
-        slot = slot_for(schedule, isoformat(self._clock.now()), "manual")
-        row = slot_row(schedule, slot, slot.scheduled_at)
+    async def run_now(
+        self, keeper: Keeper | None, schedule_id: str, *, by: str | None = None
+    ) -> Slot:
+        moment = isoformat(self._clock.now())
 
-        def claim(transaction: Transaction) -> int:
-            added = transaction.execute(rows.ADD_SLOT, row)
-            if added:
-                self._note(transaction, by or schedule.owner, "begun", None, schedule)
-            return added
+        def claim(transaction: Transaction) -> tuple[Schedule, Slot]:
+            schedule = _one(transaction, keeper, schedule_id)
+            _check_held(schedule, keeper)
+            # Else a run that begins its own schedule would never come to an end.
+            if transaction.fetch(rows.BUSY, (schedule_id,)):
+                raise ToolFailed("A run of it is under way", code="already_begun")
+            slot = slot_for(schedule, moment, "manual")
+            if not transaction.execute(rows.ADD_SLOT, slot_row(schedule, slot, moment)):
+                raise ToolFailed("It was begun this very moment", code="already_begun")
+            transaction.execute(rows.TRIM_SLOTS, (schedule_id, schedule_id, self._settings.history))
+            self._note(transaction, by or schedule.owner, "begun", None, schedule)
+            return schedule, slot
 
-        if not await self._ledger.transact(claim):
-            raise ToolFailed("It was begun this very moment", code="already_begun")
+        schedule, slot = await self._ledger.transact(claim)
         assert self._begin is not None
         await self._begin(schedule, slot)
-        found = await self.history(owner, schedule_id, _RECENT)
+        found = await self.history(keeper, schedule_id, _RECENT)
         return next((item for item in found if item.id == slot.id), slot)
 
-    async def history(self, owner: str | None, schedule_id: str, limit: int) -> Sequence[Slot]:
+    async def history(self, keeper: Keeper | None, schedule_id: str, limit: int) -> Sequence[Slot]:
         def read(transaction: Transaction) -> list[Slot]:
-            _one(transaction, owner, schedule_id)
+            _one(transaction, keeper, schedule_id)
             return rows.slots_of(transaction.fetch(rows.HISTORY, (schedule_id, limit)))
 
         return await self._ledger.transact(read)
@@ -209,8 +221,8 @@ class Schedules:
 
         def change(transaction: Transaction) -> None:
             found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
-            if found:
-                before = rows.schedule_of(found[0])
+            before = rows.schedule_of(found[0]) if found else None
+            if before is not None and before.paused != HELD:
                 after = rows.changed(transaction, before, moment, paused=reason)
                 self._note(transaction, "system", "paused", before, after)
 
@@ -315,19 +327,22 @@ def slot_row(schedule: Schedule, slot: Slot, moment: str) -> tuple[Any, ...]:
     )
 
 
-def _owner(ctx: ToolContext) -> str:
-    if ctx.user_id is None:
-        raise ToolFailed("A schedule belongs to a user; the call has none", code="no_user")
-    return ctx.user_id
+def _check_held(schedule: Schedule, keeper: Keeper | None) -> None:
+    """Refuse to let what an administrator stopped go on at somebody else's word."""
+    if keeper is not None and schedule.paused == HELD:
+        raise ToolFailed(
+            "An administrator has paused this schedule; only one of them can let it run again",
+            code="held",
+        )
 
 
-def _one(transaction: Transaction, owner: str | None, schedule_id: str) -> Schedule:
-    """The schedule, for its owner, or for an administrator (None)."""
+def _one(transaction: Transaction, keeper: Keeper | None, schedule_id: str) -> Schedule:
+    """The schedule, for its keeper, or for an administrator (None)."""
     found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
     schedule = rows.schedule_of(found[0]) if found else None
-    if schedule is None and owner is None:
+    if schedule is None and keeper is None:
         raise NotFound(f"No schedule {schedule_id!r}", schedule_id=schedule_id)
-    if schedule is None or owner not in (None, schedule.owner):
+    if schedule is None or (keeper is not None and not keeper.keeps(schedule)):
         raise ToolFailed(
             f"There is no schedule {schedule_id!r}; `list` shows them", code="not_found"
         )

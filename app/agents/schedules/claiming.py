@@ -22,6 +22,7 @@ from app.tools.automation.ports import Schedule, Slot
 
 _DUE = f"{rows.SELECT} WHERE next_at <= ? AND paused = '' ORDER BY next_at, id LIMIT 100"
 _NEXT = "SELECT MIN(next_at) FROM schedules WHERE paused = ''"
+_COMING = f"{rows.SELECT} WHERE next_at > ? AND paused = ''"
 _LEFT = (
     "SELECT k.id, k.schedule_id, k.scheduled_at, k.trigger, k.status, k.reason, k.run_id,"
     " k.session_id, r.status, k.claimed_by"
@@ -43,6 +44,18 @@ def next_time(transaction: Transaction) -> str | None:
     """When the next schedule is due."""
     found: str | None = transaction.fetch(_NEXT)[0][0]
     return found
+
+
+def come_back(transaction: Transaction, now: datetime) -> None:
+    """Bring times nearer that were found while the clock was ahead.
+
+    A time that has begun a run by then stays in the history, and begins no second one.
+    """
+    for row in transaction.fetch(_COMING, (isoformat(now),)):
+        schedule = rows.schedule_of(row)
+        following = schedule.timing.after(now)
+        if following is not None and isoformat(following) < str(schedule.next_at):
+            rows.changed(transaction, schedule, isoformat(now), next_at=isoformat(following))
 
 
 def claim_due(transaction: Transaction, now: datetime, settings: ScheduleSettings) -> list[Claim]:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from app.agents.runs import RunEngine
@@ -41,6 +41,8 @@ class Scheduler:
         self._runs = runs
         self._tokens = tokens
         self._settings = gate.settings.schedules
+        # The first look does not trust what was written by another clock either.
+        self._looked_at = datetime.max.replace(tzinfo=UTC)
         book.begins_with(self.begin)
 
     async def run(self) -> None:
@@ -58,25 +60,36 @@ class Scheduler:
         """Take and begin every time that has come."""
         now = self._gate.clock.now()
 
+        was_turned_back, self._looked_at = now < self._looked_at, now
+
         def take(transaction: Transaction) -> list[claiming.Claim]:
+            if was_turned_back:
+                claiming.come_back(transaction, now)
             return claiming.claim_due(transaction, now, self._settings)
 
         for claim in await self._gate.ledger.transact(take):
-            await self.begin(claim.schedule, claim.slot)
+            # One that cannot begin must not take those behind it along.
+            await self._contained(partial(self.begin, claim.schedule, claim.slot))
 
     async def recover(self) -> None:
         """Go on with times that a process claimed and did not come to begin."""
         for schedule_id, slot in await self._gate.ledger.transact(claiming.left_behind):
-            if slot.run_status is not None:
-                await self._settle(slot, "started", slot.reason)
-                continue
-            schedule = await self._found(schedule_id)
-            if schedule is None:
-                await self._settle(slot, "failed", _GONE)
-            elif self._is_late(slot) and schedule.missed == "skip":
-                await self._settle(slot, "missed", _STOPPED)
-            else:
-                await self.begin(schedule, slot)
+            await self._contained(partial(self._go_on, schedule_id, slot))
+
+    async def _go_on(self, schedule_id: str, slot: Slot) -> None:
+        """Begin a time that was left behind, or say why that is not done."""
+        if slot.run_status is not None:
+            await self._settle(slot, "started", slot.reason)
+            return
+        schedule = await self._found(schedule_id)
+        if schedule is None:
+            await self._settle(slot, "failed", _GONE)
+        elif schedule.paused:
+            await self._settle(slot, "skipped", f"The schedule stands still: {schedule.paused}")
+        elif self._is_late(slot) and schedule.missed == "skip":
+            await self._settle(slot, "missed", _STOPPED)
+        else:
+            await self.begin(schedule, slot)
 
     async def begin(self, schedule: Schedule, slot: Slot) -> None:
         """Begin the run of a claimed time, or say why there is none."""
@@ -124,7 +137,7 @@ class Scheduler:
         found = await self._sessions.get(slot.session_id)
         return found or self._sessions.create(
             user_id=schedule.owner,
-            title=schedule.name,
+            title=self._gate.redactor.text(schedule.name),
             project_id=schedule.project_id,
             agent_id=schedule.agent_id,
             session_id=slot.session_id,
@@ -159,7 +172,7 @@ class Scheduler:
         with Contained() as held:
             await work()
         if held.error is not None:
-            log.error("schedules were not looked at", exc_info=held.error)
+            log.error("schedules were not looked at, or one did not begin", exc_info=held.error)
 
 
 @asynccontextmanager

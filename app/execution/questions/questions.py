@@ -45,12 +45,14 @@ class Taken:
     Attributes:
         is_repeat: the same person had sent the same answer before.
         message: of a late answer, what the session must be told; `stored` is its question.
+        run_id: what the run is called that a late answer begins.
     """
 
     outcome: TakenOutcome
     is_repeat: bool = False
     message: str | None = None
     stored: StoredQuestion | None = None
+    run_id: str | None = None
 
 
 class OpenQuestions:
@@ -206,6 +208,8 @@ class OpenQuestions:
         same = (stored.status, stored.answer, stored.answered_by)
         if same == (said.outcome, said.stored(), said.by):
             return Taken(said.outcome, is_repeat=True)
+        if same == ("late", said.stored(), said.by):
+            return await self._late_again(stored, said)
         if stored.status in _ANSWERED:
             raise _was_first(stored)
         if stored.caller != "agent" or said.outcome != "answered":
@@ -215,7 +219,13 @@ class OpenQuestions:
             )
         if not await self._rows.answer_late(stored, said):
             raise _was_first(await self._rows.read(stored.id) or stored)
-        return Taken("late", message=_late_message(stored, said), stored=stored)
+        return _late(stored, said)
+
+    async def _late_again(self, stored: StoredQuestion, said: Said) -> Taken:
+        """A late answer that is sent again: brought now, if the process died before it was."""
+        if await self._rows.has_begun(_late_run(stored)):
+            return Taken("late", is_repeat=True, run_id=_late_run(stored))
+        return _late(stored, said)
 
     async def _settle_expired(self, wait: Wait) -> None:
         """An answer that is already in the database wins over the clock."""
@@ -296,6 +306,16 @@ def _was_first(stored: StoredQuestion) -> QuestionAlreadyAnswered:
     return QuestionAlreadyAnswered(
         "Already answered" + (f" by {by}" if by else ""), question_id=stored.id, by=by
     )
+
+
+def _late_run(stored: StoredQuestion) -> str:
+    """Known before the run begins, so that it can be told whether it has."""
+    return f"run_{stored.id.removeprefix('qst_')}"
+
+
+def _late(stored: StoredQuestion, said: Said) -> Taken:
+    message = _late_message(stored, said)
+    return Taken("late", message=message, stored=stored, run_id=_late_run(stored))
 
 
 def _late_message(stored: StoredQuestion, said: Said) -> str:

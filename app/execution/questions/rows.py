@@ -139,6 +139,11 @@ class QuestionRows:
 
         return await self._ledger.transact(claim)
 
+    async def has_begun(self, run_id: str) -> bool:
+        """Whether there is a run of that id."""
+        sql = "SELECT id FROM runs WHERE id = ?"
+        return bool(await self._ledger.transact(lambda t: t.fetch(sql, (run_id,))))
+
     async def reopen(self, stored: StoredQuestion) -> None:
         """Take a late answer back that could not be brought."""
         await self._ledger.transact(

@@ -17,6 +17,8 @@ from app.knowledge.skills.folder import (
 from app.knowledge.skills.places import Place, names_in, opened_place, opened_skill
 from app.tools.skills.ports import SkillProblem
 
+MAX_PLACE_BYTES = 256 << 20
+"""What the skills of one folder may hold together: all of them are read to find one."""
 _MAX_KNOWN = 2000
 
 
@@ -68,12 +70,16 @@ class Finder:
                 names = names_in(folder)
             except OSError:  # it may not be listed
                 return []
-            return [self._look(place, folder, name, fresh=fresh) for name in names]
+            room = [MAX_PLACE_BYTES]
+            return [self._look(place, folder, name, room, fresh=fresh) for name in names]
 
-    def _look(self, place: Place, folder: int, name: str, *, fresh: str | None) -> Found:
+    def _look(
+        self, place: Place, folder: int, name: str, room: list[int], *, fresh: str | None
+    ) -> Found:
         try:
             with opened_skill(folder, name) as inside:
                 listing = list_folder(inside)
+                _take(room, listing)
                 if name == fresh:
                     return self._read(place, name, inside, listing)
                 return self._remembered(place, name, inside, listing)
@@ -101,6 +107,13 @@ class Finder:
             return _unusable(place, name, f"it holds no regular file {DOCUMENT}")
         document = read_document(file.data, name)
         return Found(place, name, document, contents.digest, listing.left_out, contents)
+
+
+def _take(room: list[int], listing: Listing) -> None:
+    """Raises TooMuch when the skills of one folder are larger than what is left for them."""
+    if listing.size > room[0]:
+        raise TooMuch(f"with those before it there are over {MAX_PLACE_BYTES} bytes")
+    room[0] -= listing.size
 
 
 def _unusable(place: Place, name: str, why: str) -> Found:

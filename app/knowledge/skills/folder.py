@@ -45,6 +45,11 @@ class Listing:
     left_out: tuple[str, ...]
 
     @property
+    def size(self) -> int:
+        """Bytes of its files together."""
+        return sum(status.st_size for _, status in self.files)
+
+    @property
     def fingerprint(self) -> tuple[tuple[str | int, ...], ...]:
         """Differs when a file has changed; for lists, not for trust."""
         return tuple(
@@ -74,9 +79,10 @@ def list_folder(folder: int) -> Listing:
     for path, status in files:
         if status.st_size > MAX_FILE_BYTES:
             raise TooMuch(f"the file {path!r} is larger than {MAX_FILE_BYTES} bytes")
-    if sum(status.st_size for _, status in files) > MAX_TOTAL_BYTES:
+    listing = Listing(tuple(files), tuple(left_out[:_MAX_TOLD]))
+    if listing.size > MAX_TOTAL_BYTES:
         raise TooMuch(f"its files are together larger than {MAX_TOTAL_BYTES} bytes")
-    return Listing(tuple(files), tuple(left_out[:_MAX_TOLD]))
+    return listing
 
 
 def read_files(folder: int, listing: Listing) -> Contents:

@@ -1,7 +1,8 @@
 """The front matter of a SKILL.md: YAML between two lines of dashes, read with care.
 
 The text may come from anybody: it is bounded, has no aliases (which let a small text
-unfold without end), makes no objects, and every complaint names its line.
+unfold without end) and no tags (which make the reader fail in its own ways), makes no
+objects, and every complaint names its line.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from datetime import date, datetime
 from typing import Any
 
 import yaml
+
+from app.core.text import clean
 
 MAX_FRONT_CHARS = 32 << 10
 _MAX_DEPTH = 16
@@ -116,7 +119,7 @@ def _mapping(front: str) -> dict[str, Any]:
         raise Unreadable(f"a value cannot be read: {error}"[:300]) from None
     if not isinstance(loaded, dict):
         raise Unreadable("the front matter must be a mapping such as 'name: my-skill'", 2)
-    return {str(key): _plain(value) for key, value in loaded.items()}
+    return {_text(str(key)): _plain(value) for key, value in loaded.items()}
 
 
 def _check_shape(front: str) -> None:
@@ -127,6 +130,8 @@ def _check_shape(front: str) -> None:
         line = None if mark is None else mark.line + _FIRST_LINE
         if isinstance(event, yaml.AliasEvent):
             raise Unreadable("YAML aliases (*name) are not allowed", line)
+        if getattr(event, "tag", None) is not None:
+            raise Unreadable("YAML tags (!name) are not allowed", line)
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             depth += 1
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
@@ -139,7 +144,9 @@ def _check_shape(front: str) -> None:
 
 def _plain(value: Any) -> Any:
     """A value as JSON has it."""
-    if value is None or isinstance(value, bool | str):
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return value
@@ -150,5 +157,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {_text(str(key)): _plain(item) for key, item in value.items()}
     raise Unreadable(f"a value of the kind {type(value).__name__} is not allowed")
+
+
+def _text(text: str) -> str:
+    """A text that can be shown. Escapes such as `\\ud800` make some that no encoding holds."""
+    if clean(text) != text:
+        raise Unreadable("a text holds half of a character (such as \\ud800)")
+    return text

@@ -10,7 +10,7 @@ from app.toolkit.context import ToolContext
 from app.tools.automation.timing import Timing
 from app.tools.planning.owners import owner_of
 
-SCHEDULES = "schedules"
+SCHEDULES = "schedule_book"
 
 MissedPolicy = Literal["skip", "once"]
 SessionPolicy = Literal["fresh", "continue"]

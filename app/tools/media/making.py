@@ -169,7 +169,8 @@ async def _written(files: Sequence[bytes], output_path: str | None, ctx: ToolCon
 
 def _text(kept: Sequence[_Kept], paths: Sequence[str], provider: ImageProvider) -> str:
     simulated = " (simulated: nobody imagined them)" if provider.simulated else ""
-    lines = [f"{len(kept)} images by {provider.name}{simulated}, shown in the chat"]
+    what = "1 image" if len(kept) == 1 else f"{len(kept)} images"
+    lines = [f"{what} by {provider.name}{simulated}, shown in the chat"]
     lines += [
         f"{item.data['artifact_id']}: {item.data['width']}x{item.data['height']}" for item in kept
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.moments import MomentText, ZoneName, is_date, next_day, shown, to_utc
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import CALENDAR, Appointment, Calendar
+from app.tools.untrusted import untrusted
 
 _HOUR = timedelta(hours=1)
 
@@ -77,7 +79,7 @@ async def schedule(args: ScheduleArgs, ctx: ToolContext) -> ToolResult:
         assert args.id is not None
         gone = await calendar.remove(owner, args.id)
         return ToolResult.ok(
-            {"removed": _fields(gone, args.tz)}, text=f"Removed {_line(gone, args)}"
+            {"removed": _fields(gone, args.tz)}, text=f"Removed:\n{_told([gone], args)}"
         )
     if args.action == "add":
         kept, overlaps = await calendar.add(owner, _appointment(args, ctx))
@@ -85,9 +87,10 @@ async def schedule(args: ScheduleArgs, ctx: ToolContext) -> ToolResult:
             "appointment": _fields(kept, args.tz),
             "overlaps": [_fields(item, args.tz) for item in overlaps],
         }
-        lines = [f"Added {_line(kept, args)}"]
-        lines += [f"It overlaps {_line(item, args)}" for item in overlaps]
-        return ToolResult.ok(data, text="\n".join(lines))
+        text = f"Added {_line(kept, args)}"
+        if overlaps:
+            text += f"\nIt overlaps:\n{_told(overlaps, args)}"
+        return ToolResult.ok(data, text=text)
     return await _listed(args, calendar, owner)
 
 
@@ -100,10 +103,15 @@ async def _listed(args: ScheduleArgs, calendar: Calendar, owner: str) -> ToolRes
         args.limit,
     )
     data = {"appointments": [_fields(item, args.tz) for item in found], "total": total}
-    lines = [_line(item, args) for item in found] or ["No appointments"]
+    text = _told(found, args) if found else "No appointments"
     if total > len(found):
-        lines.append(f"({total - len(found)} more)")
-    return ToolResult.ok(data, text="\n".join(lines), raw_result=RawResult("json", data))
+        text += f"\n({total - len(found)} more)"
+    return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
+
+
+def _told(found: Sequence[Appointment], args: ScheduleArgs) -> str:
+    """Appointments, as data: another chat may have them from a page that its agent read."""
+    return untrusted("\n".join(_line(item, args) for item in found), "calendar")
 
 
 def _appointment(args: ScheduleArgs, ctx: ToolContext) -> Appointment:

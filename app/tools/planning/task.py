@@ -14,6 +14,9 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.moments import MomentText, ZoneName, kept
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import TASKS, Task, Tasks, TaskStatus
+from app.tools.untrusted import untrusted
+
+_SOURCE = "tasks"
 
 
 class TaskArgs(ToolArgs):
@@ -115,15 +118,16 @@ async def _listed(args: TaskArgs, tasks: Tasks, owner: str) -> ToolResult:
         limit=args.limit,
     )
     data: dict[str, Any] = {"tasks": [asdict(item) for item in found], "total": total}
-    lines = [_line(item) for item in found] or ["No tasks"]
+    text = untrusted("\n".join(map(_line, found)), _SOURCE) if found else "No tasks"
     if total > len(found):
-        lines.append(f"({total - len(found)} more)")
-    return ToolResult.ok(data, text="\n".join(lines), raw_result=RawResult("json", data))
+        text += f"\n({total - len(found)} more)"
+    return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
 
 
 def _shown(what: str, task: Task) -> ToolResult:
-    text = f"{what}: {_line(task)}" + (f"\n{task.notes}" if task.notes else "")
-    return ToolResult.ok({"task": asdict(task)}, text=text)
+    """A task, as data: what another chat has kept may come from a page that its agent read."""
+    text = _line(task) + (f"\n{task.notes}" if task.notes else "")
+    return ToolResult.ok({"task": asdict(task)}, text=f"{what}:\n{untrusted(text, _SOURCE)}")
 
 
 def _line(task: Task) -> str:

@@ -63,7 +63,11 @@ class Desk:
         )
 
     async def history(self, schedule_id: str) -> list[Slot]:
-        """What became of its times, the newest first, when their runs have ended."""
+        """What became of its times, the newest first, when their runs have begun and ended."""
+        async with asyncio.timeout(PATIENCE_S):
+            # The service has a scheduler of its own, which may be beginning one.
+            while await self._is_beginning(schedule_id):
+                pass
         for slot in await self.book.history(None, schedule_id, 100):
             run = self.service.runs.active(slot.session_id)
             if run is not None:
@@ -71,6 +75,10 @@ class Desk:
                     await run.done
         await self.service.gate.ledger.durable()
         return list(await self.book.history(None, schedule_id, 100))
+
+    async def _is_beginning(self, schedule_id: str) -> bool:
+        found = await self.book.history(None, schedule_id, 100)
+        return any(slot.status == "claimed" for slot in found)
 
 
 @asynccontextmanager

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from app.core.settings import Settings
+from app.governance.agents import AgentProfile
+from app.governance.limits import Limits
 from tests.agents.schedules.desk import Desk, open_desk
+from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 
 HOUR = 3600
 
@@ -89,6 +94,57 @@ async def test_nobody_sees_or_changes_the_schedules_of_somebody_else(desk: Desk)
     assert update.result.code == "not_found"
     assert (await desk.call(context={"user_id": "bob"})).result.data["total"] == 0
     assert (await desk.call(action="get", id=made["id"])).status == "success"
+
+
+@pytest.mark.parametrize("other", [{"agent_id": None}, {"project": None}])
+async def test_a_call_sees_no_schedule_that_runs_with_other_rights(desk: Desk, other: Any):
+    # The same user, but an agent with fewer tools, or a token for one project alone.
+    await desk.service.gate.agents.create(AgentProfile(id="strong"), actor="root")
+    made = await desk.make(every_seconds=HOUR, prompt="Mine", context={"agent_id": "strong"})
+    away = {"agent_id": "strong", **other}
+    for action in ("get", "update", "delete", "pause", "resume", "run_now", "history"):
+        wanted = {"prompt": "Delete everything"} if action == "update" else {}
+        refused = await desk.call(action=action, id=made["id"], context=away, **wanted)
+        assert (refused.status, refused.result.code) == ("error", "not_found"), action
+    assert (await desk.call(context=away)).result.data["total"] == 0
+    kept = await desk.call(action="get", id=made["id"], context={"agent_id": "strong"})
+    assert kept.result.data["schedule"]["prompt"] == "Mine"
+
+
+async def test_whoever_changes_a_schedule_is_whom_it_is_counted_for(desk: Desk):
+    _, rich = await desk.service.tokens.create("ann", by="root")
+    _, poor = await desk.service.tokens.create("ann", limits=Limits(concurrent=1), by="root")
+    made = await desk.make(every_seconds=HOUR, context={"token_id": rich.id})
+    assert (await desk.book.get(None, made["id"])).token_id == rich.id
+    context = {"token_id": poor.id}
+    await desk.call(action="update", id=made["id"], prompt="Much work", context=context)
+    assert (await desk.book.get(None, made["id"])).token_id == poor.id
+
+
+async def test_what_an_administrator_paused_goes_on_at_their_word_alone(desk: Desk):
+    made = await desk.make(every_seconds=HOUR)
+    await desk.book.pause(None, made["id"], paused=True, by="root")
+    for action in ("resume", "run_now", "pause"):
+        refused = await desk.call(action=action, id=made["id"])
+        assert (refused.status, refused.result.code) == ("error", "held"), action
+    await desk.call(action="update", id=made["id"], every_seconds=2 * HOUR)
+    await desk.pass_time(4 * HOUR)
+    assert await desk.history(made["id"]) == []
+    await desk.book.pause(None, made["id"], paused=False, by="root")
+    assert (await desk.call(action="run_now", id=made["id"])).status == "success"
+
+
+async def test_a_run_that_begins_its_own_schedule_does_not_multiply(settings: Settings):
+    waiting = Turn(tool_use("bash", {"command": "sleep 600"}))
+    async with open_desk(settings, waiting, Turn(text("x"))) as desk:
+        made = await desk.make(cron="0 0 1 1 *")
+        assert (await desk.call(action="run_now", id=made["id"])).status == "success"
+        await desk.provider.received(1)
+        desk.clock.advance(1)
+        again = await desk.call(action="run_now", id=made["id"])
+        assert (again.status, again.result.code) == ("error", "already_begun")
+        (slot,) = await desk.book.history(None, made["id"], 10)
+        await desk.service.runs.cancel(slot.session_id, slot.run_id)
 
 
 async def test_a_user_has_no_more_schedules_than_allowed(settings: Settings):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from typing import Any
 
 import pytest
 
+from app.agents.sessions import Session
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from tests.agents.schedules.desk import Desk, open_desk
@@ -59,6 +61,7 @@ async def test_a_single_time_comes_once_and_then_never_again(desk: Desk):
     assert listed["next"] == []
 
 
+@pytest.mark.requirement("D-23")
 async def test_many_looks_at_once_begin_one_run(desk: Desk):
     made = await desk.make(every_seconds=HOUR)
     desk.clock.advance(HOUR)
@@ -146,8 +149,7 @@ async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: De
     assert "helper" in slot.reason
     await desk.pass_time(HOUR)
     assert len(await desk.history(made["id"])) == 1
-    (listed,) = (await desk.call()).result.data["schedules"]
-    assert "helper" in listed["paused"]
+    assert "helper" in (await desk.book.get(None, made["id"])).paused
 
 
 async def test_a_schedule_of_a_revoked_token_does_not_run(desk: Desk):
@@ -211,6 +213,73 @@ async def test_a_claimed_time_that_had_begun_is_not_begun_again(settings: Settin
         assert desk.provider.requests == []
 
 
+async def test_a_time_left_behind_of_a_schedule_that_stands_still_is_not_begun(
+    settings: Settings,
+):
+    async with open_desk(settings) as desk:
+        made = await desk.make(every_seconds=HOUR, missed="once")
+        await desk.call(action="pause", id=made["id"])
+        clock = desk.clock
+    with sqlite3.connect(settings.database_path) as connection:
+        connection.execute(
+            "INSERT INTO schedule_slots VALUES ('slt_1', ?, '2026-01-05T08:30:00.000Z', 'slot',"
+            " 'claimed', '', 'run_dead', 'ses_dead', '1-1', '2026-01-05T08:30:00.000Z')",
+            (made["id"],),
+        )
+    connection.close()
+    async with open_desk(settings, clock=clock) as desk:
+        await desk.scheduler().recover()
+        (slot,) = await desk.history(made["id"])
+        assert (slot.status, slot.run_status) == ("skipped", None)
+        assert desk.provider.requests == []
+
+
+async def test_one_that_cannot_begin_does_not_take_others_along(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    bad = await desk.make(every_seconds=HOUR, name="a")
+    good = await desk.make(every_seconds=HOUR, name="b")
+    create = desk.service.sessions.create
+
+    def fails(**fields: Any) -> Session:
+        if fields["title"] == "a":
+            raise RuntimeError("disk on fire")
+        return create(**fields)
+
+    monkeypatch.setattr(desk.service.sessions, "create", fails)
+    await desk.pass_time(HOUR)
+    assert [slot.status for slot in await desk.history(good["id"])] == ["started"]
+    (left,) = await desk.book.history(None, bad["id"], 10)
+    assert (left.status, left.run_status) == ("claimed", None)
+
+
+async def test_a_clock_that_was_ahead_does_not_silence_a_schedule(settings: Settings):
+    async with open_desk(settings) as desk:
+        made = await desk.make(every_seconds=HOUR)
+        once = await desk.make(at="2026-01-06T12:00", tz="UTC")
+        clock = desk.clock
+        await desk.pass_time(10 * 365 * 24 * HOUR)
+        await desk.history(made["id"])
+        clock.advance(-10 * 365 * 24 * HOUR)
+        await desk.pass_time(HOUR / 2)
+        assert (await desk.book.get(None, made["id"])).next_at == "2026-01-05T09:00:00.000Z"
+        await desk.pass_time(HOUR / 2)
+        ran = [slot.scheduled_at[:4] for slot in await desk.history(made["id"]) if slot.run_status]
+        assert ran == ["2036", "2026"]
+        assert (await desk.book.get(None, once["id"])).next_at is None
+
+
+async def test_a_time_that_comes_again_because_a_clock_was_set_back_begins_nothing(desk: Desk):
+    made = await desk.make(every_seconds=HOUR)
+    await desk.pass_time(HOUR)
+    await desk.history(made["id"])
+    await desk.pass_time(-HOUR)
+    assert (await desk.book.get(None, made["id"])).next_at == "2026-01-05T09:00:00.000Z"
+    await desk.pass_time(HOUR)
+    assert len(await desk.history(made["id"])) == 1
+    assert await desk.lab.rows("SELECT COUNT(*) FROM runs WHERE trigger = 'schedule'") == [(1,)]
+
+
 async def test_the_history_is_bounded(settings: Settings):
     bounded = settings.model_copy(deep=True)
     bounded.schedules.history = 3
@@ -221,6 +290,12 @@ async def test_the_history_is_bounded(settings: Settings):
             await desk.history(made["id"])
         found = await desk.history(made["id"])
         assert [slot.scheduled_at[11:13] for slot in found] == ["13", "12", "11"]
+        await desk.call(action="pause", id=made["id"])
+        for _ in range(4):
+            desk.clock.advance(1)
+            await desk.call(action="run_now", id=made["id"])
+            await desk.history(made["id"])
+        assert len(await desk.history(made["id"])) == 3
 
 
 async def test_a_failing_look_does_not_end_the_scheduler(

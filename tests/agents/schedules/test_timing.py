@@ -23,7 +23,7 @@ def local_times(zone: str, cron: str, start: str, count: int) -> list[str]:
     return [time.astimezone(tz).strftime("%d %H:%M%z") for time in found]
 
 
-@pytest.mark.requirement("SYS-01")
+@pytest.mark.requirement("SYS-01", "D-23")
 @pytest.mark.parametrize(
     ("zone", "cron", "start", "times"),
     [
@@ -141,6 +141,8 @@ def test_what_comes_too_often_is_refused(timing, allowed):
 def test_moments_are_read_as_they_are_written():
     assert moment_of("in 10m", "UTC", START) == START + timedelta(minutes=10)
     assert moment_of("in 2 d", "UTC", START) == START + timedelta(days=2)
+    finer = START.replace(microsecond=123_456)
+    assert moment_of("in 10m", "UTC", finer).microsecond == 123_000, "it comes once, as stored"
     assert moment_of("2026-06-01T12:00", "Europe/Berlin", START).hour == 10
     assert moment_of("2026-06-01T12:00-05:00", "Europe/Berlin", START).hour == 17
     for text in ("in 10 minutes", "tomorrow", "2026-03-29T02:30", "in -1m"):

@@ -23,11 +23,12 @@ async def test_an_administrator_sees_pauses_and_resumes_schedules(client: httpx2
     assert [(item["id"], item["name"]) for item in listed] == [(schedule_id, "Yearly")]
     owner = listed[0]["owner"]
     assert (await client.get("/admin/schedules", params={"owner": "x"})).json()["schedules"] == []
-    assert len((await client.get("/admin/schedules", params={"owner": owner})).json()) == 1
+    own = (await client.get("/admin/schedules", params={"owner": owner})).json()
+    assert (len(own["schedules"]), own["total"], own["next_after"]) == (1, 1, None)
 
     paused = (await client.post(f"/admin/schedules/{schedule_id}/pause")).json()
     resumed = (await client.post(f"/admin/schedules/{schedule_id}/resume")).json()
-    assert (paused["paused"], resumed["paused"]) == ("paused", "")
+    assert (paused["paused"], resumed["paused"]) == ("paused by an administrator", "")
     assert (await client.get(f"/admin/schedules/{schedule_id}")).json() == resumed
 
 
@@ -56,3 +57,15 @@ async def test_a_schedule_is_deleted_with_its_history(client: httpx2.AsyncClient
     ):
         answer = await client.request(method, f"/admin/schedules/{schedule_id}{path}")
         assert (await problem(answer))["code"] == "not_found", (method, path)
+
+
+async def test_schedules_come_in_pages_also_when_names_are_equal(client: httpx2.AsyncClient):
+    made = {await _made(client, name="Same") for _ in range(3)}
+    first = (await client.get("/admin/schedules", params={"limit": 2})).json()
+    wanted = {"limit": 2, "after": first["next_after"]}
+    second = (await client.get("/admin/schedules", params=wanted)).json()
+    seen = [item["id"] for page in (first, second) for item in page["schedules"]]
+    assert (len(seen), set(seen)) == (3, made)
+    assert (first["total"], second["next_after"]) == (3, None)
+    lost = await problem(await client.get("/admin/schedules", params={"after": "sch_gone"}))
+    assert (lost["code"], lost["details"]["field"]) == ("validation_failed", "query.after")

@@ -17,9 +17,10 @@ from app.core.errors import (
 )
 from app.core.settings import Settings
 from app.db.question_statements import ALL
+from app.db.statements import ADD_RUN
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
-from app.execution.questions.questions import MAX_OPEN, expires_at
+from app.execution.questions.questions import MAX_OPEN, Taken, expires_at
 from app.execution.questions.replies import Reply
 from app.tools.interaction.ask_user import TIMED_OUT
 from tests.execution.lab import PATIENCE_S, Event, Lab, open_lab
@@ -31,11 +32,14 @@ def asking(house: Lab, call_id: str = "c1", **arguments: Any) -> asyncio.Task[An
     return asyncio.create_task(house.call("ask_user", call_id, **(arguments or ASK)))
 
 
-async def say(house: Lab, asked: Event, answer: Any = "blue", *, by: str = "ann") -> str:
-    taken = await house.gate.questions.answer(
-        asked["question_id"], Reply("answered", answer), by=by, session_id=house.session.id
-    )
-    return taken.outcome
+async def answer(house: Lab, asked: Event, said: Any, *, by: str = "ann") -> Taken:
+    reply, session_id = Reply("answered", said), house.session.id
+    questions = house.gate.questions
+    return await questions.answer(asked["question_id"], reply, by=by, session_id=session_id)
+
+
+async def say(house: Lab, asked: Event, said: Any = "blue", *, by: str = "ann") -> str:
+    return (await answer(house, asked, said, by=by)).outcome
 
 
 async def test_the_statements_fit_the_schema(house: Lab):
@@ -150,6 +154,25 @@ async def test_nobody_answers_in_time(settings: Settings):
             await say(house, asked, "red")
         await house.gate.questions.reopen(taken)
         assert await say(house, asked, "red") == "late"
+
+
+async def test_a_late_answer_that_a_killed_process_did_not_bring_can_be_sent_again(
+    settings: Settings,
+):
+    async with open_lab(settings.model_copy(update={"question_ttl_s": 0.05})) as house:
+        await asking(house)
+        asked = house.watcher.of("question_asked")[0]
+        first = await answer(house, asked, "blue")
+        # The answer is committed; here the process is killed, before its message is.
+        again = await answer(house, asked, "blue")
+        assert (again.outcome, again.is_repeat) == ("late", False)
+        assert (again.message, again.run_id) == (first.message, first.run_id)
+        row = (first.run_id, house.session.id, "message", "queued", None, None, None, "x", "now")
+        house.gate.ledger.append(ADD_RUN, row)
+        brought = await answer(house, asked, "blue")
+        assert (brought.is_repeat, brought.message) == (True, None)
+        with pytest.raises(QuestionAlreadyAnswered):
+            await answer(house, asked, "red")
 
 
 async def test_an_answer_for_a_call_without_an_agent_is_no_message(settings: Settings):

@@ -270,3 +270,37 @@ async def test_tables_tell_their_columns_keys_and_comments(server: SqlServer):
 )
 def test_rights_of_mysql_are_read(grants: list[str], *, expected: bool):
     assert may_write(grants) is expected
+
+
+async def test_a_row_of_postgres_that_a_few_characters_make_huge_does_not_come(
+    postgres_server: SqlServer,
+):
+    text = "'a'"
+    for _ in range(8):
+        text = f"REPLACE({text}, 'a', 'aaaaaaaaaa')"
+    async with connected(postgres_server) as connection:
+        with pytest.raises(ToolFailed, match="more than 8 MB") as refusal:
+            await connection.run(f"SELECT {text} AS v", BOUNDS)
+    assert code_of(refusal.value) == "query_failed"
+
+
+async def test_rows_of_postgres_keep_their_order_names_and_types(postgres_server: SqlServer):
+    sql = (
+        "SELECT n AS row_, 'x' AS \"row_\", NULL, CAST('{\"b\": [1]}' AS jsonb) AS j"
+        " FROM (SELECT 2 AS n UNION ALL SELECT 3 UNION ALL SELECT 1) AS q ORDER BY 1 DESC LIMIT 2"
+    )
+    async with connected(postgres_server) as connection:
+        found = await connection.run(sql, BOUNDS)
+    assert found.columns == ("row_", "row__2", "?column?", "j")
+    assert found.rows == [[3, "x", None, {"b": [1]}], [2, "x", None, {"b": [1]}]]
+
+
+async def test_json_that_is_too_long_to_read_stays_text(postgres_server: SqlServer):
+    sql = (
+        "SELECT CAST('[' || STRING_AGG('1234567', ',') || ']' AS jsonb) AS j FROM"
+        " (SELECT 1 FROM public.events LIMIT 150000) AS q"
+    )
+    async with connected(postgres_server) as connection:
+        found = await connection.run(sql, BOUNDS)
+    assert str(found.rows[0][0]).startswith("[1234567")
+    assert "(cut: " in found.rows[0][0]

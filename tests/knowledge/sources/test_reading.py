@@ -14,6 +14,7 @@ from app.core.errors import ToolFailed
 from app.execution.outcome import CallOutcome
 from app.knowledge.sources.links import Links
 from app.knowledge.sources.model import EVERYBODY, AllowedTable, Limits, Source, TableName
+from app.knowledge.sources.schemas import Schemas
 from app.knowledge.sources.store import Change
 from tests.execution.lab import Lab
 from tests.knowledge.sources.shops import (
@@ -386,7 +387,6 @@ async def test_a_call_that_began_before_a_change_does_not_read_after_it(lab: Lab
     await links.close()
 
 
-@pytest.mark.requirement("SQL-09")
 async def test_all_four_run_in_the_main_process(lab: Lab, mariadb_server: SqlServer):
     source = await on_server(lab, mariadb_server)
     resolved = lab.gate.resolver.resolve(AGENT)
@@ -398,3 +398,29 @@ async def test_all_four_run_in_the_main_process(lab: Lab, mariadb_server: SqlSer
     assert str(source.id) not in manifest
     assert PASSWORD not in manifest
     assert READER not in manifest
+
+
+async def test_a_failure_that_nobody_has_foreseen_is_no_success_in_the_audit(
+    lab: Lab, make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    async def broken(*_: object) -> None:
+        raise IndexError
+
+    source = await make()
+    monkeypatch.setattr(Schemas, "of", broken)
+    outcome = await ask(lab, "mysql_query", source_id=source.id, sql="SELECT 1 AS a")
+    assert not outcome.success
+    [row] = await queries(lab)
+    assert row["reason"] == "internal_error"
+
+
+async def test_a_reason_quotes_nothing_where_no_arguments_are_kept(
+    lab: Lab, make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    source = await make()
+    monkeypatch.setattr(lab.gate.audit, "level", "shape")
+    await ask(lab, "mysql_query", source_id=source.id, sql="SELECT o.hidden_word FROM orders AS o")
+    [row] = await queries(lab)
+    assert (row["sql"], row["reason"]) == ("", "unknown_column")
+    house = await lab.rows("SELECT detail FROM audit WHERE kind = 'sql.query'")
+    assert "hidden_word" not in str(house)

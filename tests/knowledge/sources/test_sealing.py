@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -84,11 +85,11 @@ def test_a_new_key_seals_and_the_old_one_opens_until_it_is_retired(tmp_path: Pat
     file = KeyFile(tmp_path / "sources.key")
     keys = KeyRing(file.read)
     old = keys.seal("geheim", row="src_1", field="password")
-    file.add()
+    added = file.add()
     new = keys.seal("geheim", row="src_1", field="password")
     assert old.split(".")[1] != new.split(".")[1]
     assert keys.open(old, row="src_1", field="password") == "geheim"
-    file.retire()
+    file.retire(added)
     fresh = KeyRing(file.read)
     assert fresh.open(new, row="src_1", field="password") == "geheim"
     with pytest.raises(ConfigurationError, match="not among"):
@@ -102,3 +103,23 @@ def test_a_ring_finds_a_key_that_another_process_has_made(tmp_path: Path):
     file.add()
     theirs = KeyRing(file.read).seal("geheim", row="src_1", field="password")
     assert mine.open(theirs, row="src_1", field="password") == "geheim"
+
+
+def test_rotations_at_the_same_time_keep_every_key_that_seals(tmp_path: Path):
+    file = KeyFile(tmp_path / "sources.key")
+    file.read()
+    with ThreadPoolExecutor(8) as pool:
+        added = list(pool.map(lambda _: file.add(), range(40)))
+    assert set(added) <= set(file.read())
+
+
+def test_a_rotation_forgets_no_key_that_another_one_has_added_since(tmp_path: Path):
+    file = KeyFile(tmp_path / "sources.key")
+    [oldest] = file.read()
+    first, second = file.add(), file.add()
+    file.retire(first)
+    assert file.read() == [second, first]
+    assert oldest not in file.read()
+    file.retire(second)
+    file.retire(first)
+    assert file.read() == [second]

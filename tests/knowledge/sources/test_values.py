@@ -72,3 +72,10 @@ def test_rows_are_taken_up_to_the_limit_of_bytes_and_a_later_small_one_is_not_sl
     collector = Collector(["text"], Bounds(100, 50, 1))
     assert [collector.add([text]) for text in ("a" * 30, "b" * 30, "c")] == [True, False, False]
     assert collector.rows() == Rows(("text",), [["a" * 30]], truncated=True)
+
+
+async def test_rows_are_taken_until_one_does_not_fit():
+    collector = Collector(["a"], Bounds(2, 1_000, 1))
+    assert await collector.take([["x"], ["y"], ["z"]]) == 2
+    assert collector.rows().rows == [["x"], ["y"]]
+    assert collector.is_full

@@ -95,3 +95,10 @@ def test_a_table_of_texts_comes_back_as_it_went(rows, delimiter):
     # A reader takes a mark at the start of a file for the sign of its encoding.
     if not written.startswith("\ufeff"):
         assert from_csv(written, delimiter=delimiter)["data"] == rows
+
+
+async def test_long_names_of_columns_in_many_rows_are_too_much():
+    """As JSON every row names them again: a megabyte would become two hundred."""
+    header = ",".join(f"c{number}".ljust(400, "x") for number in range(999))
+    result = await convert(f"{header}\n" + ("," * 998 + "\n") * 400, "from_csv")
+    assert result.code == "result_too_large"

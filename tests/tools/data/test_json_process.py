@@ -255,3 +255,12 @@ def test_every_text_is_read_or_refused_with_a_type(text):
     else:
         told = "" if equal(value, json.loads(text)) else "read as something else"
     assert told == "" or told.startswith("JSON parse error: ")
+
+
+async def test_differences_below_a_key_as_long_as_the_value_do_not_repeat_it_without_end():
+    key = "k" * 100_000
+    old, new = (json.dumps({key: [item] * 1000}) for item in (1, 2))
+    result = await process(old, "diff", other=new)
+    assert (result.data["total"], result.data["truncated"]) == (1000, True)
+    assert len(result.data["changed"]) == 5
+    assert len(result.text) < 1_000_000

@@ -91,3 +91,24 @@ async def test_a_long_text_between_many_is_stopped():
 async def test_a_result_deeper_than_results_may_be_is_refused():
     result = await query("1", " | ".join(["[@]"] * 70))
     assert result.code == "query_too_costly"
+
+
+@pytest.mark.parametrize(
+    "value", ['{"' + "k" * 100_000 + '": 1}', "9" * 1000], ids=["long key", "long number"]
+)
+async def test_what_is_doubled_at_every_step_counts_by_its_text(value):
+    result = await query(value, "|".join(["[@, @]"] * 14))
+    assert result.code == "query_too_costly"
+
+
+@pytest.mark.parametrize(
+    ("value", "expression"),
+    [
+        ('"nan"', "to_number(@)"),
+        ('"-inf"', "[to_number(@)]"),
+        ("[1e308, 1e308]", "{total: sum(@)}"),
+    ],
+)
+async def test_a_number_that_json_does_not_have_is_a_failure(value, expression):
+    result = await query(value, expression)
+    assert result.code == "bad_expression"

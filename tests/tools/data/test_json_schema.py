@@ -198,3 +198,46 @@ async def test_a_pattern_that_hangs_other_engines_is_quick():
         },
     )
     assert found(result) == [("/" + "a" * 5000 + "!", "pattern")]
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        # Each of them is read once for all objects, and has its price.
+        (
+            [{"x": 1}] * 50,
+            {"items": {"patternProperties": {f"\\pL{{8}}{n}": True for n in range(200)}}},
+        ),
+        ({"ab" * 400_000: 1}, {"patternProperties": {"[ab]*a[ab]{900}c": True}}),
+        ([f"\\pL{{9}}{number}" for number in range(200)], {"items": {"format": "regex"}}),
+        (1, {"properties": {str(number): {} for number in range(6_000)}}),
+        (1, {"properties": {str(number): True for number in range(6_000)}}),
+        # Each branch would quote all of the value.
+        ("\U000e0001" * 900_000, {"anyOf": [{"type": "integer"}] * 150}),
+    ],
+    ids=["many patterns", "wide pattern", "regexes", "parts", "flags", "quotes"],
+)
+async def test_a_schema_that_costs_too_much_is_refused(value, schema):
+    text = json.dumps(value, ensure_ascii=False)
+    result = await call(
+        json_process,
+        CONTEXT,
+        json_string=text,
+        operation="schema_validate",
+        other=json.dumps(schema),
+    )
+    assert result.code == "schema_too_costly"
+
+
+async def test_the_way_to_an_error_is_cut_where_a_key_is_a_text_of_its_own():
+    result = await check({"k" * 50_000: ["x"]}, {"additionalProperties": {"items": False}})
+    [error] = result.data["errors"]
+    assert len(error["path"]) <= 10_000
+    assert error["path"].startswith("/kkk")
+
+
+async def test_messages_are_cut_although_they_quote_the_value():
+    result = await check({"a": "x" * 5_000}, {"properties": {"a": {"anyOf": [{"type": "null"}]}}})
+    [error] = result.data["errors"]
+    assert len(error["message"]) <= 300
+    assert all(len(reason) <= 310 for reason in error["reasons"])

@@ -250,3 +250,13 @@ def test_sorting_loses_no_line(lines):
     text = "\n".join(lines) + "\n"
     made = sort_lines(text, ignore_case=False, descending=False)
     assert made == {"result": "\n".join(sorted(lines)) + "\n"}
+
+
+@pytest.mark.parametrize("text", ["\ufdfa" * 20_000, "a" + "\u0315\u0316" * 20_000])
+async def test_a_slug_of_letters_that_grow_or_pile_up_is_refused(text: str):
+    assert (await process(text, "slug")).code == "result_too_large"
+
+
+async def test_so_many_matches_that_their_places_fill_the_result_are_too_much():
+    result = await process("a" * 200_000, "regex_extract", pattern="()", limit=200_000)
+    assert result.code == "result_too_large"

@@ -314,3 +314,8 @@ def test_business_days_are_those_a_count_by_hand_finds(start, days):
 def test_a_duration_is_read_as_it_was_written(passing):
     read = read_duration(iso_duration(passing))
     assert timedelta(days=read.days) + read.passing == passing
+
+
+@pytest.mark.parametrize("value", ["in 999999999 business_days", "99999999 business days ago"])
+async def test_business_days_that_would_be_counted_for_a_second_are_refused(value: str):
+    assert (await reason("parse", value=value)).code in ("bad_duration", "bad_time")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import struct
 import subprocess
 from collections.abc import AsyncIterator, Iterator
@@ -131,8 +132,11 @@ async def test_a_page_of_this_machine_is_refused_unless_the_operator_allows_it(
     assert (site.asked, kept.files, (root / "screenshots").exists()) == ([], {}, False)
 
 
-async def test_a_page_that_does_not_come_is_an_error(here: ToolContext, site: Site):
-    result = await call(screenshot, here, url="http://127.0.0.1:1/")
+async def test_a_page_that_does_not_come_is_an_error(here: ToolContext):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        result = await call(screenshot, here, url=url)
     assert result.code == "fetch_failed"
     script = await call(screenshot, here, url="javascript:alert(1)")
     assert script.code == "invalid_url"

@@ -97,6 +97,20 @@ def test_a_long_statement_is_refused_before_it_is_read():
     assert reason("SELECT 1" + ", 1" * 3_000) == "too_long"
 
 
+@pytest.mark.parametrize("step", ["SELECT x.*, x.* FROM {0} x", "SELECT * FROM {0} x, {0} y"])
+def test_stars_that_double_their_columns_at_every_step_come_to_an_end(step: str):
+    """Twenty steps would write a million columns."""
+    ctes = ["a0 AS (SELECT * FROM orders)"]
+    ctes += [f"a{number + 1} AS ({step.format(f'a{number}')})" for number in range(20)]
+    assert reason(f"WITH {', '.join(ctes)} SELECT 1 FROM a20") == "too_long"
+
+
+def test_tables_with_masked_columns_are_written_out_so_often_and_no_more():
+    joined = " ".join(f"CROSS JOIN customers c{number}" for number in range(950))
+    with pytest.raises(SqlRefused, match="columns together"):
+        check(f"SELECT 1 FROM customers {joined}", access("mysql"), 10)
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     ("opening", "closing"),

@@ -189,6 +189,7 @@ async def test_a_city_that_is_not_found_is_said(server, city, answer, error):
     assert error in str(result.error)
 
 
+@pytest.mark.requirement("B-28")
 @pytest.mark.parametrize(
     ("path", "answer", "error"),
     [
