@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from app.catalog.errors import InvalidTool
 from app.catalog.formats import openai_definition
-from app.catalog.json_schema import compile_schema
 from app.core.errors import ProjectRequired, ToolFailed
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult, as_result
@@ -54,6 +53,9 @@ def from_schema(
     if not callable(handler):
         raise InvalidTool(f"handler of {name!r} must be callable")
     shown = _without_project(parameters) if options.get("needs_project") else parameters
+    # Only tools that bring a schema need the library, which is long to import.
+    from app.catalog.json_schema import compile_schema
+
     schema, validate = compile_schema(shown, closed=closed)
     streaming = _is(inspect.isasyncgenfunction, handler)
     call = _Call(name, handler, pass_context, bool(options.get("needs_project")))

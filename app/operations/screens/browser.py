@@ -2,7 +2,7 @@
 
 Chromium runs in the sandbox like every other program, without network and without its own
 sandbox, which ours leaves no room for. Whatever a page asks for, the browser hands to us,
-and we fetch it (`fetching`): so a page, its scripts and its redirects reach public addresses
+and we fetch it (`serving`): so a page, its scripts and its redirects reach public addresses
 only, and the kernel holds the browser to that.
 """
 
@@ -14,16 +14,20 @@ import binascii
 import shutil
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.core.errors import ToolFailed
 from app.operations.local.environment import SAFE_PATH
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessLimits, ProcessSpec
 from app.operations.screens.devtools import DevTools
-from app.operations.screens.fetching import Fetcher, check_url
 from app.operations.screens.pictures import PageRequest, Picture
 from app.operations.screens.serving import PageRequests
+from app.operations.web.destinations import Destinations
+from app.operations.web.urls import parse_url
+
+if TYPE_CHECKING:
+    from app.operations.web.exchange import Exchange
 
 _NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
 _MAX_HEIGHT = 16_384
@@ -61,18 +65,18 @@ def find_browser(configured: str | None) -> str | None:
 class Browser:
     """Takes pictures; each with a browser of its own, which is gone afterwards."""
 
-    def __init__(self, program: str, *, allow_private: bool) -> None:
+    def __init__(self, program: str, destinations: Destinations) -> None:
         self._program = program
-        self._allow_private = allow_private
+        self._destinations = destinations
 
     async def picture(self, operations: Operations, request: PageRequest) -> Picture:
         """A page as it looks when it has been loaded.
 
         Raises:
-            ToolFailed: `invalid_url`, `address_refused`, `page_failed`, `timeout`,
+            ToolFailed: `invalid_url`, `host_refused`, `address_refused`, `page_failed`, `timeout`,
                 `browser_failed`, `sandbox_unavailable`.
         """
-        check_url(request.url)
+        parse_url(request.url)
         argv = ("/bin/sh", "-c", _LAUNCH, "sh", self._program, *_OPTIONS)
         limits = ProcessLimits(
             wall_s=request.timeout_s + request.wait_s + 2 * _CLOSE_S,
@@ -98,8 +102,10 @@ class Browser:
         return replace(picture, sandbox=ended.sandbox)
 
     async def _take(self, devtools: DevTools, request: PageRequest) -> Picture:
-        async with Fetcher(allow_private=self._allow_private) as fetcher:
-            page = _Page(devtools, fetcher)
+        from app.operations.web.exchange import Exchange
+
+        async with Exchange(self._destinations) as exchange:
+            page = _Page(devtools, exchange)
             try:
                 async with asyncio.timeout(request.timeout_s):
                     await page.open(request)
@@ -119,11 +125,11 @@ class Browser:
 class _Page:
     """One tab."""
 
-    def __init__(self, devtools: DevTools, fetcher: Fetcher) -> None:
+    def __init__(self, devtools: DevTools, exchange: Exchange) -> None:
         self._devtools = devtools
         self._session = ""
         self._loaded = asyncio.Event()
-        self._requests = PageRequests(fetcher, self._command)
+        self._requests = PageRequests(exchange, self._command)
         self._dialogs: set[asyncio.Task[Any]] = set()
         devtools.on_event = self._on_event
 

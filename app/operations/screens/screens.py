@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 
 from app.core.errors import ToolFailed
 from app.core.screens import ScreenSettings
+from app.core.web import WebSettings
 from app.operations.protocols.operations import Operations
 from app.operations.screens.browser import Browser, find_browser
 from app.operations.screens.desktop import Desktop, no_desktop
 from app.operations.screens.pictures import PageRequest, Picture
+from app.operations.web.addresses import ANYWHERE, OwnPorts
+from app.operations.web.destinations import Destinations
 
 _NO_BROWSER = (
     "there is no headless Chromium: install chromium-headless-shell, or set screens.browser"
@@ -25,16 +29,26 @@ class Screens:
     """
 
     def __init__(
-        self, settings: ScreenSettings, environment: Mapping[str, str] = os.environ
+        self,
+        settings: ScreenSettings,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        web: WebSettings | None = None,
+        own_ports: OwnPorts = frozenset,
     ) -> None:
+        """Look what is there.
+
+        Args:
+            web: which hosts and networks pages may come from.
+            own_ports: tells where this service listens.
+        """
+        destinations = _destinations(settings, web or WebSettings(), own_ports)
         program = find_browser(settings.browser)
         self.no_pages = None if program is not None else _NO_BROWSER
         self.no_desktop = (
             no_desktop(environment) if settings.desktop else "screens.desktop switches it off"
         )
-        self._browser = (
-            None if program is None else Browser(program, allow_private=settings.allow_private)
-        )
+        self._browser = None if program is None else Browser(program, destinations)
         self._desktop = Desktop(environment) if self.no_desktop is None else None
 
     @property
@@ -61,3 +75,14 @@ class Screens:
         if self._desktop is None:
             raise ToolFailed(f"No picture of a desktop: {self.no_desktop}", code="not_available")
         return await self._desktop.picture(monitor)
+
+
+def _destinations(settings: ScreenSettings, web: WebSettings, own_ports: OwnPorts) -> Destinations:
+    """What pages may come from: as for the web tools, and anywhere if so set."""
+    found = Destinations.of(web, own_ports)
+    allowed = ANYWHERE if settings.allow_private else found.reach.allowed
+    return replace(
+        found,
+        reach=replace(found.reach, allowed=allowed),
+        setting="screens.allow_private or web.allow_networks",
+    )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from app.core.errors import ToolFailed
-from app.operations.screens.fetching import Fetched, Fetcher
+from app.operations.web.urls import parse_url
+
+if TYPE_CHECKING:
+    from app.operations.web.exchange import Answer, Exchange
 
 _log = logging.getLogger(__name__)
 
@@ -21,6 +24,14 @@ _AT_ONCE = 8
 _MAX_REFUSED = 20
 # Made of what the page already has: nothing is fetched for them.
 _INSIDE = frozenset({"data", "blob", "about"})
+# What Chromium says to itself.
+_NOT_ASKED = frozenset(
+    {"authorization-internal", "x-devtools-emulate-network-conditions-client-id"}
+)
+# True of the connection to us and of a body that is decoded now.
+_NOT_TOLD = frozenset(
+    {"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding"}
+)
 
 Command = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -33,10 +44,10 @@ class PageRequests:
         first_error: why the first request that failed did.
     """
 
-    def __init__(self, fetcher: Fetcher, command: Command) -> None:
+    def __init__(self, exchange: Exchange, command: Command) -> None:
         self.refused: list[str] = []
         self.first_error: ToolFailed | None = None
-        self._fetcher = fetcher
+        self._exchange = exchange
         self._command = command
         self._tasks: set[asyncio.Task[None]] = set()
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -75,17 +86,17 @@ class PageRequests:
             # The page has moved on, or the browser is gone: whoever waits for it will know.
             _log.debug("request of a page not answered: %s", error)
 
-    async def _fetch(self, request: dict[str, Any]) -> Fetched:
+    async def _fetch(self, request: dict[str, Any]) -> Answer:
         self._count += 1
         if self._count > _MAX_REQUESTS or self._left <= 0:
             raise ToolFailed("The page asks for too much", code="limit_reached")
         headers = request.get("headers")
         posted = request.get("postData")
         async with self._places:
-            fetched = await self._fetcher.fetch(
+            fetched = await self._exchange.send(
                 str(request.get("method", "GET")),
-                str(request.get("url")),
-                {str(k): str(v) for k, v in headers.items()} if isinstance(headers, dict) else {},
+                parse_url(str(request.get("url"))),
+                _without(_pairs(headers), _NOT_ASKED),
                 posted.encode("utf-8", "replace") if isinstance(posted, str) else None,
                 min(_MAX_BYTES, self._left),
             )
@@ -99,10 +110,21 @@ class PageRequests:
             self.refused.append(f"{url[:300]}: {error}")
 
 
-def _response(number: str, fetched: Fetched) -> dict[str, Any]:
+def _response(number: str, fetched: Answer) -> dict[str, Any]:
     return {
         "requestId": number,
         "responseCode": fetched.status,
-        "responseHeaders": [{"name": name, "value": value} for name, value in fetched.headers],
+        "responseHeaders": [
+            {"name": name, "value": value} for name, value in _without(fetched.headers, _NOT_TOLD)
+        ],
         "body": base64.b64encode(fetched.body).decode("ascii"),
     }
+
+
+def _pairs(headers: Any) -> list[tuple[str, str]]:
+    found = headers.items() if isinstance(headers, dict) else ()
+    return [(str(name), str(value)) for name, value in found]
+
+
+def _without(headers: Iterable[tuple[str, str]], left_out: frozenset[str]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in headers if name.lower() not in left_out]

@@ -1,0 +1,117 @@
+"""Settings of the web tools: what may be reached, and who searches."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import NoDecode
+
+SearchProvider = Literal["searxng", "brave", "tavily", "ddgs"]
+Words = Annotated[list[str], NoDecode]
+
+
+class WebSettings(BaseModel):
+    """The web for agents. Nothing here is told to a model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    allow_networks: Words = Field(
+        default_factory=list,
+        description="Networks besides the public Internet that pages may come from, such as "
+        "`10.1.0.0/16`, comma-separated.",
+    )
+    allow_hosts: Words = Field(
+        default_factory=list,
+        description="If any, pages come from these hosts and their subdomains only, "
+        "comma-separated.",
+    )
+    deny_hosts: Words = Field(
+        default_factory=list,
+        description="No page comes from these hosts and their subdomains, comma-separated.",
+    )
+    respect_robots: Literal["crawl", "always", "never"] = Field(
+        default="crawl",
+        description="When robots.txt is obeyed: for several pages at once, for each page, never.",
+    )
+    user_agent: str = Field(
+        default="Tollgate/1.0",
+        pattern=r"^[\x21-\x7e][\x20-\x7e]{0,199}$",
+        description="How requests name themselves; robots.txt is asked about its first word.",
+    )
+    per_host: int = Field(default=2, ge=1, le=32, description="Requests to one host at once.")
+    host_interval_s: float = Field(
+        default=0.25, ge=0, le=60, description="Seconds between the starts of two of them."
+    )
+    cache_mb: int = Field(
+        default=32, ge=0, le=1024, description="Memory for pages that may be shown again, in MiB."
+    )
+    search_provider: SearchProvider | Literal["auto", "off"] = Field(
+        default="auto",
+        description="Who answers `web_search`; auto is the first of searxng, brave and tavily "
+        "that has an address or a key.",
+    )
+    searxng_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$",
+        description="Where a SearXNG with JSON output is; also an address in a private network.",
+    )
+    brave_api_key: SecretStr | None = Field(default=None, description="Key of Brave's search API.")
+    tavily_api_key: SecretStr | None = Field(default=None, description="Key of Tavily.")
+    search_region: str | None = Field(
+        default=None,
+        pattern=r"^[a-z]{2}-[a-z]{2}$",
+        description="Country and language of results, such as `cn-zh`; each provider's own when "
+        "unset.",
+    )
+
+    @field_validator("allow_networks", "allow_hosts", "deny_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("allow_networks")
+    @classmethod
+    def _are_networks(cls, value: list[str]) -> list[str]:
+        for text in value:
+            try:
+                ipaddress.ip_network(text)
+            except ValueError as error:
+                raise ValueError(f"{text!r} is no network such as 10.1.0.0/16: {error}") from None
+        return value
+
+    @field_validator("allow_hosts", "deny_hosts")
+    @classmethod
+    def _are_hosts(cls, value: list[str]) -> list[str]:
+        hosts = [text.removeprefix("*.").strip(".").lower() for text in value]
+        for text, host in zip(value, hosts, strict=True):
+            if not host or any(mark in host for mark in "/@* "):
+                raise ValueError(f"{text!r} is no host such as example.org")
+        return hosts
+
+    @model_validator(mode="after")
+    def _can_search(self) -> WebSettings:
+        needed = {
+            "searxng": ("searxng_url", self.searxng_url),
+            "brave": ("brave_api_key", self.brave_api_key),
+            "tavily": ("tavily_api_key", self.tavily_api_key),
+        }.get(self.search_provider)
+        if needed is not None and needed[1] is None:
+            raise ValueError(f"search_provider {self.search_provider} needs {needed[0]}")
+        return self
+
+    @property
+    def provider(self) -> SearchProvider | None:
+        """Who answers `web_search`; None when nobody does."""
+        if self.search_provider == "off":
+            return None
+        if self.search_provider != "auto":
+            return self.search_provider
+        if self.searxng_url is not None:
+            return "searxng"
+        if self.brave_api_key is not None:
+            return "brave"
+        return None if self.tavily_api_key is None else "tavily"

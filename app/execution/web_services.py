@@ -1,0 +1,35 @@
+"""What the web tools need: checked requests, rooms to read pages in, a search engine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.core.web import WebSettings
+from app.execution.setup import Gate
+from app.operations.web.addresses import OwnPorts
+from app.operations.web.client import Web
+from app.tools.web.engines import search_engine
+from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS, WEB_SEARCH, PageRooms
+
+
+@asynccontextmanager
+async def web_services(
+    settings: WebSettings, gate: Gate, rooms: PageRooms, own_ports: OwnPorts
+) -> AsyncIterator[None]:
+    """Register them; at the end every connection is closed.
+
+    Without a search engine none is registered, so that `web_search` is off, with a reason.
+
+    Args:
+        own_ports: tells where this service listens.
+    """
+    web = Web(settings, gate.clock, own_ports=own_ports)
+    gate.services.register(WEB_ACCESS, web)
+    gate.services.register(PAGE_ROOMS, rooms)
+    if (engine := search_engine(settings, web)) is not None:
+        gate.services.register(WEB_SEARCH, engine)
+    try:
+        yield
+    finally:
+        await web.aclose()

@@ -1,0 +1,1 @@
+"""The web: what may be reached, and requests that reach nothing else."""

@@ -1,0 +1,74 @@
+"""Where requests may go, by name and by address."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.core.errors import ToolFailed
+from app.core.web import WebSettings
+from app.operations.web.addresses import OwnPorts, Reach
+from app.operations.web.urls import WebUrl
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """What the operator lets requests reach.
+
+    Attributes:
+        allow_hosts: if any, only these and their subdomains; in lower case.
+        deny_hosts: not these and their subdomains.
+        setting: what an operator changes to let more addresses be reached.
+    """
+
+    reach: Reach = field(default_factory=Reach)
+    allow_hosts: tuple[str, ...] = ()
+    deny_hosts: tuple[str, ...] = ()
+    setting: str = "web.allow_networks"
+
+    @classmethod
+    def of(cls, settings: WebSettings, own_ports: OwnPorts) -> Destinations:
+        """As set for pages."""
+        allowed = tuple(ipaddress.ip_network(text) for text in settings.allow_networks)
+        return cls(
+            Reach(allowed, own_ports),
+            tuple(settings.allow_hosts),
+            tuple(settings.deny_hosts),
+        )
+
+    def check_host(self, url: WebUrl) -> None:
+        """Refuse a host by name.
+
+        Raises:
+            ToolFailed: `host_refused`.
+        """
+        listed = self.allow_hosts
+        if _among(url.host, self.deny_hosts) or (listed and not _among(url.host, listed)):
+            raise ToolFailed(
+                f"The operator does not let pages be fetched from {url.host!r}",
+                code="host_refused",
+                host=url.host,
+            )
+
+    def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
+        """Refuse a host when one of its addresses must not be reached.
+
+        Raises:
+            ToolFailed: `address_refused`; `fetch_failed` when there is no address.
+        """
+        if not addresses:
+            raise ToolFailed(f"{host!r} has no address", code="fetch_failed")
+        for address in addresses:
+            if (why := self.reach.refuses(address, port)) is not None:
+                raise ToolFailed(
+                    # Not which one: names of a private network are not to be explored.
+                    f"{host!r} leads to an address {why}; an operator can allow it with "
+                    f"{self.setting}",
+                    code="address_refused",
+                    host=host,
+                )
+
+
+def _among(host: str, listed: Sequence[str]) -> bool:
+    return any(host == name or host.endswith(f".{name}") for name in listed)

@@ -1,0 +1,114 @@
+"""Connections to checked addresses.
+
+A name is resolved here, every address it has is checked, and the connection goes to an
+address that was checked: a second answer of the name server changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import httpcore2
+
+from app.core.errors import ToolFailed
+from app.operations.web.destinations import Destinations
+
+_MAX_ADDRESSES = 4
+_EACH_S = 5.0
+_RESOLVING = 8
+
+
+class Resolver(Protocol):
+    """From names to addresses."""
+
+    async def resolve(self, host: str, port: int) -> Sequence[str]:
+        """All addresses of `host`, the best first.
+
+        Raises:
+            OSError: there is none.
+        """
+
+    def close(self) -> None:
+        """Resolve nothing any more."""
+
+
+class SystemResolver:
+    """What this machine's resolver says; in threads of its own, because it may hang."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_RESOLVING, thread_name_prefix="resolve")
+
+    async def resolve(self, host: str, port: int) -> Sequence[str]:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._threads, _look_up, host, port)
+        return list(dict.fromkeys(found))
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_up(host: str, port: int) -> list[str]:
+    return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+class CheckedNetwork(httpcore2.AsyncNetworkBackend):
+    """What a pool of connections uses for its network."""
+
+    def __init__(
+        self,
+        destinations: Destinations,
+        resolver: Resolver,
+        network: httpcore2.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self._destinations = destinations
+        self._resolver = resolver
+        self._network = network or httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            addresses = await self._addresses(host, port)
+        except (OSError, UnicodeError):
+            raise ToolFailed(f"{host!r} cannot be resolved", code="fetch_failed") from None
+        self._destinations.check_addresses(host, port, addresses)
+        tried = addresses[:_MAX_ADDRESSES]
+        each = min(timeout or _EACH_S, _EACH_S) if len(tried) > 1 else timeout
+        for address in tried[:-1]:
+            try:
+                return await self._network.connect_tcp(
+                    address, port, each, local_address, socket_options
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        return await self._network.connect_tcp(tried[-1], port, each, local_address, socket_options)
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - the base class's signature
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        raise httpcore2.UnsupportedProtocol("no sockets of this machine")
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _addresses(self, host: str, port: int) -> Sequence[str]:
+        try:
+            return [str(ipaddress.ip_address(host))]
+        except ValueError:
+            pass
+        if host == "localhost" or host.endswith(".localhost"):
+            return ["127.0.0.1"]
+        return await self._resolver.resolve(host, port)

@@ -1,0 +1,1 @@
+"""Tools for the web: search it, read its pages."""

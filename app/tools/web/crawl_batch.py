@@ -1,0 +1,55 @@
+"""`crawl_batch`: several pages at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.web.asking import fetching
+from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from app.tools.web.services import MAX_CHARS, ExtractMode, PageOrder
+from app.tools.web.told import UrlText, page_text
+
+
+class CrawlBatchArgs(ToolArgs):
+    # More than ten are refused by the service, in the words that callers know.
+    urls: Annotated[list[UrlText], Field(min_length=1, max_length=1000)] = Field(
+        description="Addresses of at most 10 pages."
+    )
+    extract_type: ExtractMode = Field(default="text", description="As extract_mode of web_fetch.")
+    max_chars: int = Field(
+        default=MAX_CHARS // 5, ge=100, le=500_000, description="Most characters of one page."
+    )
+
+
+@tool(
+    category="web",
+    toolset="web",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="fetch",
+    sandbox="bash",
+    requires=(WEB_ACCESS, PAGE_ROOMS),
+    routing_hint="main-process-proxy",
+    timeout_s=300,
+    argument_aliases={"extract_mode": "extract_type", "extractType": "extract_type"},
+    tags=("web", "fetch"),
+)
+async def crawl_batch(args: CrawlBatchArgs, ctx: ToolContext) -> ToolResult:
+    """Fetch up to 10 pages of the web at once; prefer it over many calls of web_fetch.
+
+    Sites that do not want robots on a page are obeyed. Returns results in the order of urls;
+    a page that cannot be fetched has an error and the others are there all the same.
+    """
+
+    async def on_page(done: int, total: int) -> None:
+        await ctx.progress("fetch", current=done, total=total, unit="pages")
+
+    order = PageOrder(args.extract_type, args.max_chars, crawling=True)
+    pages = await fetching(ctx).pages(args.urls, order, on_page)
+    data = {"results": pages, "total": len(pages)}
+    return ToolResult.ok(data, text="\n\n".join(map(page_text, pages)))

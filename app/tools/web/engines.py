@@ -1,0 +1,193 @@
+"""Search engines: SearXNG, Brave and Tavily, each by its public API.
+
+Keys travel in headers only, and nothing of an answer but results reaches anybody.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from app.core.errors import ToolFailed
+from app.core.text import clean
+from app.core.web import WebSettings
+from app.operations.web.protocol import NO_HEADERS, WebAccess, WebResponse
+from app.tools.web.ddgs_engine import DdgsEngine
+from app.tools.web.ports import Found, SearchEngine
+
+BRAVE_URL = "https://api.search.brave.com"
+TAVILY_URL = "https://api.tavily.com"
+_TIMEOUT_S = 10.0
+_MAX_BYTES = 4_000_000
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_SPACES = re.compile(r"\s+")
+
+
+def search_engine(settings: WebSettings, web: WebAccess) -> SearchEngine | None:
+    """The engine that is configured; None when none is."""
+    region = settings.search_region
+    match settings.provider:
+        case "searxng":
+            assert settings.searxng_url is not None
+            return SearxngEngine(web, settings.searxng_url, region)
+        case "brave":
+            assert settings.brave_api_key is not None
+            return BraveEngine(web, settings.brave_api_key.get_secret_value(), region)
+        case "tavily":
+            assert settings.tavily_api_key is not None
+            return TavilyEngine(web, settings.tavily_api_key.get_secret_value())
+        case "ddgs":
+            return DdgsEngine(region)
+    return None
+
+
+class BraveEngine:
+    """`GET /res/v1/web/search`; the key in `X-Subscription-Token`."""
+
+    name = "brave"
+
+    def __init__(
+        self, web: WebAccess, key: str, region: str | None = None, base_url: str = BRAVE_URL
+    ) -> None:
+        self._api = _Api(web, self.name, base_url, {"X-Subscription-Token": key})
+        country, _, language = (region or "").partition("-")
+        self._region = {"country": country.upper(), "search_lang": _brave_language(language)}
+
+    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+        asked = {"q": query, "count": str(max_results), **self._region}
+        answer = await self._api.get("/res/v1/web/search", asked)
+        return _results(_dict(answer.get("web")).get("results"), "description", max_results)
+
+
+class TavilyEngine:
+    """`POST /search` with JSON; the key as a bearer token."""
+
+    name = "tavily"
+
+    def __init__(self, web: WebAccess, key: str, base_url: str = TAVILY_URL) -> None:
+        self._api = _Api(web, self.name, base_url, {"Authorization": f"Bearer {key}"})
+
+    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+        asked = {"query": query, "max_results": max_results}
+        answer = await self._api.post("/search", asked)
+        return _results(answer.get("results"), "content", max_results)
+
+
+class SearxngEngine:
+    """`GET /search?format=json` of an instance of the operator's."""
+
+    name = "searxng"
+
+    def __init__(self, web: WebAccess, base_url: str, region: str | None = None) -> None:
+        self._api = _Api(web, self.name, base_url, {})
+        self._language = (region or "").partition("-")[2]
+
+    async def search(self, query: str, max_results: int) -> Sequence[Found]:
+        asked = {"q": query, "format": "json", "language": self._language}
+        answer = await self._api.get("/search", asked)
+        return _results(answer.get("results"), "content", max_results)
+
+
+class _Api:
+    """Requests to one provider, at an address that only the operator or we have chosen."""
+
+    def __init__(
+        self, web: WebAccess, name: str, base_url: str, headers: Mapping[str, str]
+    ) -> None:
+        self._web = web
+        self._name = name
+        self._base = base_url.rstrip("/")
+        self._headers = {"Accept": "application/json", **headers}
+
+    async def get(self, path: str, asked: Mapping[str, str]) -> dict[str, Any]:
+        query = urlencode({name: value for name, value in asked.items() if value})
+        return await self._send("GET", f"{path}?{query}")
+
+    async def post(self, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        content = {"Content-Type": "application/json"}
+        return await self._send("POST", path, content, orjson.dumps(asked))
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] = NO_HEADERS,
+        body: bytes | None = None,
+    ) -> dict[str, Any]:
+        try:
+            response = await self._web.request(
+                method,
+                self._base + path,
+                headers={**self._headers, **headers},
+                body=body,
+                timeout_s=_TIMEOUT_S,
+                max_bytes=_MAX_BYTES,
+                trusted=self._base,
+            )
+        except ToolFailed as error:
+            code = "timeout" if error.details.get("code") == "timeout" else "provider_failed"
+            # Its own words name an address that is the operator's business.
+            raise ToolFailed(
+                f"The search provider {self._name} cannot be reached", code=code
+            ) from None
+        if not response.ok:
+            raise self._refusal(response)
+        try:
+            return _dict(orjson.loads(response.body))
+        except orjson.JSONDecodeError:
+            raise ToolFailed(
+                f"The search provider {self._name} gives no JSON", code="provider_failed"
+            ) from None
+
+    def _refusal(self, response: WebResponse) -> ToolFailed:
+        status = response.status
+        if status == 429:
+            return ToolFailed(
+                f"The search provider {self._name} is asked too often; wait", code="rate_limited"
+            )
+        if status in (401, 403):
+            fix = (
+                "the operator must add json to search.formats of its settings"
+                if self._name == SearxngEngine.name
+                else f"the operator must set TOLLGATE_WEB__{self._name.upper()}_API_KEY"
+            )
+            return ToolFailed(
+                f"The search provider {self._name} refuses the service: {fix}",
+                code="provider_refused",
+            )
+        return ToolFailed(
+            f"The search provider {self._name} answers with status {status}", code="provider_failed"
+        )
+
+
+def _results(items: Any, snippet: str, most: int) -> list[Found]:
+    found: dict[str, Found] = {}
+    for item in items if isinstance(items, list) else ():
+        url = _dict(item).get("url")
+        if isinstance(url, str) and url.startswith(("http://", "https://")) and url not in found:
+            found[url] = Found(
+                plain(item.get("title"), 300), clean(url)[:2000], plain(item.get(snippet), 1000)
+            )
+    return list(found.values())[:most]
+
+
+def plain(text: Any, most: int) -> str:
+    """Text of a result, without the markup that engines put around words."""
+    if not isinstance(text, str):
+        return ""
+    bare = html.unescape(_MARKUP.sub("", text[: most * 8]))
+    return clean(_SPACES.sub(" ", bare).strip())[:most]
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _brave_language(language: str) -> str:
+    """Brave tells Chinese by its script and knows Japanese under a name of its own."""
+    return {"zh": "zh-hans", "ja": "jp"}.get(language, language)

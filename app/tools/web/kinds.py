@@ -1,0 +1,75 @@
+"""What a body is: by what the server says, and by how it begins, which tells more."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Kind = Literal["html", "json", "pdf", "text", "binary"]
+
+_BEGINNINGS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+    (b"\x7fELF", "application/x-executable"),
+    (b"MZ\x90", "application/x-executable"),
+    (b"7z\xbc\xaf", "application/x-7z-compressed"),
+    (b"OggS", "application/ogg"),
+    (b"RIFF", "application/riff"),
+    (b"wOF", "font/woff"),
+    (b"\x00asm", "application/wasm"),
+)
+_HTML = re.compile(
+    rb"^(?:\xef\xbb\xbf)?\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOOKED_AT = 8192
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_TEXTS = frozenset(
+    {
+        *("application/xml", "application/javascript", "application/x-javascript"),
+        *("application/yaml", "application/x-yaml", "application/toml", "application/sql"),
+        *("application/x-sh", "application/x-ndjson", "application/graphql"),
+    }
+)
+
+
+def media_type(content_type: str) -> str:
+    """`text/html` of `text/html; charset=x`, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def kind_of(body: bytes, content_type: str) -> tuple[Kind, str]:
+    """The kind, and the media type that names it."""
+    said = media_type(content_type)
+    if b"%PDF-" in body[:1024] and (said == "application/pdf" or body.startswith(b"%PDF-")):
+        return "pdf", "application/pdf"
+    for beginning, name in _BEGINNINGS:
+        if body.startswith(beginning):
+            return "binary", name
+    if not _is_text(body, content_type):
+        return "binary", said or "application/octet-stream"
+    if said in ("text/html", "application/xhtml+xml"):
+        return "html", said
+    if said.endswith(("/json", "+json")):
+        return "json", said
+    if said in ("", "application/octet-stream", "text/plain") and _HTML.match(body[:_LOOKED_AT]):
+        return ("text", said) if said == "text/plain" else ("html", "text/html")
+    if said.startswith("text/") or said in _TEXTS or said.endswith("+xml"):
+        return "text", said
+    if said in ("", "application/octet-stream"):
+        return "text", "text/plain"
+    return "binary", said
+
+
+def _is_text(body: bytes, content_type: str) -> bool:
+    head = body[:_LOOKED_AT]
+    if head.startswith(_WIDE_MARKS) or "utf-16" in content_type.lower():
+        return True
+    zeros = head.count(0)
+    if zeros * 3 >= len(head) > 0:
+        # UTF-16 without a mark has its zeros at every second place.
+        return min(head[::2].count(0), head[1::2].count(0)) * 20 < zeros
+    return zeros == 0

@@ -1,0 +1,122 @@
+"""Reading a page in a confined room: HTML by our program, PDF by that of `read_file`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from app.core.errors import ToolFailed
+from app.core.text import clean
+from app.toolkit.context import ToolContext
+from app.tools.dev.running import Program, run
+from app.tools.files.pdf import Pages, read_pages
+from app.tools.web import page_program
+from app.tools.web.ports import PageRooms
+
+HtmlMode = Literal["markdown", "text", "links", "structured"]
+MAX_LINKS = 1000
+_WALL_S = 20.0
+_ROOM = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """What a page holds.
+
+    Attributes:
+        text: the beginning of it; `length` is how long all of it is.
+        links: `text` and `href`, in the order of the page.
+        headings: `level` 1 to 4 and `text`.
+    """
+
+    title: str
+    description: str
+    canonical: str
+    language: str
+    text: str
+    length: int
+    links: tuple[dict[str, str], ...]
+    headings: tuple[dict[str, Any], ...]
+
+
+async def read_html(
+    html: str,
+    url: str,
+    mode: HtmlMode,
+    rooms: PageRooms,
+    *,
+    max_chars: int,
+    max_links: int = MAX_LINKS,
+    wall_s: float = _WALL_S,
+) -> ReadPage:
+    """A page that came from `url`.
+
+    Args:
+        wall_s: seconds until its reader is ended.
+
+    Raises:
+        ToolFailed: `page_unreadable`, `timeout`, `limit_reached`, `sandbox_unavailable`.
+    """
+    order = {"mode": mode, "url": url, "max_chars": max_chars, "max_links": max_links}
+    stdin = json.dumps(order).encode() + b"\n" + clean(html).encode()
+    program = Program(
+        argv=(sys.executable, "-I", "-c", _source()),
+        stdin=stdin,
+        wall_s=wall_s,
+        # JSON writes a letter beyond ASCII with at most twelve.
+        max_bytes=12 * (max_chars + 400 * max_links) + _ROOM,
+    )
+    async with rooms.open() as room:
+        finished = await run(room.processes, program)
+    return _told(url, finished.stdout)
+
+
+async def read_pdf(data: bytes, url: str, room: int, rooms: PageRooms) -> Pages:
+    """The first pages of a PDF, as `read_file` shows them.
+
+    Raises:
+        ToolFailed: as `read_pages`.
+    """
+    async with rooms.open() as operations:
+        inside = ToolContext(tool_call_id="", operation_id="", bound_operations=operations)
+        return await read_pages(url, data, None, room, inside)
+
+
+def _told(url: str, printed: bytes) -> ReadPage:
+    """What the program says; it may have been taken over by what it read."""
+    try:
+        answer = json.loads(printed)
+        return ReadPage(
+            title=_text(answer.get("title")),
+            description=_text(answer.get("description")),
+            canonical=_text(answer.get("canonical")),
+            language=_text(answer.get("language")),
+            text=_text(answer.get("text")),
+            length=int(answer.get("length", 0)),
+            links=tuple(
+                {"text": _text(link["text"]), "href": _text(link["href"])}
+                for link in answer.get("links", ())
+            ),
+            headings=tuple(
+                {"level": int(heading["level"]), "text": _text(heading["text"])}
+                for heading in answer.get("headings", ())
+            ),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ToolFailed(
+            f"{url[:200]!r} cannot be read as a web page; extract_mode='raw' shows its source",
+            code="page_unreadable",
+        ) from None
+
+
+def _text(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
+
+
+@cache
+def _source() -> str:
+    return Path(page_program.__file__).read_text(encoding="utf-8")

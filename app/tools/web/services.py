@@ -1,0 +1,297 @@
+"""The seeds' services of the web, apart from the tools: searching, fetching, extracting.
+
+Each is given what it needs, so that a test, or another tool, can give it something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.core.errors import TollgateError, ToolFailed
+from app.core.text import clean
+from app.operations.web.protocol import TIMEOUT_S, WebAccess, WebResponse
+from app.tools.web.charset import decode
+from app.tools.web.kinds import Kind, kind_of
+from app.tools.web.ports import PageRooms, SearchEngine
+from app.tools.web.reading import MAX_LINKS, read_html, read_pdf
+
+ExtractMode = Literal["markdown", "text", "links", "structured", "raw"]
+ExtractType = Literal["text", "links", "structured"]
+
+MAX_CHARS = 50_000
+MAX_PAGES = 10
+AT_ONCE = 5
+STRUCTURED_CHARS = 5000
+STRUCTURED_LINKS = 20
+_SEED_LINKS = 50
+_MAX_PRETTY = 2_000_000
+_LITTLE_TEXT = 500
+_NEEDS_SCRIPT = "There is little text: the page may require JavaScript"
+
+OnPage = Callable[[int, int], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class PageOrder:
+    """How pages are wanted.
+
+    Attributes:
+        mode: what of them.
+        max_chars: of text.
+        crawling: they are several.
+    """
+
+    mode: ExtractMode = "text"
+    max_chars: int = MAX_CHARS
+    crawling: bool = False
+
+
+class SearchService:
+    """Searches with whatever engine it is given."""
+
+    def __init__(self, engine: SearchEngine) -> None:
+        self.engine = engine
+
+    async def search(self, query: str, max_results: int = 5) -> list[dict[str, str]]:
+        """Results as `{title, url, snippet}`, at most `max_results`.
+
+        Raises:
+            ToolFailed: as `SearchEngine.search`.
+        """
+        found = await self.engine.search(query, max_results)
+        return [result.to_dict() for result in found[:max_results]]
+
+
+class ContentExtractor:
+    """What HTML says, read in a confined room."""
+
+    def __init__(self, rooms: PageRooms) -> None:
+        self._rooms = rooms
+
+    async def extract_text(self, html: str, url: str = "") -> str:
+        """The text of the content, one line a block."""
+        page = await read_html(html, url, "text", self._rooms, max_chars=len(html) + 1000)
+        return page.text
+
+    async def extract_links(self, html: str, url: str = "") -> list[dict[str, str]]:
+        """`{text, href}` of each address that is linked to, without those within the page."""
+        return list((await read_html(html, url, "links", self._rooms, max_chars=0)).links)
+
+    async def extract_structured(self, html: str, url: str = "") -> dict[str, Any]:
+        """`title`, `description`, the beginning of `text`, the first `links`, and more."""
+        page = await read_html(
+            html,
+            url,
+            "structured",
+            self._rooms,
+            max_chars=STRUCTURED_CHARS,
+            max_links=STRUCTURED_LINKS,
+        )
+        return {
+            "title": page.title,
+            "description": page.description,
+            "canonical": page.canonical,
+            "language": page.language,
+            "headings": list(page.headings),
+            "text": page.text,
+            "length": page.length,
+            "links": list(page.links),
+        }
+
+
+class FetchService:
+    """Fetches pages and says what they hold."""
+
+    def __init__(self, web: WebAccess, rooms: PageRooms, timeout: float = TIMEOUT_S) -> None:
+        """Bind it.
+
+        Args:
+            timeout: seconds for one page, redirects included.
+        """
+        self.timeout = timeout
+        self._web = web
+        self._rooms = rooms
+        self._extractor = ContentExtractor(rooms)
+
+    async def fetch(self, url: str, extract_type: ExtractType = "text") -> dict[str, Any]:
+        """A page in the seeds' shape, as `seed_shape` tells.
+
+        Raises:
+            ToolFailed: as `page`.
+        """
+        return seed_shape(await self.page(url, PageOrder(extract_type)))
+
+    async def fetch_batch(
+        self, urls: Sequence[str], extract_type: ExtractType = "text"
+    ) -> dict[str, Any]:
+        """Several pages in their order, in the seeds' shape: `{results, total}`.
+
+        Raises:
+            ToolFailed: `too_many_pages`.
+        """
+        found = await self.pages(urls, PageOrder(extract_type, crawling=True))
+        results = [page if "error" in page else seed_shape(page) for page in found]
+        return {"results": results, "total": len(results)}
+
+    async def pages(
+        self, urls: Sequence[str], order: PageOrder, on_page: OnPage | None = None
+    ) -> list[dict[str, Any]]:
+        """As `page`, of each; `{url, error, code}` of one that fails.
+
+        Args:
+            on_page: told after each page how many are done, of how many.
+
+        Raises:
+            ToolFailed: `too_many_pages`.
+        """
+        if len(urls) > MAX_PAGES:
+            raise ToolFailed(
+                f"Maximum {MAX_PAGES} pages can be fetched at once", code="too_many_pages"
+            )
+        places = asyncio.Semaphore(AT_ONCE)
+        done = 0
+
+        async def one(url: str) -> dict[str, Any]:
+            nonlocal done
+            async with places:
+                try:
+                    return await self.page(url, order)
+                except TollgateError as error:
+                    code = str(error.details.get("code", error.code))
+                    return {"url": url, "error": error.message, "code": code}
+                finally:
+                    done += 1
+                    if on_page is not None:
+                        await on_page(done, len(urls))
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(url)) for url in urls]
+        return [task.result() for task in tasks]
+
+    async def page(self, url: str, order: PageOrder) -> dict[str, Any]:
+        """One page: the keys of `web_fetch`.
+
+        Raises:
+            ToolFailed: as `WebAccess.page`; `http_error`, `unsupported_type`,
+                `page_unreadable`, `pdf_unreadable`, `sandbox_unavailable`.
+        """
+        response = await self._web.page(url, timeout_s=self.timeout, crawling=order.crawling)
+        if not response.ok:
+            raise ToolFailed(
+                f"{response.url[:200]!r} answers with status {response.status}",
+                code="http_error",
+                status=response.status,
+            )
+        content_type = response.header("content-type") or ""
+        kind, media_type = kind_of(response.body, content_type)
+        told = await self._content(response, kind, media_type, order)
+        text, length = told.pop("text", ""), told.pop("length", 0)
+        data: dict[str, Any] = {
+            "url": url,
+            "final_url": response.url,
+            "status": response.status,
+            "title": "",
+            "extract_mode": order.mode,
+            "media_type": media_type,
+            **told,
+            "truncated": length > len(text),
+            "length": length,
+            "text": text,
+        }
+        if kind == "html" and order.mode in ("markdown", "text") and length < _LITTLE_TEXT:
+            data["warning"] = _NEEDS_SCRIPT
+        return data
+
+    async def _content(
+        self, response: WebResponse, kind: Kind, media_type: str, order: PageOrder
+    ) -> dict[str, Any]:
+        if kind == "binary":
+            raise ToolFailed(
+                f"{response.url[:200]!r} is {media_type[:100]!r} and no text",
+                code="unsupported_type",
+            )
+        if kind == "pdf":
+            return await self._pdf(response, order)
+        said = response.header("content-type") or ""
+        source, charset = await asyncio.to_thread(decode, response.body, said)
+        if kind == "html" and order.mode != "raw":
+            return await self._html(source, response.url, order)
+        extractor = "raw"
+        if kind == "json" and order.mode != "raw" and len(source) <= _MAX_PRETTY:
+            source, extractor = await asyncio.to_thread(_pretty, source), "json"
+        source = clean(source)
+        return {
+            "extractor": extractor,
+            "charset": charset,
+            "text": source[: order.max_chars],
+            "length": len(source),
+        }
+
+    async def _html(self, html: str, url: str, order: PageOrder) -> dict[str, Any]:
+        if order.mode == "structured":
+            return {
+                "extractor": "structured",
+                **await self._extractor.extract_structured(html, url),
+            }
+        mode: Literal["markdown", "text", "links"] = (
+            order.mode if order.mode in ("markdown", "links") else "text"
+        )
+        page = await read_html(
+            html, url, mode, self._rooms, max_chars=order.max_chars, max_links=MAX_LINKS
+        )
+        told: dict[str, Any] = {
+            "title": page.title,
+            "description": page.description,
+            "canonical": page.canonical,
+            "language": page.language,
+            "extractor": mode,
+            "text": page.text,
+            "length": page.length,
+        }
+        if mode == "links":
+            told["links"] = list(page.links)
+        return told
+
+    async def _pdf(self, response: WebResponse, order: PageOrder) -> dict[str, Any]:
+        pages = await read_pdf(response.body, response.url, order.max_chars, self._rooms)
+        text = "\n\n".join(pages.texts)
+        return {
+            "extractor": "pdf",
+            "total_pages": pages.total,
+            "shown_pages": pages.end,
+            "text": text[: order.max_chars],
+            "length": len(text),
+        }
+
+
+def seed_shape(page: dict[str, Any]) -> dict[str, Any]:
+    """A page as the seeds' `fetch_page` gives it.
+
+    `{url, text}`, or `{url, links}` with the first 50, or `{url, title, description, text,
+    links}` with 5000 characters and 20 links.
+    """
+    url, mode = page["final_url"], page["extract_mode"]
+    links = page.get("links", [])
+    if mode == "links":
+        return {"url": url, "links": links[:_SEED_LINKS]}
+    if mode == "structured":
+        return {
+            "url": url,
+            "title": page["title"],
+            "description": page.get("description", ""),
+            "text": page["text"][:STRUCTURED_CHARS],
+            "links": links[:STRUCTURED_LINKS],
+        }
+    return {"url": url, "text": page["text"]}
+
+
+def _pretty(source: str) -> str:
+    """JSON with one value a line; as it is when it is none, or too deep to read."""
+    try:
+        return json.dumps(json.loads(source), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        return source

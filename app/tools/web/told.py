@@ -1,0 +1,32 @@
+"""Pages as a model reads them: all of a page is data from outside."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from app.tools.untrusted import untrusted
+
+UrlText = Annotated[str, Field(min_length=1, max_length=8000)]
+"""An address as a caller wrote it; what it may lead to is decided by the web access."""
+
+
+def page_text(page: dict[str, Any]) -> str:
+    """A fetched page, or why it was not fetched."""
+    if "error" in page:
+        return f"{page['url']}: not fetched: {page['error']}"
+    lines = [f"URL: {page['final_url']}"]
+    lines += [
+        f"{name.title()}: {page[name]}" for name in ("title", "description") if page.get(name)
+    ]
+    if page["text"]:
+        lines += ["", page["text"]]
+    if page.get("links"):
+        lines += ["", "Links:", *(f"- {link['text']} <{link['href']}>" for link in page["links"])]
+    text = untrusted("\n".join(lines), page["final_url"])
+    if page["truncated"]:
+        text += f"\n(Cut at {len(page['text'])} of {page['length']} characters.)"
+    if "warning" in page:
+        text += f"\n({page['warning']}.)"
+    return text

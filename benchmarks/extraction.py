@@ -1,0 +1,258 @@
+"""The content of web pages: how well it is found, and how long that takes.
+
+The pages are documentation that is installed on this machine. What is content is told by
+rules for the programs that have made them. `blind` are the same pages without the names
+(tags, classes, ids, roles) that give the content away.
+
+The peer is trafilatura, which is no dependency of this project. Install it into an
+environment of its own and name its interpreter:
+`PEERS_PYTHON=/path/to/python python -m benchmarks 'extract*'` (package: trafilatura).
+Without it the floor is all text of the page.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from app.operations.sandbox.rooms import EmptyRooms
+from app.operations.sandbox.sandbox import Sandbox
+from app.tools.web import page_program
+from app.tools.web.reading import read_html
+from benchmarks.harness import Benchmark, Result, Scale, Skipped, run
+
+_FOLDERS = ("/usr/share/doc", "/usr/local/share/doc", "~/.rustup/toolchains")
+_SCRIPT = Path(__file__).with_name("extraction_peer.py")
+_PER_MAKER = 16
+_MAX_BYTES = 400_000
+_URL = "http://example.org/docs/page.html"
+_WORD = re.compile(r"\w+")
+_TELLING_TAG = re.compile(r"<(/?)(?:main|article|nav|header|footer|aside)\b", re.IGNORECASE)
+_TELLING_NAME = re.compile(
+    r"\s(?:class|id|role)\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A program that makes pages.
+
+    Attributes:
+        mark: what its pages have near their beginning, in lower case.
+        content: selects what holds the content.
+        around: selects what of it is none.
+    """
+
+    name: str
+    mark: str
+    content: str
+    around: str
+
+
+_MAKERS = (
+    Maker("mdbook", "book generated using mdbook", "main", "nav"),
+    Maker("rustdoc", 'content="rustdoc"', "#main-content", "button,rustdoc-toolbar"),
+    Maker("makeinfo", "makeinfo", "body", ".header,.nav-panel"),
+    Maker("gtk-doc", "libxml2 devhelp", "body", "table.navigation"),
+    Maker("docbook", "docbook xsl", "body", ".navheader,.navfooter,.nav"),
+    Maker("old docbook", "modular docbook", "body", ".NAVHEADER,.NAVFOOTER"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page and the words of its content."""
+
+    html: str
+    blind: str
+    words: Counter[str]
+    all_words: Counter[str]
+
+
+@cache
+def pages() -> tuple[Page, ...]:
+    """Up to `_PER_MAKER` pages of each program, spread over what is there.
+
+    Raises:
+        Skipped: there are fewer than 20.
+    """
+    by_maker: dict[str, list[Path]] = {maker.name: [] for maker in _MAKERS}
+    for path in _html_files():
+        head = path.read_bytes()[:4000].decode("utf-8", "replace").lower()
+        maker = next((maker for maker in _MAKERS if maker.mark in head), None)
+        if maker is not None:
+            by_maker[maker.name].append(path)
+    found = []
+    for maker in _MAKERS:
+        paths = by_maker[maker.name]
+        for path in paths[:: max(1, len(paths) // _PER_MAKER)][:_PER_MAKER]:
+            page = _page(path, maker)
+            if page is not None:
+                found.append(page)
+    if len(found) < 20:
+        raise Skipped(f"only {len(found)} pages of known documentation are installed")
+    return tuple(found)
+
+
+def _html_files() -> list[Path]:
+    """At most a few hundred a folder, so that looking does not take longer than measuring."""
+    found: list[Path] = []
+    for name in _FOLDERS:
+        for folder, folders, files in os.walk(Path(name).expanduser()):
+            folders.sort()
+            html = sorted(file for file in files if file.endswith(".html"))
+            found += [Path(folder, file) for file in html[:20]]
+            if len(found) > 4000:
+                return found
+    return [path for path in found if 2000 < path.stat().st_size < _MAX_BYTES]
+
+
+def _page(path: Path, maker: Maker) -> Page | None:
+    from selectolax.lexbor import LexborHTMLParser
+
+    html = path.read_text(encoding="utf-8", errors="replace")
+    tree = LexborHTMLParser(html)
+    body, content = tree.body, tree.css_first(maker.content)
+    if body is None or content is None:
+        return None
+    for node in body.css("script,style,noscript")[::-1]:
+        node.decompose()
+    all_words = _words(body.text(separator=" "))
+    for node in content.css(maker.around)[::-1]:
+        node.decompose()
+    words = _words(content.text(separator=" "))
+    if words.total() < 60:
+        return None
+    blind = _TELLING_NAME.sub("", _TELLING_TAG.sub(r"<\1div", html))
+    return Page(html, blind, words, all_words)
+
+
+def _words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(text.lower()))
+
+
+def _f1(found: Counter[str], wanted: Counter[str]) -> float:
+    """Of words, each as often as it is there: 100 for exactly the content."""
+    common = (found & wanted).total()
+    return 200 * common / (found.total() + wanted.total()) if common else 0.0
+
+
+def _ours(html: str) -> str:
+    order = {"mode": "text", "url": _URL, "max_chars": 1_000_000, "max_links": 0}
+    return str(page_program.read(html, order)["text"])
+
+
+def _quality(texts: Sequence[str]) -> float:
+    wanted = pages()
+    return statistics.fmean(
+        _f1(_words(text), page.words) for text, page in zip(texts, wanted, strict=True)
+    )
+
+
+def _milliseconds(htmls: Sequence[str], scale: Scale) -> float:
+    """CPU time of a page, the median of some rounds; the first page of all does not count."""
+    _ours(htmls[0])
+    rounds = []
+    for _ in range(scale.rounds):
+        begun = time.process_time()
+        for html in htmls:
+            _ours(html)
+        rounds.append((time.process_time() - begun) * 1000 / len(htmls))
+    return statistics.median(rounds)
+
+
+def _found(scale: Scale) -> list[Result]:
+    """Against all text of the page."""
+    chosen = pages()
+    whole = statistics.fmean(_f1(page.all_words, page.words) for page in chosen)
+    plain = _quality([_ours(page.html) for page in chosen])
+    blind = _quality([_ours(page.blind) for page in chosen])
+    return [
+        Result("extract_f1", plain, whole, "F1 of words", len(chosen)),
+        Result("extract_f1_blind", blind, whole, "F1 of words", len(chosen)),
+    ]
+
+
+def _peer(scale: Scale) -> list[Result]:
+    """Against trafilatura, the better of its two ways."""
+    chosen = pages()
+    plain, blind = [page.html for page in chosen], [page.blind for page in chosen]
+    results = []
+    for name, htmls in (("extract_peer", plain), ("extract_peer_blind", blind)):
+        ways = _trafilatura(htmls)
+        best = max(ways.values(), key=lambda way: _quality(way["texts"]))
+        ours = _quality([_ours(html) for html in htmls])
+        results.append(
+            Result(f"{name}_f1", ours, _quality(best["texts"]), "F1 of words", len(htmls))
+        )
+        seconds = best["seconds"] * 1000 / len(htmls)
+        results.append(
+            Result(f"{name}_ms", _milliseconds(htmls, scale), seconds, "CPU ms/page", scale.rounds)
+        )
+    return results
+
+
+def _trafilatura(htmls: Sequence[str]) -> dict[str, dict[str, Any]]:
+    python = os.environ.get("PEERS_PYTHON")
+    if not python:
+        raise Skipped("PEERS_PYTHON names no interpreter that has trafilatura")
+    done = subprocess.run(
+        [python, str(_SCRIPT)],
+        input=json.dumps(htmls),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    if done.returncode:
+        raise Skipped((done.stderr.strip().splitlines() or ["it failed"])[-1])
+    ways: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    return ways
+
+
+def _confined(scale: Scale) -> list[Result]:
+    """A page in a sandboxed process of its own, against reading it in this process."""
+    chosen = pages()[: scale.count(20)]
+
+    async def measure() -> float:
+        async with Sandbox() as sandbox:
+            await sandbox.start()
+            rooms = EmptyRooms(sandbox)
+            times = []
+            for page in chosen:
+                begun = time.perf_counter()
+                await read_html(page.html, _URL, "text", rooms, max_chars=1_000_000)
+                times.append((time.perf_counter() - begun) * 1000)
+        return statistics.median(times)
+
+    floor = _milliseconds([page.html for page in chosen], scale)
+    return [Result("extract_confined", run(measure()), floor, "wall ms/page", len(chosen))]
+
+
+BENCHMARKS = (
+    Benchmark(
+        ("extract_f1", "extract_f1_blind"),
+        "The content of installed documentation, against all text of its pages.",
+        _found,
+    ),
+    Benchmark(
+        ("extract_peer_f1", "extract_peer_ms", "extract_peer_blind_f1", "extract_peer_blind_ms"),
+        "The same against trafilatura.",
+        _peer,
+    ),
+    Benchmark(
+        ("extract_confined",),
+        "A page read in a sandboxed process, against reading it in this one.",
+        _confined,
+    ),
+)

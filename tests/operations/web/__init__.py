@@ -1,0 +1,1 @@
+"""Requests to the web: what they reach, and what comes back."""
