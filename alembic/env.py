@@ -18,6 +18,7 @@ from app.db import (
     skill_tables,
     source_tables,
     tables,
+    trigger_tables,
 )
 
 MODELS = (
@@ -29,6 +30,7 @@ MODELS = (
     skill_tables,
     source_tables,
     tables,
+    trigger_tables,
 )
 """Importing them is what tells Alembic of their tables."""
 

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from app.catalog.builtin import register_all_tools
+from app.channels.desktop import swept
 from app.core.clock import Clock, isoformat
 from app.core.errors import ConfigurationError
 from app.core.settings import Settings
@@ -19,15 +20,22 @@ from app.db.schema import ensure_schema
 from app.execution.developer_services import developer_services
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate, make_folder, open_gate
+from app.execution.web_services import web_services
+from app.knowledge.skills.rooms import SkillRooms
 from app.operations.sandbox.config import SandboxConfig
+from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspaces
+from app.tools.skills.ports import SKILL_RUNS
+from app.tools.system.ports import SESSION_SEARCH
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from app.agents.models.protocol import ModelClient
     from app.api.service import Service
+    from app.governance.identity.logins import Logins
+    from app.governance.identity.tokens import Tokens
 
 
 @asynccontextmanager
@@ -52,7 +60,16 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
         async with open_gate(settings, registry, workspaces, clock=clock) as gate:
             ports = tuple(settings.sandbox.tcp_ports)
             gate.projects.mount(DEFAULT_PROJECT, workspace, tcp_ports=ports)
-            async with developer_services(settings, gate.services):
+            gate.services.register(SKILL_RUNS, SkillRooms(sandbox))
+
+            def own_ports() -> frozenset[int]:
+                return sandbox.config.own_ports
+
+            async with (
+                developer_services(settings, gate.services, own_ports),
+                web_services(settings.web, gate, EmptyRooms(sandbox), own_ports),
+                swept(gate.channels.desktop),
+            ):
                 yield gate
     finally:
         await sandbox.close()
@@ -91,11 +108,13 @@ async def open_service(
     from app.agents.loop import AgentLoop
     from app.agents.recovery import recover
     from app.agents.runs import RunEngine
+    from app.agents.schedules.firing import scheduling
+    from app.agents.session_search import StoredSessions
     from app.agents.sessions import Sessions
+    from app.agents.webhooks.receiving import open_webhooks
     from app.api.auth import Authenticator
     from app.api.service import Service
     from app.db.engine import Database
-    from app.governance.identity.logins import Logins
     from app.governance.identity.tokens import Tokens
 
     async with local_gate(settings, clock=clock) as gate:
@@ -105,37 +124,49 @@ async def open_service(
         client = model or model_client(settings)
         try:
             archive = Archive(database)
+            gate.services.register(SESSION_SEARCH, StoredSessions(database))
             sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
             loop = AgentLoop(gate, sessions, client, settings)
             runs = RunEngine(gate, sessions, loop, archive)
             await runs.resume(recovered)
             tokens = Tokens(gate.ledger, gate.clock, gate.audit)
-            logins = Logins(
-                gate.ledger,
-                gate.clock,
-                gate.audit,
-                tokens,
-                lifetime_s=settings.login_lifetime_s,
-                idle_s=settings.login_idle_s,
-                own_token=settings.token.get_secret_value() if settings.token else None,
-            )
-            yield Service(
-                settings=settings,
-                gate=gate,
-                database=database,
-                archive=archive,
-                sessions=sessions,
-                runs=runs,
-                tokens=tokens,
-                logins=logins,
-                authenticator=Authenticator(settings, tokens, logins, gate.audit, gate.clock),
-                has_model=model is not None or settings.anthropic_api_key is not None,
-                started_at=isoformat(gate.clock.now()),
-            )
+            logins = logins_of(gate, tokens)
+            async with scheduling(gate, sessions, runs, tokens) as schedules:
+                yield Service(
+                    settings=settings,
+                    gate=gate,
+                    database=database,
+                    archive=archive,
+                    sessions=sessions,
+                    runs=runs,
+                    schedules=schedules,
+                    webhooks=await open_webhooks(gate, sessions, runs, tokens),
+                    tokens=tokens,
+                    logins=logins,
+                    authenticator=Authenticator(settings, tokens, logins, gate.audit, gate.clock),
+                    has_model=model is not None or settings.anthropic_api_key is not None,
+                    started_at=isoformat(gate.clock.now()),
+                )
             await runs.close()
         finally:
             await client.aclose()
             await database.close()
+
+
+def logins_of(gate: Gate, tokens: Tokens) -> Logins:
+    """Who signed in with a browser."""
+    from app.governance.identity.logins import Logins
+
+    settings = gate.settings
+    return Logins(
+        gate.ledger,
+        gate.clock,
+        gate.audit,
+        tokens,
+        lifetime_s=settings.login_lifetime_s,
+        idle_s=settings.login_idle_s,
+        own_token=settings.token.get_secret_value() if settings.token else None,
+    )
 
 
 def model_client(settings: Settings) -> ModelClient:

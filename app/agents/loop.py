@@ -35,6 +35,8 @@ from app.execution.setup import Gate
 from app.governance.agents import AgentProfile
 from app.governance.limits import NOBODY, Payer
 from app.resolver.exposure import definitions_for
+from app.toolkit.context import NOTHING
+from app.tools.skills.ports import Viewer
 
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
 STOPPED = "The run was cancelled before this call finished."
@@ -50,6 +52,7 @@ class Turns:
         taken: how many there have been.
         steering: user messages that arrived meanwhile (id, content), for the next turn.
         payer: whom its requests and calls are counted for.
+        attended: somebody is, or may come to be, there to confirm what asks.
     """
 
     messages: list[dict[str, Any]]
@@ -59,6 +62,7 @@ class Turns:
     stop_reason: str | None = None
     taken: int = 0
     payer: Payer = NOBODY
+    attended: bool = True
 
     def progress(self) -> dict[str, Any]:
         """What of it must survive while a call waits for a person."""
@@ -151,9 +155,10 @@ class AgentLoop:
             head["agent_id"] = turns.agent_id
         live = LiveMessage(session.log, head, message_id)
         completed: Completed | None = None
+        skills = await self._gate.skills.told(Viewer(turns.agent_id, session.project_id))
         try:
             async with aclosing(
-                self._model.stream(self._request(session, run_id, turns))
+                self._model.stream(self._request(session, run_id, turns, skills))
             ) as answer:
                 async for event in answer:
                     if isinstance(event, Completed):
@@ -173,7 +178,7 @@ class AgentLoop:
             raise ModelFailed("The model's answer ended early", provider_code="stream_cut")
         return completed, message_id
 
-    def _request(self, session: Session, run_id: str, turns: Turns) -> ModelRequest:
+    def _request(self, session: Session, run_id: str, turns: Turns, skills: str) -> ModelRequest:
         profile = self._profile(turns)
         toolset = self._gate.resolver.resolve(turns.agent_id)
         found = self._gate.deferred.shown_to(run_id)
@@ -183,7 +188,12 @@ class AgentLoop:
             model=self._model_of(session, profile),
             messages=repair(turns.messages),
             max_tokens=self._max_tokens(profile),
-            system=system_prompt(toolset, workspace=project.root if project else None, found=found),
+            system=system_prompt(
+                toolset,
+                workspace=project.root if project else None,
+                found=found,
+                skills=skills,
+            ),
             tools=definitions_for(toolset.exposure, found),
             temperature=settings.temperature,
             thinking_budget=settings.thinking_budget or None,
@@ -245,7 +255,7 @@ class AgentLoop:
         uses: list[Block],
         finished: dict[str, CallOutcome],
     ) -> None:
-        if not self._gate.confirmations.is_parked(run_id):
+        if not self._gate.parking.is_parked(run_id):
             results = [
                 finished[use["id"]].tool_result_block()
                 if use["id"] in finished
@@ -280,10 +290,12 @@ class AgentLoop:
             user_id=turns.payer.user_id or session.user_id,
             project=self._gate.projects.get(session.project_id) if session.project_id else None,
             caller="agent",
+            attended=turns.attended,
             message_id=message_id,
             progress=turns.progress,
             token_id=turns.payer.token_id,
             limits=turns.payer.limits or None,
+            business=session.meta.get("business") or NOTHING,
             model={
                 "model": self._model_of(session, profile),
                 "max_tokens": self._max_tokens(profile),

@@ -7,9 +7,10 @@ from typing import Any
 from app.agents.prompt import system_prompt
 from app.catalog.formats import estimate_tokens
 from app.execution.setup import Gate
+from app.tools.skills.ports import Viewer
 
 
-def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -> dict[str, Any]:
+async def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -> dict[str, Any]:
     """The resolver's answer as JSON, with the prompt and what both cost per request.
 
     Raises:
@@ -18,7 +19,8 @@ def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -> dict
     if agent_id is not None:
         gate.agents.require(agent_id)
     resolved = gate.resolver.resolve(agent_id, subagent=subagent)
-    prompt = system_prompt(resolved, workspace=None)
+    skills = await gate.skills.told(Viewer(agent_id))
+    prompt = system_prompt(resolved, workspace=None, skills=skills)
     schemas, spoken = resolved.exposure.visible_tokens, estimate_tokens({"": prompt})
     return {
         "agent_id": agent_id,

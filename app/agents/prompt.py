@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from app.resolver.resolver import ResolvedToolset
 from app.toolkit.ports import SEARCH_TOOLS
 
+READ_SKILL = "read_skill"
 IDENTITY = (
     "You are an assistant working through Tollgate, which runs tools for you. Some calls need a "
     "person's confirmation: when one is declined, respect it and do not try the same thing "
@@ -16,12 +17,17 @@ IDENTITY = (
 
 
 def system_prompt(
-    toolset: ResolvedToolset, *, workspace: str | None, found: Iterable[str] = ()
+    toolset: ResolvedToolset,
+    *,
+    workspace: str | None,
+    found: Iterable[str] = (),
+    skills: str = "",
 ) -> str:
     """Identity, the agent's own words, the workspace, and hints for the tools that are shown.
 
     Args:
         found: tools that the run has found with `search_tools`.
+        skills: what is told of skills; left out for who cannot read them.
     """
     parts = [IDENTITY]
     if toolset.agent is not None and toolset.agent.system_prompt:
@@ -40,6 +46,8 @@ def system_prompt(
     ]
     if hints:
         parts.append("About the tools:\n" + "\n".join(hints))
+    if skills and READ_SKILL in toolset.tool_names:
+        parts.append(skills)
     hidden = len(set(exposure.deferred).difference(found))
     if hidden:
         parts.append(

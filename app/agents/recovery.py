@@ -18,6 +18,7 @@ from app.core.clock import isoformat
 from app.core.contain import attempt
 from app.core.text import dump_json
 from app.db.ledger import Transaction
+from app.db.question_statements import CANCEL_QUESTION
 from app.db.statements import (
     ADD_ENTRY,
     CANCEL_CONFIRMATION,
@@ -28,6 +29,7 @@ from app.db.statements import (
 )
 from app.events.durable import (
     MessageCompleted,
+    QuestionAnswered,
     RunFinished,
     RunStarted,
     ToolCallCompleted,
@@ -35,7 +37,13 @@ from app.events.durable import (
     Trigger,
 )
 from app.events.log import SessionLog
-from app.execution.batches import ParkedBatch, StoredCall, StoredConfirmation, parked_batch
+from app.execution.batches import (
+    ParkedBatch,
+    StoredCall,
+    StoredConfirmation,
+    StoredWait,
+    parked_batch,
+)
 from app.execution.setup import Gate
 
 log = logging.getLogger(__name__)
@@ -56,7 +64,8 @@ _QUEUED = (
 _EVENTS = (
     "SELECT type, body FROM events WHERE session_id = ? AND epoch = ?"
     " AND type IN ('tool_call_started', 'tool_call_completed',"
-    " 'tool_confirmation_request', 'tool_confirmation_resolved') ORDER BY seq"
+    " 'tool_confirmation_request', 'tool_confirmation_resolved',"
+    " 'question_asked', 'question_answered') ORDER BY seq"
 )
 _CALLS = (
     "SELECT operation_id, status, tool_name, result, text, cached, duplicate_of, artifact_id,"
@@ -66,6 +75,13 @@ _ASKED = (
     "SELECT operation_id, id, tool_name, digest, status, request, call, edited_args, option_id,"
     " answered_by, message, expires_at FROM confirmations"
     " WHERE session_id = ? AND run_id = ? AND consumed_at IS NULL ORDER BY created_at"
+)
+_AWAITED = (
+    "SELECT operation_id, id, 'question',"
+    " CASE WHEN status = 'open' THEN request ELSE '{}' END FROM questions"
+    " WHERE session_id = ? AND run_id = ? AND status <> 'cancelled'"
+    " UNION ALL SELECT operation_id, id, 'ticket', '{}' FROM tickets"
+    " WHERE session_id = ? AND run_id = ? AND blocking"
 )
 _DECIDED = (
     "SELECT operation_id, verdict FROM audit"
@@ -163,7 +179,8 @@ def _read(transaction: Transaction, row: tuple[Any, ...]) -> _Lost:
     if kept is not None:
         calls = transaction.fetch(_CALLS, (session_id, run_id))
         asked = transaction.fetch(_ASKED, (session_id, run_id))
-        batch, error = attempt(_batch, kept, events, calls, asked)
+        awaited = transaction.fetch(_AWAITED, (session_id, run_id) * 2)
+        batch, error = attempt(_batch, kept, events, calls, asked, awaited)
         if error is not None:
             log.error("what run %s left cannot be read", run_id, exc_info=error)
     verdicts = dict(transaction.fetch(_DECIDED, (started_at, session_id, run_id)))
@@ -176,8 +193,9 @@ def _batch(
     events: Sequence[dict[str, Any]],
     calls: Sequence[tuple[Any, ...]],
     asked: Sequence[tuple[Any, ...]],
+    awaited: Sequence[tuple[Any, ...]],
 ) -> ParkedBatch | None:
-    """The batch, when a question about one of its calls is open or was never acted upon."""
+    """The batch, when somebody is asked for one of its calls, or was and nothing came of it."""
     batch = parked_batch(
         kept,
         rows={row[0]: StoredCall(*row[1:]) for row in calls},
@@ -186,14 +204,18 @@ def _batch(
         told=frozenset(
             e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"
         ),
+        awaited={row[0]: StoredWait(row[1], row[2], orjson.loads(row[3])) for row in awaited},
     )
-    waits = any(
-        operation_id not in batch.rows
-        and (question := batch.confirmations.get(operation_id)) is not None
-        and question.status != "cancelled"
-        for _, operation_id in batch.requests
-    )
-    return batch if waits else None
+    return batch if any(_waits(batch, operation_id) for _, operation_id in batch.requests) else None
+
+
+def _waits(batch: ParkedBatch, operation_id: str) -> bool:
+    """Whether a call of a batch waits for somebody."""
+    row = batch.rows.get(operation_id)
+    if operation_id in batch.awaited and (row is None or row.status == "started"):
+        return True
+    question = batch.confirmations.get(operation_id)
+    return row is None and question is not None and question.status != "cancelled"
 
 
 def close_parked(gate: Gate, log: SessionLog, run: ParkedRun) -> None:
@@ -287,11 +309,31 @@ def _close_run(gate: Gate, log: SessionLog, run_id: str, trail: Trail) -> None:
                 **_about(log, event, names.get(event["operation_id"])),
                 outcome="cancelled",
             )
+    _close_questions(gate, log, events, moment)
     for event in events:
         if event["type"] == "tool_call_started" and event["operation_id"] not in ended:
             _close_call(gate, log, event, trail)
     gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
     log.emit(RunFinished, run_id=run_id, status="interrupted")
+
+
+def _close_questions(
+    gate: Gate, log: SessionLog, events: Sequence[dict[str, Any]], moment: str
+) -> None:
+    """Take back what the calls of a lost run asked the user."""
+    over = {e["question_id"] for e in events if e["type"] == "question_answered"}
+    for event in events:
+        if event["type"] == "question_asked" and event["question_id"] not in over:
+            question_id = event["question_id"]
+            gate.ledger.append(CANCEL_QUESTION, (moment, question_id))
+            log.emit(QuestionAnswered, **_ids(event), question_id=question_id, outcome="cancelled")
+            gate.audit.record(
+                "question.answered",
+                actor="system",
+                subject=question_id,
+                **_about(log, event, event.get("tool_name")),
+                outcome="cancelled",
+            )
 
 
 def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any], trail: Trail) -> None:

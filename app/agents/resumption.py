@@ -39,6 +39,7 @@ class Resumption:
             assert parked.message_id is not None
             run.turns = self._loop.turns_of(run.agent_id, parked.progress)
             run.turns.payer = run.payer
+            run.attended = run.turns.attended = parked.attended
             context = self._loop.context(run.session, run.id, run.turns, parked.message_id)
             run.batch = executor.rebuild(parked, context)
             return partial(self._converse, run, self._loop, parked.message_id, run.batch)

@@ -21,6 +21,7 @@ from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Batch
 from app.execution.projects import Projects
 from app.governance.limits import NOBODY, Payer
+from app.toolkit.context import NOTHING
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ class Run:
     agent_id: str | None = None
     batch: Batch | None = None
     payer: Payer = NOBODY
+    attended: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class Queued:
             "content": self.content,
             "client_message_id": self.client_message_id,
             "payer": self.run.payer.to_json(),
+            "trigger": self.run.trigger,
+            "attended": self.run.attended,
         }
         return dump_json(waiting).decode()
 
@@ -124,4 +128,5 @@ def direct_context(
         cacheable=cacheable,
         token_id=run.payer.token_id,
         limits=run.payer.limits or None,
+        business=session.meta.get("business") or NOTHING,
     )

@@ -85,12 +85,17 @@ class RunEngine:
         when_busy: WhenBusy = "reject",
         agent_id: str | None = None,
         payer: Payer = NOBODY,
+        trigger: Trigger = "message",
+        run_id: str | None = None,
+        attended: bool = True,
     ) -> tuple[str, str]:
         """Add a user message and work on it; ids of the run and of the message.
 
         Args:
             agent_id: who answers, for this run; the session's agent when None.
             payer: whom the run is counted for.
+            run_id: what the run is called, where somebody has decided that before.
+            attended: somebody is, or may come to be, there to confirm what asks.
 
         Raises:
             NotFound: there is no such agent.
@@ -116,17 +121,10 @@ class RunEngine:
             raise Busy(
                 "A run is active in this session; wait, cancel it, or queue", run_id=active.id
             )
-        run = self._new_run(session, "message", answering)
-        run.payer = payer
+        run = self._new_run(session, trigger, answering, run_id=run_id)
+        run.payer, run.attended = payer, attended
         if active is not None:
-            queue = self._queues.setdefault(session.id, deque())
-            if len(queue) >= MAX_QUEUED:
-                raise Busy(f"{MAX_QUEUED} messages are waiting in this session", run_id=active.id)
-            message_id = new_id("msg")
-            waiting = Queued(run, message_id, content, client_message_id)
-            self._gate.ledger.append(QUEUE_RUN, (*self._row(run, "queued"), waiting.stored()))
-            queue.append(waiting)
-            return run.id, message_id
+            return run.id, self._enqueue(run, content, client_message_id)
         # Claimed before the first await: two messages must not both find the session free.
         self._active[session.id] = run
         with self._starting(run):
@@ -134,6 +132,18 @@ class RunEngine:
             message_id = self._user_entry(session, content, run.id, client_message_id)
         self._begin(run, partial(self._converse, run))
         return run.id, message_id
+
+    def _enqueue(self, run: Run, content: list[Block], client_message_id: str | None) -> str:
+        """Let a message wait for the run before it; its id."""
+        session = run.session
+        queue = self._queues.setdefault(session.id, deque())
+        if len(queue) >= MAX_QUEUED:
+            active = self._active[session.id]
+            raise Busy(f"{MAX_QUEUED} messages are waiting in this session", run_id=active.id)
+        waiting = Queued(run, new_id("msg"), content, client_message_id)
+        self._gate.ledger.append(QUEUE_RUN, (*self._row(run, "queued"), waiting.stored()))
+        queue.append(waiting)
+        return waiting.message_id
 
     async def call_tools(
         self,
@@ -201,7 +211,7 @@ class RunEngine:
         parked = set()
         for run in runs:
             run.interrupted = True
-            if self._gate.confirmations.park(run.id):
+            if self._gate.parking.park(run.id):
                 parked.add(run.session.id)
                 self._gate.ledger.append(PARK_RUN, (run.id,))
             self._stop(run)
@@ -219,9 +229,16 @@ class RunEngine:
             self._open_queued(item)
             self._finish(item.run, "interrupted", None)
 
-    def _new_run(self, session: Session, trigger: Trigger, agent_id: str | None = None) -> Run:
+    def _new_run(
+        self,
+        session: Session,
+        trigger: Trigger,
+        agent_id: str | None = None,
+        *,
+        run_id: str | None = None,
+    ) -> Run:
         done: asyncio.Future[RunStatus] = asyncio.get_running_loop().create_future()
-        run = Run(new_id("run"), session, trigger, done)
+        run = Run(run_id or new_id("run"), session, trigger, done)
         run.agent_id = agent_id or session.agent_id
         return run
 
@@ -252,7 +269,7 @@ class RunEngine:
         run.task = asyncio.create_task(self._guard(run, work), name=run.id)
 
     def _model_of(self, run: Run) -> str | None:
-        if run.trigger != "message":
+        if run.trigger in ("direct", "rest"):
             return None
         profile = self._gate.agents.get(run.agent_id)
         return run.session.model or (profile and profile.model) or self._gate.settings.model
@@ -312,7 +329,7 @@ class RunEngine:
         if run.done.done():
             return
         session = run.session
-        if status == "interrupted" and self._gate.confirmations.is_parked(run.id):
+        if status == "interrupted" and self._gate.parking.is_parked(run.id):
             self._let_go(run)
             return
         with Contained() as held:
@@ -413,7 +430,7 @@ class RunEngine:
         late = {message_id for message_id, _ in unheard}
         messages = to_messages(entry for entry in path if entry.id not in late)
         messages += [{"role": "user", "content": content} for _, content in unheard]
-        run.turns = Turns(messages, run.agent_id, payer=run.payer)
+        run.turns = Turns(messages, run.agent_id, payer=run.payer, attended=run.attended)
         return await self._loop.run(run.session, run.id, run.turns)
 
     async def _call(
@@ -442,7 +459,7 @@ class RunEngine:
                 for request in requests
                 if (outcome := run.finished.get(request.id)) is not None
             ]
-            if results and not self._gate.confirmations.is_parked(run.id):
+            if results and not self._gate.parking.is_parked(run.id):
                 self._sessions.append(run.session, "tool", results, run_id=run.id)
         return "success"
 
@@ -461,6 +478,7 @@ class RunEngine:
             if work is None:
                 log.error("run %s cannot go on", run.id, exc_info=error)
                 self._gate.confirmations.forget(run.id)
+                self._gate.waiting.forget(run.id)
                 close_parked(self._gate, session.log, parked)
                 continue
             self._active[session.id] = run
@@ -471,9 +489,10 @@ class RunEngine:
             session = await self._sessions.get(item.session_id)
             if session is None:
                 continue
-            run = self._new_run(session, "message", item.agent_id)
-            run.id = item.run_id
             message = dict(item.message)
+            trigger = message.pop("trigger", "message")
+            run = self._new_run(session, trigger, item.agent_id, run_id=item.run_id)
+            run.attended = message.pop("attended", True)
             run.payer = Payer.from_json(message.pop("payer", {}))
             queue = self._queues.setdefault(session.id, deque())
             queue.append(Queued(run, **message))

@@ -36,10 +36,15 @@ async def answer_question(
     if taken.is_repeat:
         told["repeat"] = True
     if taken.message is None:
-        return told
+        return told if taken.run_id is None else told | {"run_id": taken.run_id}
     try:
         told |= await bring(
-            service, session, taken.message, principal.payer, client_message_id=client_message_id
+            service,
+            session,
+            taken.message,
+            principal.payer,
+            client_message_id=client_message_id,
+            run_id=taken.run_id,
         )
     except TollgateError:
         await questions.reopen(taken)
@@ -54,17 +59,19 @@ async def bring(
     payer: Payer,
     *,
     client_message_id: str | None = None,
+    run_id: str | None = None,
 ) -> dict[str, Any]:
     """Say something to a session that may be busy; ids of the run and of the message.
 
     Raises:
         as `RunEngine.send_message`.
     """
-    run_id, message_id = await service.runs.send_message(
+    begun, message_id = await service.runs.send_message(
         session,
         user_content(text),
         client_message_id=client_message_id,
         when_busy="queue",
         payer=payer,
+        run_id=run_id,
     )
-    return {"run_id": run_id, "message_id": message_id}
+    return {"run_id": begun, "message_id": message_id}

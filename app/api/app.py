@@ -17,9 +17,12 @@ from app.api.rest import (
     calls,
     checkpoints,
     confirmations,
+    desktop,
     events,
+    hooks_in,
     house,
     identity,
+    questions,
     runs,
     sessions,
     todos,
@@ -27,20 +30,30 @@ from app.api.rest import (
 )
 from app.api.rest.admin import agents as admin_agents
 from app.api.rest.admin import audit as admin_audit
+from app.api.rest.admin import channels as admin_channels
 from app.api.rest.admin import confirmations as admin_confirmations
+from app.api.rest.admin import desktop_tasks as admin_desktop_tasks
 from app.api.rest.admin import forum as admin_forum
 from app.api.rest.admin import grants as admin_grants
 from app.api.rest.admin import hooks as admin_hooks
 from app.api.rest.admin import limits as admin_limits
+from app.api.rest.admin import memory as admin_memory
 from app.api.rest.admin import projects as admin_projects
 from app.api.rest.admin import resolve as admin_resolve
 from app.api.rest.admin import rule_trials as admin_rule_trials
 from app.api.rest.admin import rules as admin_rules
+from app.api.rest.admin import schedules as admin_schedules
+from app.api.rest.admin import skills as admin_skills
+from app.api.rest.admin import sources as admin_sources
+from app.api.rest.admin import tickets as admin_tickets
 from app.api.rest.admin import tokens as admin_tokens
 from app.api.rest.admin import tools as admin_tools
+from app.api.rest.admin import triggers as admin_triggers
+from app.api.rest.admin import webhooks as admin_webhooks
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.stream import Feed
 from app.api.service import Service
+from app.api.ws.desktop import router as desktop_ws_router
 from app.api.ws.endpoint import Connections
 from app.api.ws.endpoint import router as ws_router
 from app.core.settings import Settings
@@ -57,8 +70,11 @@ _TAGS = [
     {"name": "calls", "description": "Tool calls without a model, by the same governed path."},
     {"name": "tools", "description": "The catalog, and what is switched on."},
     {"name": "confirmations", "description": "Questions to a person before a call runs."},
+    {"name": "questions", "description": "What tools ask the user, and the answers."},
     {"name": "artifacts", "description": "Files that calls produced."},
     {"name": "checkpoints", "description": "What runs changed in files, and taking it back."},
+    {"name": "webhooks", "description": "What other systems begin here, signed."},
+    {"name": "desktop", "description": "Operators of desktops: their tasks."},
     {"name": "service", "description": "Health, figures, projects, tickets."},
     {"name": "identity", "description": "Signing in and out with a browser."},
     {"name": "admin", "description": "What administrators decide, and what they look into."},
@@ -90,6 +106,7 @@ def create_app(
     )
     app.state.settings = settings
     app.state.connections = Connections()
+    app.state.operator_rates = desktop.OperatorRates()
     app.state.feeds = dict[Feed, str]()
     app.add_middleware(BodyLimit)
     app.add_middleware(SameSite)
@@ -97,16 +114,21 @@ def create_app(
     # `/tools/calls` before `/tools/{name}`.
     for module in (
         *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
+        questions,
         *(checkpoints, todos),
-        *(admin_confirmations, admin_grants),
-        *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens),
-        *(admin_audit, admin_forum),
-        *(admin_hooks, admin_limits),
+        *(admin_confirmations, admin_grants, admin_tickets),
+        *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens, admin_skills),
+        admin_sources,
+        *(admin_channels, admin_desktop_tasks, desktop),
+        *(admin_audit, admin_forum, admin_schedules),
+        *(admin_hooks, admin_limits, admin_memory),
+        *(admin_triggers, admin_webhooks, hooks_in),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
         *(admin_rule_trials, admin_rules),
     ):
         app.include_router(module.router, prefix=PREFIX)
     app.include_router(ws_router)
+    app.include_router(desktop_ws_router)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 

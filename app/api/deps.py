@@ -15,7 +15,8 @@ from app.core.errors import Forbidden, NotFound
 from app.db.tables import SessionRow
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_AUDIT_ONLY = frozenset({"audit:read"})
+# Who holds no more than these works with no tools.
+_APART = frozenset({"audit:read", "desktop"})
 
 _scheme = HTTPBearer(
     auto_error=False,
@@ -30,7 +31,8 @@ _cookie = APIKeyCookie(
 )
 
 
-def service_of(request: Request) -> Service:
+# None of these waits, but what is not `async` is run in a thread, and waits for one there.
+async def service_of(request: Request) -> Service:
     """The running service."""
     service: Service = request.app.state.service
     return service
@@ -72,13 +74,14 @@ async def principal_of(
 SignedIn = Annotated[Principal, Depends(principal_of)]
 
 
-def member(principal: SignedIn) -> Principal:
-    """Whoever works with tools. Who may read the audit sees the audit, and nothing else.
+async def member(principal: SignedIn) -> Principal:
+    """Whoever works with tools. Who may read the audit sees the audit, and nothing else;
+    a desktop operator its tasks.
 
     Raises:
-        Forbidden: the token is for the audit alone.
+        Forbidden: the token is for the audit or for a desktop alone.
     """
-    if principal.scopes <= _AUDIT_ONLY:
+    if principal.scopes <= _APART:
         raise Forbidden("This needs the scope 'chat', 'tools:call' or 'approve'", scope="chat")
     return principal
 
@@ -92,7 +95,7 @@ class Scope:
     def __init__(self, scope: str) -> None:
         self._scope = scope
 
-    def __call__(self, principal: SignedIn) -> Principal:
+    async def __call__(self, principal: SignedIn) -> Principal:
         principal.require(self._scope)
         return principal
 
@@ -101,6 +104,7 @@ Chatter = Annotated[Principal, Depends(Scope("chat"))]
 Caller = Annotated[Principal, Depends(Scope("tools:call"))]
 Approver = Annotated[Principal, Depends(Scope("approve"))]
 Admin = Annotated[Principal, Depends(Scope("admin"))]
+DesktopOperator = Annotated[Principal, Depends(Scope("desktop"))]
 Auditor = Annotated[Principal, Depends(Scope("audit:read"))]
 
 

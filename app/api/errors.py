@@ -232,6 +232,8 @@ _SAID = {
     "confirmation_already_resolved": "Already approved by local",
     "confirmation_expired": "The confirmation has expired; the call was not run",
     "digest_mismatch": "The digest is not this call's; load the confirmation again",
+    "question_already_answered": "Already answered by local",
+    "question_closed": "The question has expired; nobody waits for an answer",
     "rate_limited": "Too many open tickets; try again",
     "unrecoverable_position": "The log ends at 12; load the snapshot and go on from there",
     "storage_unavailable": "Database cannot be written (database or disk is full)",

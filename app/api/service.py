@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from app.agents.archive import Archive
 from app.agents.runs import RunEngine
+from app.agents.schedules.book import Schedules
 from app.agents.sessions import Session, Sessions
+from app.agents.webhooks.receiving import Webhooks
 from app.api.auth import Authenticator
 from app.api.principal import Principal
 from app.api.tickets import Tickets
@@ -31,6 +33,8 @@ class Service:
     tokens: Tokens
     logins: Logins
     authenticator: Authenticator
+    schedules: Schedules
+    webhooks: Webhooks
     has_model: bool
     started_at: str
     tickets: Tickets = field(default_factory=Tickets)

@@ -19,7 +19,14 @@ BUILTIN_TOOLSETS: tuple[str, ...] = (
     "app.tools.dev.toolset",
     "app.tools.media.toolset",
     "app.tools.data.toolset",
+    "app.tools.web.toolset",
+    "app.tools.skills.toolset",
     "app.tools.planning.toolset",
+    "app.tools.automation.toolset",
+    "app.tools.memory.toolset",
+    "app.tools.interaction.toolset",
+    "app.tools.sql.toolset",
+    "app.tools.channels.toolset",
     "app.tools.system.toolset",
 )
 """Modules with a tuple `TOOLS`, in the order models see them."""

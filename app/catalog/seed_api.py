@@ -7,7 +7,8 @@
 
 While plugins are being loaded, importing such a file registers its tools. Importing it
 anywhere else, in a test for instance, checks them and registers nothing.
-`register_extra_modules` works at any time: it is about the whole process.
+`register_extra_modules` works at any time: it is about the whole process. The four services
+are the seeds', asynchronous here; each is given what it needs.
 """
 
 from __future__ import annotations
@@ -22,8 +23,21 @@ from app.catalog.adapters import Handler, from_schema
 from app.core.errors import ConfigurationError
 from app.toolkit.tool import Tool
 from app.tools.code.modules import register_extra_modules
+from app.tools.data.services import CalculatorService
+from app.tools.web.services import ContentExtractor, FetchService, SearchService
 
-__all__ = ["PluginApi", "Registration", "recording", "register", "register_extra_modules", "tool"]
+__all__ = [
+    "CalculatorService",
+    "ContentExtractor",
+    "FetchService",
+    "PluginApi",
+    "Registration",
+    "SearchService",
+    "recording",
+    "register",
+    "register_extra_modules",
+    "tool",
+]
 
 F = TypeVar("F", bound=Handler)
 

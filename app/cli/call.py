@@ -18,6 +18,7 @@ from app.agents.sessions import Sessions
 from app.cli.arguments import parse_pairs
 from app.cli.asking import NO, YES, confirmation_lines, option_of
 from app.cli.call_view import EventLines, LiveText, View
+from app.cli.questions import DECLINE, Form
 from app.cli.terminal import can_ask, forget_typed, is_terminal, read_line
 from app.cli.writer import Writer
 from app.core.errors import TollgateError
@@ -26,8 +27,10 @@ from app.core.settings import Settings
 from app.core.text import clean
 from app.events.log import Frame
 from app.execution.calls import CallRequest
-from app.execution.confirmation.answers import Approver, Reply
+from app.execution.confirmation.answers import Approver
+from app.execution.confirmation.answers import Reply as Verdict
 from app.execution.projects import DEFAULT_PROJECT
+from app.execution.questions.replies import Reply
 from app.execution.setup import Gate
 from app.governance.identity.tokens import LOCAL_USER
 from app.main import local_gate
@@ -42,6 +45,7 @@ _EXIT_BY_STATUS = {
 }
 FAILED = 1
 READER_GONE = 128 + signal.SIGPIPE
+NOBODY_TO_TELL = "there is no terminal to ask on"
 NOBODY_THERE = "there is no terminal to ask on; --yes approves what asks"
 
 
@@ -132,6 +136,13 @@ class _LocalCall:
         if event["type"] == "tool_confirmation_request":
             task = asyncio.create_task(self._settle(session_id, event))
             self._questions[event["confirmation_id"]] = task
+        elif event["type"] == "question_asked":
+            task = asyncio.create_task(self._tell(session_id, event))
+            self._questions[event["question_id"]] = task
+        elif event["type"] == "question_answered":
+            told = self._questions.pop(event["question_id"], None)
+            if told is not None:
+                told.cancel()
         elif event["type"] == "tool_confirmation_resolved":
             question = self._questions.pop(event["confirmation_id"], None)
             if question is not None:
@@ -176,7 +187,7 @@ class _LocalCall:
         try:
             await self._gate.confirmations.answer(
                 request["confirmation_id"],
-                Reply(
+                Verdict(
                     option_of(request, "allow" if approved else "deny"),
                     request["digest"],
                     message,
@@ -197,6 +208,29 @@ class _LocalCall:
             return True, None
         word, _, why = (answer or "").partition(" ")
         return False, why.strip() or None if word.lower() in NO else None
+
+    async def _tell(self, session_id: str, event: dict[str, Any]) -> None:
+        """Bring a question to the person at the terminal; without one, nobody answers it."""
+        form = Form(event)
+        reply = Reply("declined")
+        if can_ask():
+            while not form.is_complete:
+                self._say("\n".join([*form.lines(), form.prompt()]), end="")
+                forget_typed()
+                line = await read_line()
+                if line is None or line.strip() == DECLINE:
+                    break
+                form.take(line)
+            else:
+                reply = Reply("answered", form.answer)
+        else:
+            self._say("\n".join([*form.lines(), f"Not answered: {NOBODY_TO_TELL}"]))
+        try:
+            await self._gate.questions.answer(
+                event["question_id"], reply, by=LOCAL_USER, session_id=session_id
+            )
+        except TollgateError as error:
+            self._say(f"The answer was not taken: {error.message}")
 
     def _say(self, text: str, *, end: str = "\n") -> None:
         self._err.put((text + end).encode("utf-8", "replace"))

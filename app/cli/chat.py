@@ -18,6 +18,7 @@ from app.cli.arguments import parse_pairs, single_text_argument
 from app.cli.asking import HOW_TO_ANSWER, option_lines, typed_answer
 from app.cli.client import CommandRefused, ConnectionFailed, Event, State, WsClient, checked_url
 from app.cli.lines import Lines
+from app.cli.questions import DECLINE, Form
 from app.cli.rest import request
 from app.cli.stream_view import StreamView
 from app.cli.terminal import is_terminal
@@ -34,6 +35,7 @@ text              say it to the model
 /quit             leave; what runs goes on
 while a call asks: the number of an answer, a to approve once,
                   d WHY to decline, e {JSON} to approve with other arguments
+while a tool asks: the number of a choice, or your own words; /decline to leave it
 Ctrl-C            cancel what is running; when nothing runs, leave"""
 PROMPT = "› "
 UNAUTHENTICATED = 4501  # how the server closes on who has no token that holds
@@ -58,11 +60,17 @@ class _State:
     ended: set[str] = field(default_factory=set)
     cancelling: bool = False
     questions: dict[str, Event] = field(default_factory=dict)
+    forms: dict[str, Form] = field(default_factory=dict)
     asking: str | None = None
 
     @property
     def is_idle(self) -> bool:
         return not self.runs
+
+    @property
+    def open(self) -> list[str]:
+        """Ids of everything that is asked, what holds up a call's start first."""
+        return [*self.questions, *self.forms]
 
     def start(self, run_id: str) -> None:
         """A run has begun, or will."""
@@ -174,6 +182,10 @@ class Chat:
             state.questions[event["confirmation_id"]] = event
         elif kind == "tool_confirmation_resolved":
             state.questions.pop(event["confirmation_id"], None)
+        elif kind == "question_asked" and event["seq"] > state.replay_until:
+            state.forms[event["question_id"]] = Form(event)
+        elif kind == "question_answered":
+            state.forms.pop(event["question_id"], None)
         self._after(event)
 
     def _subscribed(self, event: Event) -> None:
@@ -181,6 +193,7 @@ class Chat:
         state = self._state
         state.replay_until = event["head"]
         state.questions = {item["confirmation_id"]: item for item in event["pending_confirmations"]}
+        state.forms = {item["question_id"]: Form(item) for item in event["pending_questions"]}
         if not event["recovered"]:
             self._view.note("Earlier events are too many to replay; this goes on from here.")
 
@@ -189,23 +202,35 @@ class Chat:
         state = self._state
         position = self._client.positions.get(state.session_id)
         caught_up = position is not None and position.seq >= state.replay_until
-        if state.asking not in state.questions:
+        if state.asking not in state.open:
             state.asking = None
-        if caught_up and state.asking is None and state.questions:
-            self._ask(next(iter(state.questions)))
+        if caught_up and state.asking is None and state.open:
+            self._ask(state.open[0])
         elif caught_up and event["type"] in ("subscribed", "run_finished") and state.is_idle:
             self._prompt()
         self._changed.set()
 
-    def _ask(self, confirmation_id: str) -> None:
-        self._state.asking = confirmation_id
-        question = self._state.questions[confirmation_id]
+    def _ask(self, asked_id: str) -> None:
+        self._state.asking = asked_id
         self._lines.forget()
+        form = self._state.forms.get(asked_id)
+        if form is not None:
+            if form.event.get("seq", 0) <= self._state.replay_until:
+                self._show_question(form)
+            self._view.prompt(f"  {form.prompt()}")
+            return
+        question = self._state.questions[asked_id]
         if question.get("seq", 0) <= self._state.replay_until:
             self._view.event({"type": "tool_confirmation_request", **question})
         for line in option_lines(question):
             self._view.line(line)
         self._view.prompt(f"  {HOW_TO_ANSWER}")
+
+    def _show_question(self, form: Form) -> None:
+        head, *choices = form.lines()
+        self._view.line(head, "bold yellow")
+        for line in choices:
+            self._view.line(line)
 
     async def _listen(self) -> None:
         async for line in self._lines.read():
@@ -281,6 +306,10 @@ class Chat:
 
     async def _answer(self, line: str) -> None:
         state = self._state
+        form = state.forms.get(str(state.asking))
+        if form is not None:
+            await self._tell(form, line)
+            return
         question = state.questions[str(state.asking)]
         try:
             typed = typed_answer(question, line)
@@ -310,6 +339,38 @@ class Chat:
             if error.error.get("code") in STILL_OPEN:
                 state.questions[confirmation_id] = question
                 self._ask(confirmation_id)
+
+    async def _tell(self, form: Form, line: str) -> None:
+        """Answer a question; with several, one line for each."""
+        answer: dict[str, Any] = {"outcome": "declined"}
+        if line != DECLINE:
+            if not form.take(line):
+                self._view.prompt(f"  Nothing was said. Again: {form.prompt()}")
+                return
+            if not form.is_complete:
+                self._show_question(form)
+                self._view.prompt(f"  {form.prompt()}")
+                return
+            answer = {"outcome": "answered", "answer": form.answer}
+        question_id = form.event["question_id"]
+        self._state.forms.pop(question_id)
+        self._state.asking = None
+        try:
+            ack = await self._client.command(
+                "question_response",
+                session_id=self._state.session_id,
+                question_id=question_id,
+                **answer,
+            )
+        except CommandRefused as error:
+            self._view.note(visible(error.message), "red")
+            if error.error.get("code") in STILL_OPEN:
+                self._state.forms[question_id] = Form(form.event)
+                self._ask(question_id)
+            return
+        if ack["outcome"] == "late":
+            self._view.note("The question had ended; your answer goes on as a message.")
+            self._begun(ack)
 
     async def _cancel(self) -> None:
         if self._state.is_idle:

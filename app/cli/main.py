@@ -14,6 +14,9 @@ import typer
 
 from app import __version__
 from app.cli.checkpoint_commands import checkpoints
+from app.cli.desktop_commands import desktop_operator
+from app.cli.memory_commands import memory
+from app.cli.skill_commands import skills
 from app.core.errors import ConfigurationError, InvalidInput, TollgateError
 
 if TYPE_CHECKING:
@@ -43,6 +46,9 @@ app.add_typer(database, name="db")
 rules = typer.Typer(help="Rules on what tools are called with.", **_OPTIONS)
 app.add_typer(rules, name="rules")
 app.add_typer(checkpoints, name="checkpoints")
+app.add_typer(memory, name="memory")
+app.command("desktop-operator")(desktop_operator)
+app.add_typer(skills, name="skills")
 
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")

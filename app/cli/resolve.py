@@ -23,7 +23,7 @@ async def show_resolved(
         NotFound: there is no such agent; the message names those that there are.
     """
     async with local_gate(settings) as gate:
-        document = preview(gate, agent, subagent=subagent)
+        document = await preview(gate, agent, subagent=subagent)
     if as_json:
         typer.echo(json.dumps(document, indent=2, default=json_default))
         return 0

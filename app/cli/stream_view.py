@@ -16,6 +16,7 @@ from rich.text import Text
 
 from app.cli.asking import confirmation_lines
 from app.cli.drawn import beside_output
+from app.cli.questions import Form
 from app.cli.terminal import harmless
 from app.core.visible import visible
 
@@ -153,6 +154,25 @@ class StreamView:
         by = f" by {visible(str(event['by']))}" if event.get("by") else ""
         style = "green" if event["outcome"] == "approved" else "yellow"
         self.line(f"  → {event['outcome']}{by}", style)
+
+    def _on_question_asked(self, event: Event) -> None:
+        head, *choices = Form(event).lines()
+        self.line(head, "bold yellow")
+        for line in choices:
+            self.line(line)
+
+    def _on_question_answered(self, event: Event) -> None:
+        by = f" by {visible(str(event['by']))}" if event.get("by") else ""
+        style = "green" if event["outcome"] == "answered" else "yellow"
+        self.line(f"  → {event['outcome']}{by}", style)
+
+    def _on_ticket_opened(self, event: Event) -> None:
+        severity, reason = event["severity"], visible(event["reason"])
+        self.line(f"! ticket {event['ticket_id']} ({severity}): {reason}", "bold magenta")
+
+    def _on_ticket_resolved(self, event: Event) -> None:
+        told = f": {visible(event['answer'])}" if event.get("answer") else ""
+        self.line(f"! ticket {event['ticket_id']} {event['status']}{told}", "magenta")
 
     def _on_tool_call_completed(self, event: Event) -> None:
         call_id = event["tool_call_id"]

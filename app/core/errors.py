@@ -16,6 +16,8 @@
     │   ├── ConfirmationAlreadyResolved
     │   ├── ConfirmationExpired
     │   ├── DigestMismatch
+    │   ├── QuestionAlreadyAnswered
+    │   ├── QuestionClosed           it has ended, and nobody is there to be told
     │   ├── AlreadyExists
     │   └── VersionMismatch          somebody else changed it first
     ├── RateLimited
@@ -129,6 +131,18 @@ class ConfirmationExpired(Conflict):
 
 class DigestMismatch(Conflict):
     code = "digest_mismatch"
+
+
+class QuestionAlreadyAnswered(Conflict):
+    """Somebody else answered the question first."""
+
+    code = "question_already_answered"
+
+
+class QuestionClosed(Conflict):
+    """The question has ended, and no agent is there to be told of an answer."""
+
+    code = "question_closed"
 
 
 class AlreadyExists(Conflict):

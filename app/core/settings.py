@@ -29,8 +29,12 @@ from pydantic_settings import (
 )
 from yaml import YAMLError
 
+from app.core.channels import ChannelSettings
 from app.core.errors import ConfigurationError
+from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
+from app.core.memory import MemorySettings
+from app.core.schedules import ScheduleSettings
 from app.core.screens import ScreenSettings
 from app.core.secret_formats import compile_pattern
 from app.core.sections import (
@@ -41,6 +45,11 @@ from app.core.sections import (
     SandboxSettings,
     SubAgentSettings,
 )
+from app.core.skills import SkillSettings
+from app.core.sources import SourceSettings
+from app.core.triggers import TriggerSettings
+from app.core.weather import WeatherSettings
+from app.core.web import WebSettings
 
 
 class Settings(BaseSettings):
@@ -163,11 +172,20 @@ class Settings(BaseSettings):
     loop_refuse_after: int = Field(
         default=6, ge=2, description="Equal calls with equal results before the next is refused."
     )
+    calculator_functions: bool = Field(
+        default=False, description="`calculator` knows sqrt, sin, log and the like, pi and e."
+    )
     confirm_dangerous: bool = Field(
         default=True, description="The built-in hook that asks before dangerous operations."
     )
     confirmation_ttl_s: float = Field(
         default=600, ge=0, description="Seconds a confirmation waits; 0 means without end."
+    )
+    question_ttl_s: float = Field(
+        default=600,
+        ge=0,
+        description="Seconds a question of a tool, or a ticket that is waited for, stays open; "
+        "0 means for as long as the call may run.",
     )
     max_pending_confirmations: int = Field(
         default=50, ge=1, description="Confirmations that may be open in one session."
@@ -255,6 +273,15 @@ class Settings(BaseSettings):
     code_execution: CodeExecutionSettings = Field(default_factory=CodeExecutionSettings)
     language_servers: LanguageServersSettings = Field(default_factory=LanguageServersSettings)
     screens: ScreenSettings = Field(default_factory=ScreenSettings)
+    skills: SkillSettings = Field(default_factory=SkillSettings)
+    memory: MemorySettings = Field(default_factory=MemorySettings)
+    images: ImageSettings = Field(default_factory=ImageSettings)
+    sources: SourceSettings = Field(default_factory=SourceSettings)
+    schedules: ScheduleSettings = Field(default_factory=ScheduleSettings)
+    web: WebSettings = Field(default_factory=WebSettings)
+    weather: WeatherSettings = Field(default_factory=WeatherSettings)
+    triggers: TriggerSettings = Field(default_factory=TriggerSettings)
+    channels: ChannelSettings = Field(default_factory=ChannelSettings)
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)
 
     @property

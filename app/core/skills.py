@@ -24,7 +24,10 @@ class SkillSettings(BaseModel):
         description="Where projects keep skills besides `.tollgate/skills`; the first one wins.",
     )
     prompt_chars: int = Field(
-        default=6000, ge=0, le=100_000, description="Characters of the list of skills in a system prompt."
+        default=6000,
+        ge=0,
+        le=100_000,
+        description="Characters of the list of skills in a system prompt.",
     )
     max_timeout_s: int = Field(
         default=1800, ge=1, le=3600, description="Seconds that a skill's program may run."

@@ -35,6 +35,7 @@ class Subscribed(Wire):
     recovered: bool
     replay_from: int
     pending_confirmations: list[dict[str, Any]] = Field(default_factory=list)
+    pending_questions: list[dict[str, Any]] = Field(default_factory=list)
     running_calls: list[str] = Field(default_factory=list)
 
 

@@ -220,14 +220,39 @@ class ToolConfirmationResolved(DurableEvent):
     )
 
 
+class QuestionChoice(Part):
+    """One of the offered answers."""
+
+    id: str
+    label: str
+    description: str = ""
+
+
+class QuestionItem(Part):
+    """One of the questions that are put together."""
+
+    id: str
+    question: str
+    choices: list[QuestionChoice] = Field(default_factory=list)
+    multi_select: bool = False
+    header: str = ""
+
+
 class QuestionAsked(DurableEvent):
-    """A tool asks the user something."""
+    """A tool asks the user something. Its row was committed before this event.
+
+    An answer in the user's own words is always possible.
+    """
 
     type: Literal["question_asked"] = "question_asked"
     question_id: str
-    question: str
+    tool_name: str | None = None
+    question: str = Field(description="The first of `questions`, for a client that shows one.")
     choices: list[str] = Field(default_factory=list)
     multi_select: bool = False
+    questions: list[QuestionItem] = Field(
+        default_factory=list, description="All of them; an answer says something to each."
+    )
     expires_at: str | None = None
 
 
@@ -237,7 +262,29 @@ class QuestionAnswered(DurableEvent):
     type: Literal["question_answered"] = "question_answered"
     question_id: str
     outcome: Literal["answered", "declined", "expired", "cancelled"]
-    answer: Any = None
+    answer: Any = Field(default=None, description="What was said, by question, secrets redacted.")
+    by: str | None = None
+
+
+class TicketOpened(DurableEvent):
+    """An agent has brought something to an operator."""
+
+    type: Literal["ticket_opened"] = "ticket_opened"
+    ticket_id: str
+    reason: str
+    severity: Literal["low", "medium", "high"]
+    to: str
+    blocking: bool = Field(default=False, description="The call waits for the answer.")
+    expires_at: str | None = Field(default=None, description="Until when it waits.")
+
+
+class TicketResolved(DurableEvent):
+    """An operator has answered or closed a ticket."""
+
+    type: Literal["ticket_resolved"] = "ticket_resolved"
+    ticket_id: str
+    status: Literal["answered", "closed"]
+    answer: str | None = None
     by: str | None = None
 
 

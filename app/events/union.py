@@ -18,6 +18,8 @@ Durable: TypeAlias = (
     | durable.ToolConfirmationResolved
     | durable.QuestionAsked
     | durable.QuestionAnswered
+    | durable.TicketOpened
+    | durable.TicketResolved
     | durable.ProcessEvent
     | durable.ProcessEnded
     | durable.SubagentStarted

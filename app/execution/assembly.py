@@ -30,6 +30,10 @@ from app.execution.hooks.chain import Hooks
 from app.execution.hooks.setup import assemble_hooks
 from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
+from app.execution.parking import Parking
+from app.execution.questions.questions import OpenQuestions
+from app.execution.questions.tickets import OpenTickets
+from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
 from app.execution.resuming import Resumer
 from app.execution.running import Runner
@@ -50,6 +54,7 @@ from app.resolver.rulebook import RuleBooks
 from app.toolkit.ports import ARTIFACTS, CODE_OPERATIONS, CODE_RULES, TOOL_FINDER
 from app.toolkit.services import Services
 from app.tools.code.modules import CodeRules
+from app.tools.interaction.ports import QUESTIONS, TICKETS
 from app.tools.shell.ports import SHELL_STATES
 
 
@@ -83,6 +88,16 @@ class Governed:
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """What calls ask people for while they run, and which runs wait for them."""
+
+    parking: Parking
+    waiting: Waiting
+    questions: OpenQuestions
+    tickets: OpenTickets
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """What takes a call from its arguments to its end."""
 
@@ -90,6 +105,7 @@ class Machine:
     limits: Limiter
     cache: ResultCache
     confirmations: Confirmations
+    asking: Asking
     artifacts: ArtifactStore
     watching: Watching
     executor: Executor
@@ -148,18 +164,11 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         enabled=settings.enable_cache,
         is_worked_in=is_worked_in,
     )
-    confirmations = _confirmations(ground, grants)
+    parking = Parking()
+    confirmations = _confirmations(ground, grants, parking)
     recorder = Recorder(ledger, redactor, metrics, CallAudit(audit))
     loops = LoopGuard(warn_after=settings.loop_warn_after, refuse_after=settings.loop_refuse_after)
-    finisher = Finisher(
-        recorder=recorder,
-        hooks=hooks,
-        loops=loops,
-        artifacts=artifacts,
-        redactor=redactor,
-        output_chars=settings.tool_output_chars,
-        turn_chars=settings.turn_output_chars,
-    )
+    finisher = _finisher(ground, recorder, hooks, loops, artifacts)
     confirmer = Confirmer(
         confirmations,
         admission,
@@ -168,8 +177,10 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         redactor,
         grants,
         _grant_times(settings),
+        parking,
         unattended=settings.unattended,
     )
+    asking = _asking(ground, parking, confirmer)
     blobs = BlobStore(settings.data_dir / "checkpoints")
     watching = Watching(CheckpointStore(blobs, ledger, clock))
     executor = Executor(
@@ -179,15 +190,30 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
         loops=loops,
         limits=limits,
         confirmer=confirmer,
-        resumer=Resumer(admission, confirmer, recorder, finisher),
+        resumer=Resumer(admission, confirmer, recorder, finisher, asking.waiting),
         runner=_runner(ground, watching),
         recorder=recorder,
         finisher=finisher,
+        waiting=asking.waiting,
         ledger=ledger,
         redactor=redactor,
         max_workers=settings.tool_max_workers,
     )
-    return Machine(hooks, limits, cache, confirmations, artifacts, watching, executor)
+    return Machine(hooks, limits, cache, confirmations, asking, artifacts, watching, executor)
+
+
+def _finisher(
+    ground: Ground, recorder: Recorder, hooks: Hooks, loops: LoopGuard, artifacts: ArtifactStore
+) -> Finisher:
+    return Finisher(
+        recorder=recorder,
+        hooks=hooks,
+        loops=loops,
+        artifacts=artifacts,
+        redactor=ground.redactor,
+        output_chars=ground.settings.tool_output_chars,
+        turn_chars=ground.settings.turn_output_chars,
+    )
 
 
 def _surroundings(settings: Settings, services: Services, workspaces: Workspaces) -> Surroundings:
@@ -211,13 +237,27 @@ def _surroundings(settings: Settings, services: Services, workspaces: Workspaces
     )
 
 
-def _confirmations(ground: Ground, grants: GrantStore) -> Confirmations:
+def _asking(ground: Ground, parking: Parking, confirmer: Confirmer) -> Asking:
+    """What brings questions and tickets to people; registered for the tools."""
+    ledger, clock, audit = ground.ledger, ground.clock, ground.audit
+    waiting = Waiting(ledger, clock, parking)
+    parts = (ledger, clock, audit, ground.redactor, waiting, confirmer)
+    ttl_s = ground.settings.question_ttl_s
+    questions = OpenQuestions(*parts, ttl_s=ttl_s)
+    asking = Asking(parking, waiting, questions, OpenTickets(*parts, ttl_s=ttl_s))
+    ground.services.register(QUESTIONS, asking.questions)
+    ground.services.register(TICKETS, asking.tickets)
+    return asking
+
+
+def _confirmations(ground: Ground, grants: GrantStore, parking: Parking) -> Confirmations:
     settings = ground.settings
     return Confirmations(
         ground.ledger,
         ground.clock,
         grants,
         ground.audit,
+        parking,
         ttl_s=settings.confirmation_ttl_s,
         max_pending=settings.max_pending_confirmations,
     )

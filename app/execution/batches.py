@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -71,6 +71,19 @@ class StoredConfirmation:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredWait:
+    """What a running call had asked somebody, as far as a resumed batch needs it.
+
+    Attributes:
+        request: what the event of an open question said; empty for anything else.
+    """
+
+    id: str
+    kind: Literal["question", "ticket"]
+    request: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ParkedBatch:
     """A batch that a former process left behind, by operation id where it says `Mapping`.
 
@@ -78,6 +91,7 @@ class ParkedBatch:
         requests: what was asked for, each with its operation id, in order.
         rows: calls that were claimed or had ended.
         confirmations: the last question about each call.
+        awaited: what a call that was running had asked somebody.
         started: when the calls that were taken up began.
         told: questions whose end is in the event log.
         progress: what the run had come to, as whoever runs it wrote it down.
@@ -97,6 +111,7 @@ class ParkedBatch:
     confirmations: Mapping[str, StoredConfirmation]
     started: Mapping[str, str]
     told: frozenset[str]
+    awaited: Mapping[str, StoredWait]
 
 
 def parked_batch(
@@ -106,6 +121,7 @@ def parked_batch(
     confirmations: Mapping[str, StoredConfirmation],
     started: Mapping[str, str],
     told: frozenset[str],
+    awaited: Mapping[str, StoredWait],
 ) -> ParkedBatch:
     """Read what `Batch.stored` wrote."""
     kept = orjson.loads(stored)
@@ -124,4 +140,5 @@ def parked_batch(
         confirmations,
         started,
         told,
+        awaited,
     )

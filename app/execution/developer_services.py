@@ -8,19 +8,22 @@ from contextlib import asynccontextmanager
 from app.core.settings import Settings
 from app.operations.language_servers.pool import LanguageServerPool, installed_servers
 from app.operations.screens.screens import Screens
+from app.operations.web.addresses import OwnPorts
 from app.toolkit.ports import CODE_SERVERS, SCREEN_CAPTURE
 from app.toolkit.services import Services
 
 
 @asynccontextmanager
-async def developer_services(settings: Settings, services: Services) -> AsyncIterator[None]:
+async def developer_services(
+    settings: Settings, services: Services, own_ports: OwnPorts = frozenset
+) -> AsyncIterator[None]:
     """Register what this machine has; at the end every language server is ended.
 
     What it does not have is not registered, so that its tools are off, with a reason.
     """
     servers = installed_servers(settings.language_servers)
     pool = LanguageServerPool(settings.language_servers, servers)
-    screens = Screens(settings.screens)
+    screens = Screens(settings.screens, web=settings.web, own_ports=own_ports)
     if servers:
         services.register(CODE_SERVERS, pool)
     if screens.available:

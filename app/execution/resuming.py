@@ -2,7 +2,8 @@
 
 Calls that had ended keep their outcome. A call that had begun and did not wait for a
 person may have taken effect: it is recorded as interrupted and never run again. Those
-that wait, wait again; those that had not been taken up are new.
+that wait, wait again; those that had asked somebody begin anew and find what they asked.
+Those that had not been taken up are new.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from app.execution.context import CallContext
 from app.execution.finishing import Finisher
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Asked, Batch, Call
+from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
 from app.toolkit.result import ToolResult
 
@@ -38,11 +40,13 @@ class Resumer:
         confirmer: Confirmer,
         recorder: Recorder,
         finisher: Finisher,
+        waiting: Waiting,
     ) -> None:
         self._admission = admission
         self._confirmer = confirmer
         self._recorder = recorder
         self._finisher = finisher
+        self._waiting = waiting
 
     def rebuild(self, parked: ParkedBatch, context: CallContext) -> Batch:
         """The batch, ready for the executor; open questions can be answered from now on."""
@@ -73,6 +77,13 @@ class Resumer:
             return call
         call.is_started, call.started_at = True, started_at
         confirmation = parked.confirmations.get(operation_id)
+        awaited = parked.awaited.get(operation_id)
+        if awaited is not None and confirmation is None:
+            # It did nothing but ask, and finds again what it asked.
+            call.is_claimed = row is not None
+            self._recorder.edited(call)
+            self._waiting.expect(awaited.kind, awaited.id, call, awaited.request)
+            return call
         if row is not None or confirmation is None:
             call.is_claimed = True
             self._recorder.edited(call)

@@ -160,6 +160,7 @@ class Runner:
             run_id=context.run_id,
             agent_id=context.agent_id,
             user_id=context.user_id,
+            token_id=context.token_id,
             project_id=context.project.id if context.project else None,
             kept_cwd=call.kept_cwd,
             timeout_s=call.setting.timeout_s or self._timeout_s,

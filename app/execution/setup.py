@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.catalog.registry import ToolRegistry
+from app.channels.channels import Channels
 from app.core.clock import Clock, SystemClock
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
@@ -15,7 +16,7 @@ from app.core.settings import Settings
 from app.db.ledger import SqliteLedger
 from app.events.log import EventLog
 from app.execution.artifacts import ArtifactStore
-from app.execution.assembly import Ground, build, govern
+from app.execution.assembly import Asking, Ground, build, govern
 from app.execution.background.notices import processes_of
 from app.execution.background.processes import Processes
 from app.execution.cache import ResultCache
@@ -25,7 +26,12 @@ from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
 from app.execution.hooks.chain import Hooks
 from app.execution.limits.limiter import Limiter
+from app.execution.parking import Parking
 from app.execution.projects import OwnFolders, Projects
+from app.execution.questions.questions import OpenQuestions
+from app.execution.questions.tickets import OpenTickets
+from app.execution.questions.waiting import Waiting
+from app.execution.stores import Stores, open_stores
 from app.execution.syncing import CatalogSync, in_step
 from app.governance.agent_store import AgentStore
 from app.governance.audit.keeper import looked_after
@@ -35,6 +41,10 @@ from app.governance.grants import GrantStore
 from app.governance.rules import RuleStore
 from app.governance.store import GovernanceStore
 from app.knowledge.boards.boards import Boards
+from app.knowledge.memory.administration import MemoryAdministration
+from app.knowledge.skills.shelf import SkillShelf
+from app.knowledge.sources.setup import Sources
+from app.knowledge.triggers.sending import Triggers
 from app.operations.protocols.workspaces import Workspaces
 from app.resolver.resolver import Resolver
 from app.resolver.rulebook import RuleBooks
@@ -61,6 +71,7 @@ class Gate:
     limits: Limiter
     cache: ResultCache
     confirmations: Confirmations
+    asking: Asking
     grants: GrantStore
     rules: RuleStore
     rulebook: RuleBooks
@@ -69,12 +80,62 @@ class Gate:
     projects: Projects
     undo: Undo
     processes: Processes
-    boards: Boards
+    stores: Stores
     executor: Executor
     redactor: Redactor
     audit: Audit
     metrics: Metrics
     services: Services
+
+    @property
+    def parking(self) -> Parking:
+        """Which runs are left to the next process."""
+        return self.asking.parking
+
+    @property
+    def waiting(self) -> Waiting:
+        """The calls that wait for people while they run."""
+        return self.asking.waiting
+
+    @property
+    def questions(self) -> OpenQuestions:
+        """What tools ask the user."""
+        return self.asking.questions
+
+    @property
+    def tickets(self) -> OpenTickets:
+        """What agents bring to operators."""
+        return self.asking.tickets
+
+    @property
+    def boards(self) -> Boards:
+        """Todo lists, tasks, calendars, forums."""
+        return self.stores.boards
+
+    @property
+    def memory(self) -> MemoryAdministration:
+        """What agents remember."""
+        return self.stores.memory
+
+    @property
+    def skills(self) -> SkillShelf:
+        """Instructions and programs for agents."""
+        return self.stores.skills
+
+    @property
+    def sources(self) -> Sources:
+        """Databases that agents may read."""
+        return self.stores.sources
+
+    @property
+    def triggers(self) -> Triggers:
+        """Requests to the outside that have a name."""
+        return self.stores.triggers
+
+    @property
+    def channels(self) -> Channels:
+        """Ways out to people."""
+        return self.stores.channels
 
 
 @asynccontextmanager
@@ -97,6 +158,7 @@ async def open_gate(
         await gate.projects.load()
         await gate.grants.load()
         await gate.rules.load()
+        await gate.stores.load()
         kept_days = settings.audit_retention_days
         async with (
             looked_after(gate.audit, ledger, clock, settings.data_dir, retention_days=kept_days),
@@ -106,6 +168,7 @@ async def open_gate(
                 yield gate
             finally:
                 await gate.processes.close()
+                await gate.stores.close()
     finally:
         await ledger.close()
 
@@ -128,12 +191,11 @@ def assemble(
     )
     processes = processes_of(settings, events, redactor, clock)
     services.register(SESSION_PROCESSES, processes)
-    boards = Boards.on(ledger, clock, audit)
-    boards.offer(services)
     governed = govern(ground)
     machine = build(ground, governed, processes.works_in)
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
     projects = Projects(ledger, clock, workspaces, audit=audit, changes=changes, own=own)
+    agents = AgentStore(governed.governance, clock)
     return Gate(
         settings=settings,
         clock=clock,
@@ -141,7 +203,7 @@ def assemble(
         events=events,
         registry=registry,
         governance=governed.governance,
-        agents=AgentStore(governed.governance, clock),
+        agents=agents,
         changes=changes,
         catalog_sync=CatalogSync(governed.governance),
         resolver=governed.resolver,
@@ -150,6 +212,7 @@ def assemble(
         limits=machine.limits,
         cache=machine.cache,
         confirmations=machine.confirmations,
+        asking=machine.asking,
         grants=governed.grants,
         rules=governed.rules,
         rulebook=governed.rulebook,
@@ -158,7 +221,7 @@ def assemble(
         projects=projects,
         undo=Undo(machine.watching, projects, machine.cache, audit),
         processes=processes,
-        boards=boards,
+        stores=open_stores(ground, governed, projects, agents),
         executor=machine.executor,
         redactor=redactor,
         audit=audit,
@@ -174,7 +237,11 @@ def redactor_of(settings: Settings) -> Redactor:
 
 def secret_values(settings: Settings) -> list[str]:
     """The service's own secrets, so that nothing ever prints them."""
-    secrets = (settings.anthropic_api_key, settings.token)
+    web = settings.web
+    secrets = (
+        *(settings.anthropic_api_key, settings.token, settings.images.api_key),
+        *(web.brave_api_key, web.tavily_api_key),
+    )
     return [secret.get_secret_value() for secret in secrets if secret is not None]
 
 

@@ -29,6 +29,8 @@ _ENTRY = r"^(toolset:)?[A-Za-z0-9_.\-]{1,128}$"
 AgentId = Annotated[str, Field(pattern=_ID)]
 Entry = Annotated[str, Field(pattern=_ENTRY)]
 Selection = Annotated[tuple[Entry, ...], Field(max_length=1000), Strict(strict=False)]
+SkillName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
+SkillSelection = Annotated[tuple[SkillName, ...], Field(max_length=1000), Strict(strict=False)]
 Hint = Annotated[str, Field(max_length=2000)]
 _LimitsInput = Annotated[Any, WithJsonSchema({"type": "object", **SCHEMA})]
 
@@ -64,6 +66,7 @@ class AgentProfile(Part):
     Attributes:
         selection: names of tools, or `toolset:<name>`; None for all, empty for core tools only.
         tools: overrides by tool name.
+        skills: names of skills that it may use; None for all, empty for none.
         aliases: the naming profile under which its model sees tools.
         unattended: what happens to a call that asks while nobody can answer.
         max_visible_tools: above this many, the rest is found with `search_tools`.
@@ -78,6 +81,7 @@ class AgentProfile(Part):
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
     selection: Selection | None = None
     tools: dict[Entry, AgentTool] = Field(default_factory=dict, max_length=1000)
+    skills: SkillSelection | None = None
     aliases: AliasFamily | None = None
     unattended: Unattended | None = None
     limits: Limits = NO_LIMITS

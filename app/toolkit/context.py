@@ -54,6 +54,7 @@ class ToolContext:
     Attributes:
         tool_call_id, operation_id: this call, as every event names it.
         session_id, run_id, agent_id, user_id: on whose behalf it runs.
+        token_id: the token that the call is counted for; None without one.
         project_id: the project whose workspace the call works in; None without one.
         model: settings of the calling conversation, for tools that call a model.
         kept_cwd: where the session's shell was left, when the call goes on there; absolute.
@@ -69,6 +70,7 @@ class ToolContext:
     run_id: str | None = None
     agent_id: str | None = None
     user_id: str | None = None
+    token_id: str | None = None
     project_id: str | None = None
     kept_cwd: str | None = None
     timeout_s: float | None = None

@@ -30,7 +30,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import Tool
 from tests.agents.models.asking import KEY, Waits
 from tests.execution.lab import PATIENCE_S
-from tests.execution.test_every_tool import CASES
+from tests.execution.test_every_tool import CASES, store_trigger
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 from tests.support.service import Chat, Running, serving
@@ -46,6 +46,9 @@ _RESULT: Arguments = {
     "entries": [],
     "total_files": 0,
     "total_dirs": 0,
+    "line": 1,
+    "lines": [],
+    "total": 0,
 }
 
 
@@ -68,8 +71,8 @@ class Witness:
     def watch(self, registry: ToolRegistry) -> None:
         with registry.transaction():
             for tool in registry.snapshot().tools.values():
-                # Nothing is started, so no program has to be there.
-                witnessed = replace(tool, function=self._function(tool), programs=())
+                # Nothing is started or asked, so no program and no service has to be there.
+                witnessed = replace(tool, function=self._function(tool), programs=(), requires=())
                 registry.register(witnessed, replace=True)
 
     def _function(self, tool: Tool) -> Any:
@@ -185,6 +188,7 @@ async def open_site(settings: Settings) -> AsyncIterator[Site]:
         ):
             witness = Witness(settings.database_path)
             witness.watch(running.service.gate.registry)
+            await store_trigger(running.service.gate)
             yield Site(running, provider, client, chat, witness)
 
 

@@ -21,14 +21,18 @@ from tests.support.service import Running, serving, settings_for
 
 OWNER = "operator-secret-0123456789"
 PREFIX = "/api/v1"
+# Scopes that let nobody work with tools.
+APART = {"audit:read", "desktop"}
 METHODS = ("get", "post", "put", "patch", "delete")
 
 # The one declaration: who may use a route. `public` is everybody, `signed in` any token or
-# login, `member` whoever holds more than `audit:read`; the rest are scopes. The first line
+# login, `member` whoever holds more than those of `APART`; the rest are scopes. The first line
 # that fits a route speaks. A route without a line fails the test: add one.
 RULES: tuple[tuple[str, str], ...] = (
     (r"GET /(health|ready)", "public"),
     (r"POST /login", "public"),
+    # Other systems have no token: who may deliver is shown by a signature of the body.
+    (r"POST /hooks/\{name\}", "signature"),
     (r"POST /logout|GET /me", "signed in"),
     (r"GET /metrics", "audit:read"),
     (r"\w+ /admin/audit(/.*)?", "audit:read"),
@@ -40,6 +44,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"GET /tools(/\{name\})?|GET /toolset", "member"),
     (r"\w+ /confirmations(/\{confirmation_id\})?", "approve"),
     (r"GET /artifacts/\{artifact_id\}", "member"),
+    (r"\w+ /desktop/.*", "desktop"),
 )
 # Paths that name something of a user, besides the sessions themselves.
 OWNED = re.compile(r"\{(session_id|run_id|artifact_id|confirmation_id)\}")
@@ -103,6 +108,9 @@ class Role:
 
     def expected(self, route: Route) -> Outcome:
         needed = route.needs
+        if needed == "signature":
+            # Tokens and cookies mean nothing there; foreign pages are refused before.
+            return "403" if "evil" in self.headers.get("origin", "") else "401"
         if self.refuses(route):
             return "403"
         if needed == "public":
@@ -120,7 +128,7 @@ def may(scopes: tuple[str, ...], needed: str) -> bool:
     """Whether the scopes are enough."""
     if "admin" in scopes or needed == "signed in":
         return True
-    return set(scopes) != {"audit:read"} if needed == "member" else needed in scopes
+    return not set(scopes) <= APART if needed == "member" else needed in scopes
 
 
 @dataclass
@@ -168,14 +176,17 @@ async def belongings(running: Running) -> dict[str, str]:
     await run.done
     ended = await watcher.until("tool_call_completed", tool_call_id="long")
     risky = CallRequest("risky", "bash", {"command": "rm -rf build"})
-    await service.runs.call_tools(session, [risky], caller="websocket")
+    ask = CallRequest("ask", "ask_user", {"question": "Which?"})
+    await service.runs.call_tools(session, [risky, ask], caller="websocket")
     asked = await watcher.until("tool_confirmation_request")
+    question = await watcher.until("question_asked")
     await service.gate.ledger.durable()
     return {
         "session_id": session.id,
         "run_id": run.id,
         "artifact_id": ended["artifact_id"],
         "confirmation_id": asked["confirmation_id"],
+        "question_id": question["question_id"],
         "name": "calculator",
     }
 
@@ -319,7 +330,7 @@ COMMANDS: dict[str, str | None] = {
     "user_message": "chat",
     "tool_call": "tools:call",
     "tool_confirmation_response": "approve",
-    "question_response": None,
+    "question_response": "chat",
     "cancel": "chat",
 }
 FIELDS: dict[str, dict[str, Any]] = {
@@ -330,6 +341,11 @@ FIELDS: dict[str, dict[str, Any]] = {
         "confirmation_id": "{confirmation_id}",
         "option_id": "decline",
         "digest": "wrong",
+    },
+    "question_response": {
+        "question_id": "{question_id}",
+        "outcome": "answered",
+        "answer": ["not offered"],
     },
     "cancel": {"target": "run", "target_id": "nothing"},
 }
@@ -344,10 +360,7 @@ async def answers(world: World, secret: str) -> dict[str, str]:
     got = {}
     async with world.running.connect(hello={"auth": {"token": secret}}) as chat:
         for kind, fields in FIELDS.items():
-            told = {
-                key: world.ids["confirmation_id"] if value == "{confirmation_id}" else value
-                for key, value in fields.items()
-            }
+            told = {key: world.ids.get(str(value)[1:-1], value) for key, value in fields.items()}
             answer = await chat.command(type=kind, session_id=world.ids["session_id"], **told)
             code = answer.get("error", {}).get("code", "in")
             got[kind] = code if code in ("forbidden", "not_found") else "in"

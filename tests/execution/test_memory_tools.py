@@ -58,7 +58,7 @@ async def test_writing_goes_through_the_main_process(house: Lab):
     assert {routes[name] for name in names} == {"main-process-proxy"}
 
 
-@pytest.mark.requirement("MEM-02")
+@pytest.mark.requirement("MEM-02", "B-06")
 async def test_three_are_written_searched_and_read_by_line(house: Lab, ann: dict[str, Any]):
     written = [
         await called(house, "memory_write", ann, content=content)
@@ -156,6 +156,7 @@ async def test_nobody_at_all_remembers_nothing(house: Lab):
     assert outcome.result.code == "scope_unavailable"
 
 
+@pytest.mark.requirement("D-15")
 async def test_a_conflict_shows_what_is_stored_and_how_to_go_on(
     house: Lab,
     ann: dict[str, Any],
@@ -213,6 +214,7 @@ async def test_sharing_asks_where_it_shall(careful: Lab, ann: dict[str, Any]):
     assert own.status == "success"
 
 
+@pytest.mark.requirement("D-15")
 async def test_a_full_memory_warns_and_then_fails(careful: Lab, ann: dict[str, Any]):
     last = await called(careful, "memory_save", ann, content="x")
     over = await called(careful, "memory_save", ann, content="y")

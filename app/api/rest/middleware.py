@@ -10,6 +10,7 @@ from app.api.deps import SAFE_METHODS
 from app.api.errors import problem_response
 from app.api.service import Service
 from app.core.errors import Forbidden, TooLarge
+from app.core.turns import Turns
 
 MAX_BODY_BYTES = 8 << 20
 # A route that knows better (a download, a page) sets its own.
@@ -26,11 +27,13 @@ _ANSWER_HEADERS = {
 class SameSite:
     """Refuses requests for foreign host names, and changes that foreign web pages ask for.
 
-    Every answer tells browsers not to guess, keep, embed or name it elsewhere.
+    Every answer tells browsers not to guess, keep, embed or name it elsewhere. Changes that
+    come at once take turns: what only reads, health among it, is answered between them.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,6 +52,7 @@ class SameSite:
         try:
             service.authenticator.check_host(headers.get("host"))
             if scope["method"] not in SAFE_METHODS:
+                await self._turns.next()
                 service.authenticator.check_origin(headers.get("origin"), headers.get("host"))
         except Forbidden as error:
             await problem_response(error)(scope, receive, send_guarded)

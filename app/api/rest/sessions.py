@@ -219,6 +219,7 @@ async def get_snapshot(
         epoch=row.epoch,
         seq=seq,
         pending_confirmations=service.gate.confirmations.pending(row.id),
+        pending_questions=service.gate.questions.pending(row.id),
         running_calls=service.gate.executor.running(row.id),
         active_run=active
         and ActiveRun(run_id=active.id, trigger=active.trigger, started_at=active.started_at),

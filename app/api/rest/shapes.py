@@ -378,6 +378,7 @@ class Snapshot(BaseModel):
         epoch="ep_1",
         seq=12,
         pending_confirmations=[],
+        pending_questions=[],
         running_calls=[],
     )
 
@@ -386,5 +387,6 @@ class Snapshot(BaseModel):
     epoch: str
     seq: int = Field(description="Everything up to this event is in the snapshot.")
     pending_confirmations: list[dict[str, Any]]
+    pending_questions: list[dict[str, Any]]
     running_calls: list[str]
     active_run: ActiveRun | None = None

@@ -122,12 +122,20 @@ class ToolConfirmationResponse(SessionCommand):
 
 
 class QuestionResponse(SessionCommand):
-    """Answer a `question_asked`."""
+    """Answer a `question_asked`.
+
+    `ack.result.outcome` is `late` when the question had ended: then the answer has become a
+    message, whose `run_id` and `message_id` come with it.
+    """
 
     type: Literal["question_response"]
     question_id: Identifier
     outcome: Literal["answered", "declined"]
-    answer: Any = None
+    answer: Any = Field(
+        default=None,
+        description="A text (the id or label of a choice, or own words), a list of choices, or "
+        "`{choices, text}`; with several questions an object of these by the question's id.",
+    )
 
 
 class Cancel(SessionCommand):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from app.agents.content import user_content
+from app.api.answering import answer_question
 from app.api.approving import approver_of
 from app.api.principal import Principal
 from app.api.service import Service
@@ -24,7 +25,8 @@ from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
 from app.events.control import Subscribed
 from app.execution.calls import parse_calls
-from app.execution.confirmation.answers import Reply
+from app.execution.confirmation.answers import Reply as Verdict
+from app.execution.questions.replies import Reply
 
 
 class Client(Protocol):
@@ -61,7 +63,7 @@ class Dispatcher:
             case ToolConfirmationResponse():
                 return await self._confirm(command)
             case QuestionResponse():
-                raise NotFound(f"No open question {command.question_id!r}")
+                return await self._answer(command)
             case Cancel():
                 return await self._cancel(command)
             case Ping():
@@ -89,6 +91,7 @@ class Dispatcher:
             recovered=True,
             replay_from=command.after + 1,
             pending_confirmations=service.gate.confirmations.pending(session.id),
+            pending_questions=service.gate.questions.pending(session.id),
             running_calls=service.gate.executor.running(session.id),
         )
         await subscription.start(
@@ -145,11 +148,26 @@ class Dispatcher:
         session = await service.session_for(principal, command.session_id)
         outcome = await service.gate.confirmations.answer(
             command.confirmation_id,
-            Reply(command.option_id, command.digest, command.message, command.edited_args),
+            Verdict(command.option_id, command.digest, command.message, command.edited_args),
             approver,
             session_id=session.id,
         )
         return {"outcome": outcome}
+
+    async def _answer(self, command: QuestionResponse) -> dict[str, Any]:
+        service, principal = self._service, self._connection.principal
+        principal.require("chat")
+        session = await service.session_for(principal, command.session_id)
+        told = await answer_question(
+            service,
+            principal,
+            session,
+            command.question_id,
+            Reply(command.outcome, command.answer),
+            client_message_id=command.id,
+        )
+        await service.gate.ledger.outlast()
+        return told
 
     async def _cancel(self, command: Cancel) -> dict[str, Any]:
         service = self._service

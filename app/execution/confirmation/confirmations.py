@@ -29,12 +29,13 @@ from app.execution.confirmation.answers import Answer, Approver, Reply, offered,
 from app.execution.confirmation.offers import Offer
 from app.execution.confirmation.pending import Asker, OpenQuestions, Pending, Question
 from app.execution.confirmation.rows import ConfirmationRows
+from app.execution.parking import Parking
 from app.governance.audit.writing import Audit
 from app.governance.grants import GrantStore, StoredGrant
 
 
 class Confirmations:
-    """The open questions of this process."""
+    """The open questions of this process. A `WaitingRoom`."""
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Confirmations:
         clock: Clock,
         grants: GrantStore,
         audit: Audit,
+        parking: Parking,
         *,
         ttl_s: float = 600.0,
         max_pending: int = 50,
@@ -56,8 +58,9 @@ class Confirmations:
         self._futures: dict[str, asyncio.Future[Answer]] = {}
         # Approved, and not yet used: the run they belong to.
         self._unused: dict[str, str | None] = {}
-        self._parked: set[str] = set()
+        self._parking = parking
         self._settling: set[asyncio.Task[None]] = set()
+        parking.watch(self)
 
     # -- for the call that asks -----------------------------------------------------------
 
@@ -127,7 +130,7 @@ class Confirmations:
         except asyncio.CancelledError:
             pending = self._open.items.get(confirmation_id)
             run_id = pending.run_id if pending else self._unused.get(confirmation_id)
-            if not self.is_parked(run_id):
+            if not self._parking.is_parked(run_id):
                 self._cancel(confirmation_id)
             raise
         except StorageUnavailable:
@@ -216,14 +219,10 @@ class Confirmations:
         waiting = [item for item in self._open.items.values() if item.run_id == run_id]
         if not waiting and run_id not in self._unused.values():
             return False
-        self._parked.add(run_id)
         for item in waiting:
             if item.timer is not None:
                 item.timer.cancel()
         return True
-
-    def is_parked(self, run_id: str | None) -> bool:
-        return run_id in self._parked
 
     # -- within ---------------------------------------------------------------------------
 

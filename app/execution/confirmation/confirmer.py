@@ -26,6 +26,7 @@ from app.execution.confirmation.questions import (
     shown_arguments,
 )
 from app.execution.confirmation.targets import targets_of
+from app.execution.parking import Parking
 from app.execution.pipeline import Asked, Batch, Call, Refusal
 from app.execution.record import Recorder
 from app.governance.agents import Unattended
@@ -66,6 +67,7 @@ class Confirmer:
         redactor: Redactor,
         grants: GrantStore,
         times: GrantTimes,
+        parking: Parking,
         *,
         unattended: Unattended = "deny",
     ) -> None:
@@ -77,6 +79,7 @@ class Confirmer:
         self._ledger = ledger
         self._redactor = redactor
         self._times = times
+        self._parking = parking
         self._declines = Declines()
         self._gate: GateCall | None = None
 
@@ -89,13 +92,26 @@ class Confirmer:
         times = self._declines.times(call)
         if times >= STOP_AFTER:
             return Refusal("denied", "declined_repeatedly", REFUSED.format(times=times))
-        if call.context.attended:
-            return None
-        profile = self._admission.agent(call.context)
-        if ((profile.unattended if profile else None) or self._unattended) == "park":
+        if not self.is_unattended(call):
             return None
         message = "Nobody is there to confirm it, so it was not run"
         return Refusal("denied", "unattended", message)
+
+    def is_unattended(self, call: Call) -> bool:
+        """Whether nobody would answer, and nobody shall be waited for."""
+        if call.context.attended:
+            return False
+        profile = self._admission.agent(call.context)
+        return ((profile.unattended if profile else None) or self._unattended) == "deny"
+
+    def keep(self, call: Call) -> None:
+        """Keep what a restarted service would need to go on with the call's batch."""
+        context, batch = call.context, call.batch
+        if batch is None or context.run_id is None or context.caller in _NOT_RESUMED:
+            return
+        if not batch.is_kept:
+            batch.is_kept = True
+            self._ledger.append(KEEP_BATCH, (kept_of(batch), context.run_id))
 
     def released(self, call: Call) -> None:
         """Count the use of the grant that answered for a person."""
@@ -155,12 +171,9 @@ class Confirmer:
 
     def leaves(self, call: Call) -> bool:
         """Whether a cancelled call stays as it is for the process that comes next."""
-        if call.is_claimed or not self._confirmations.is_parked(call.context.run_id):
+        if call.is_claimed or not self._parking.is_parked(call.context.run_id):
             return False
         return call.asked is not None or not call.is_started
-
-    def is_parked(self, run_id: str | None) -> bool:
-        return self._confirmations.is_parked(run_id)
 
     def restore(
         self,
@@ -252,11 +265,7 @@ class Confirmer:
         )
         confirmation_id = self._confirmations.put(context.log, question, CallAsker(self, call))
         call.asked = Asked(confirmation_id, reasons_of(call))
-        batch, run_id = call.batch, context.run_id
-        keeps = batch is not None and run_id is not None and context.caller not in _NOT_RESUMED
-        if keeps and batch is not None and not batch.is_kept:
-            batch.is_kept = True
-            self._ledger.append(KEEP_BATCH, (kept_of(batch), run_id))
+        self.keep(call)
 
     def _pattern(self, call: Call) -> dict[str, Any] | None:
         """What a lasting approval would cover; None when none may be offered.

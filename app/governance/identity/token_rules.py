@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.core.errors import InvalidInput
 
-SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read")
+SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read", "desktop")
 # A token's name is its user's: these own sessions without a token that somebody made.
 LOCAL_USER = "local"
 ADMIN_USER = "admin"

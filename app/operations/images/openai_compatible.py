@@ -6,6 +6,7 @@ with JSON, `POST images/edits` with a form; answers hold `data[].b64_json`.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from app.operations.protocols.operations import Operations
 
 _CONNECT_S = 10
 _MAX_MESSAGE = 300
+_MAX_REFUSAL = 1 << 16
 # Base64 takes four bytes for three, and JSON a little around it.
 _ANSWER_PER_IMAGE = MAX_IMAGE_BYTES * 4 // 3 + (1 << 16)
 _REFUSED_CONTENT = frozenset({"content_policy_violation", "moderation_blocked"})
@@ -40,7 +42,7 @@ class OpenAiImages:
         self.timeout_s = settings.timeout_s
         self._base_url = settings.base_url.rstrip("/")
         self._key: SecretStr | None = settings.api_key
-        self._sizes = [_pixels(size) for size in settings.sizes]
+        self._sizes = [_pixels(size) for size in settings.sizes.split(",")]
 
     async def make(self, order: ImageOrder, operations: Operations) -> list[bytes]:
         width, height = nearest_size(order.width, order.height, self._sizes)
@@ -54,7 +56,7 @@ class OpenAiImages:
             # Newer models always answer so and refuse the field.
             fields["response_format"] = "b64_json"
         if not order.images:
-            return _images(await self._post("images/generations", {"json": fields}, order), order)
+            return await self._post("images/generations", {"json": fields}, order)
         if order.strength is not None and self.model.startswith("gpt-image"):
             fields["input_fidelity"] = "low" if order.strength > 0.5 else "high"
         name = "image" if len(order.images) == 1 else "image[]"
@@ -63,16 +65,14 @@ class OpenAiImages:
             for number, data in enumerate(order.images)
         ]
         form = {key: str(value) for key, value in fields.items()}
-        request: dict[str, Any] = {"data": form, "files": files}
-        return _images(await self._post("images/edits", request, order), order)
+        return await self._post("images/edits", {"data": form, "files": files}, order)
 
-    async def _post(
-        self, path: str, request: Mapping[str, Any], order: ImageOrder
-    ) -> dict[str, Any]:
-        """The answer's JSON object."""
+    async def _post(self, path: str, request: Mapping[str, Any], order: ImageOrder) -> list[bytes]:
+        """The images of the answer."""
         import httpx2
 
-        headers = {"accept": "application/json"}
+        # What is packed twice could become gigabytes out of one piece of the answer.
+        headers = {"accept": "application/json", "accept-encoding": "identity"}
         if self._key is not None:
             headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
         timeout = httpx2.Timeout(self.timeout_s, connect=_CONNECT_S)
@@ -92,15 +92,15 @@ class OpenAiImages:
                 f"The image provider cannot be reached: {type(error).__name__}",
                 code="provider_failed",
             ) from None
-        answer = _object(body)
         if status != httpx2.codes.OK:
-            raise _refusal(status, answer.get("error"))
-        return answer
+            raise _refusal(status, _object(body[:_MAX_REFUSAL]).get("error"))
+        # Eight images are two hundred megabytes of text.
+        return await asyncio.to_thread(lambda: _images(_object(body), order))
 
 
 async def _read(response: Any, limit: int) -> bytes:
     body = bytearray()
-    async for chunk in response.aiter_bytes():
+    async for chunk in response.aiter_raw():
         body += chunk
         if len(body) > limit:
             raise ToolFailed("The image provider's answer is too large", code="provider_failed")
@@ -108,7 +108,7 @@ async def _read(response: Any, limit: int) -> bytes:
 
 
 def _pixels(size: str) -> tuple[int, int]:
-    width, _, height = size.partition("x")
+    width, _, height = size.strip().partition("x")
     return int(width), int(height)
 
 

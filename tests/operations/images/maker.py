@@ -36,6 +36,7 @@ class Maker:
     status: int = 200
     answer: Any = None
     location: str = ""
+    encoding: str = ""
     endless: bool = False
     silent: bool = False
     asked: list[Asked] = field(default_factory=list)
@@ -59,6 +60,8 @@ class Maker:
                 await writer.drain()
         body = self.answer if isinstance(self.answer, bytes) else json.dumps(self.answer).encode()
         head = f"HTTP/1.1 {self.status} Said\r\ncontent-length: {len(body)}\r\n"
+        if self.encoding:
+            head += f"content-encoding: {self.encoding}\r\n"
         if self.location:
             head += f"location: {self.location}\r\n"
         writer.write(f"{head}connection: close\r\n\r\n".encode() + body)

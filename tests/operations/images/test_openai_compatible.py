@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -51,7 +52,7 @@ async def test_words_are_sent_with_the_nearest_size_and_an_image_comes_back(make
 
 
 async def test_older_models_are_told_to_answer_with_the_image_itself(maker, nowhere):
-    await _make(maker, nowhere, model="dall-e-3", sizes=["1024x1024", "1792x1024"])
+    await _make(maker, nowhere, model="dall-e-3", sizes="1024x1024, 1792x1024")
     assert maker.asked[0].json()["response_format"] == "b64_json"
     assert maker.asked[0].json()["size"] == "1792x1024"
 
@@ -164,3 +165,13 @@ def test_the_nearest_shape_wins_and_then_the_nearest_area(wanted, size):
 def test_sizes_that_are_none_are_refused(sizes: str):
     with pytest.raises(ValueError, match="size"):
         ImageSettings(sizes=sizes)
+
+
+async def test_an_answer_packed_twice_is_not_unpacked(maker, nowhere):
+    """Unpacked, one piece of it would be a gigabyte."""
+    packed = zlib.compress(b"{" + b" " * (1 << 20), 9, wbits=31)
+    maker.answer, maker.encoding = zlib.compress(packed, 9, wbits=31), "gzip, gzip"
+    with pytest.raises(ToolFailed) as refusal:
+        await _make(maker, nowhere)
+    assert refusal.value.details["code"] == "provider_failed"
+    assert maker.asked[0].headers["accept-encoding"] == "identity"

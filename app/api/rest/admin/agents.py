@@ -30,6 +30,7 @@ from app.governance.agents import (
     AliasFamily,
     Entry,
     Selection,
+    SkillSelection,
     StoredAgent,
     SubagentLimits,
     Unattended,
@@ -114,6 +115,9 @@ class AgentChange(Body):
     )
     tools: dict[Entry, AgentTool] = Field(
         default_factory=dict, max_length=1000, description="Overrides; takes the place of all."
+    )
+    skills: SkillSelection | None = Field(
+        default=None, description="Skills that it may use; null for all, empty for none."
     )
     aliases: AliasFamily | None = None
     unattended: Unattended | None = None

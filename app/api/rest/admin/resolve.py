@@ -113,7 +113,7 @@ async def preview_agent(
     subagent: Annotated[bool, Query(description="As one of its sub-agents.")] = False,  # noqa: FBT002 - a query parameter
 ) -> Resolved:
     """Scope `admin`. And why not the rest: every tool is in `tool_names` or has a reason."""
-    return Resolved(**preview(service.gate, agent_id, subagent=subagent))
+    return Resolved(**await preview(service.gate, agent_id, subagent=subagent))
 
 
 @router.post("/risk/explain", summary="What would a command do?", responses=problems(body=True))

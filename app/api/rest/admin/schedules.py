@@ -12,7 +12,7 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import JsonRoute, PathId
 from app.api.rest.shapes import MOMENT, example
-from app.core.errors import NotFound
+from app.core.errors import InvalidInput, NotFound
 from app.core.redaction import Redactor
 from app.tools.automation.ports import Schedule, Slot
 
@@ -79,11 +79,13 @@ class ScheduleView(BaseModel):
 
 
 class ScheduleList(BaseModel):
-    """Schedules by name."""
+    """Schedules by name; `total` counts all that fit."""
 
-    model_config = example(schedules=[_SCHEDULE])
+    model_config = example(schedules=[_SCHEDULE], total=1, next_after=None)
 
     schedules: list[ScheduleView]
+    total: int
+    next_after: str | None = Field(default=None, description="`after` of the next page.")
 
 
 class SlotView(BaseModel):
@@ -118,11 +120,34 @@ async def list_schedules(
     service: ServiceDep,
     _: Admin,
     owner: Annotated[str | None, Query(max_length=128)] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        str | None, Query(max_length=128, description="`next_after` of the page before.")
+    ] = None,
 ) -> ScheduleList:
-    """Scope `admin`. Of one user, or of all."""
-    found = await service.schedules.find(owner)
+    """Scope `admin`. Of one user, or of all.
+
+    422 when `after` names a schedule that was removed meanwhile: begin anew.
+    """
+    found = await service.schedules.all_of(owner)
+    start = _start_after(after, [item.id for item in found])
+    page = found[start : start + limit]
     redactor = service.gate.redactor
-    return ScheduleList(schedules=[ScheduleView.of(item, redactor) for item in found])
+    return ScheduleList(
+        schedules=[ScheduleView.of(item, redactor) for item in page],
+        total=len(found),
+        next_after=page[-1].id if len(found) > start + limit else None,
+    )
+
+
+def _start_after(after: str | None, ids: list[str]) -> int:
+    """Where the page begins that follows the schedule `after`."""
+    if after is None:
+        return 0
+    if after not in ids:
+        message = f"after: no schedule {after!r} any more; list again without it"
+        raise InvalidInput(message, field="query.after")
+    return ids.index(after) + 1
 
 
 @router.get("/schedules/{schedule_id}", summary="One schedule", responses=problems(NotFound))
@@ -156,7 +181,7 @@ async def get_schedule_history(
 async def pause_schedule(
     schedule_id: PathId, service: ServiceDep, principal: Admin
 ) -> ScheduleView:
-    """Scope `admin`. A run that has begun goes on."""
+    """Scope `admin`. A run that has begun goes on. Its user cannot let it run again."""
     after = await service.schedules.pause(None, schedule_id, paused=True, by=principal.user_id)
     return ScheduleView.of(after, service.gate.redactor)
 
