@@ -14,12 +14,15 @@ from fnmatch import fnmatchcase
 
 from benchmarks import (
     audit,
+    busy,
     decision,
     dispatch,
+    extraction,
     journal,
     patching,
     peers,
     reading,
+    remembering,
     risk,
     sandbox,
     search,
@@ -38,11 +41,14 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *risk.BENCHMARKS,
     *decision.BENCHMARKS,
     *reading.BENCHMARKS,
+    *remembering.BENCHMARKS,
     *patching.BENCHMARKS,
     *search.BENCHMARKS,
+    *extraction.BENCHMARKS,
     *shell.BENCHMARKS,
     *sandbox.BENCHMARKS,
     *startup.BENCHMARKS,
+    *busy.BENCHMARKS,
 )
 _ROW = "{:22} {:>12} {:>12} {:>8}  {:32} {}"
 

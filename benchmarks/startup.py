@@ -30,8 +30,8 @@ from benchmarks.served import PATIENCE_S, Served, resident_kib, started
 from benchmarks.wire import WireClient
 
 CONNECTIONS = (100, 500)
-_URL = re.compile(rb"http://[\w.:]+")
-_SETTINGS = {
+URL = re.compile(rb"http://[\w.:]+")
+SETTINGS = {
     "TOLLGATE_MAX_CONNECTIONS": "10000",
     "TOLLGATE_LOG_LEVEL": "warning",
     "TOLLGATE_OPEN_HOUSE": "true",
@@ -56,12 +56,12 @@ async def _compare(scale: Scale) -> Compared:
 async def _serve(kind: str, words: Sequence[str], counts: tuple[int, int]) -> Figures:
     """From a command to a server that answers, and on to one that is full of clients."""
     began = time.perf_counter()
-    async with started(sys.executable, *words, env=os.environ | _SETTINGS) as process:
+    async with started(sys.executable, *words, env=os.environ | SETTINGS) as process:
         assert process.stdout is not None
         async with asyncio.timeout(PATIENCE_S):
-            while (line := await process.stdout.readline()) and not _URL.search(line):
+            while (line := await process.stdout.readline()) and not URL.search(line):
                 pass
-        found = _URL.search(line)
+        found = URL.search(line)
         if found is None:
             raise RuntimeError(f"the {kind} server did not start")
         server = Served(kind, process, found[0].decode(), "")

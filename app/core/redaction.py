@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -46,12 +47,25 @@ class Redactor:
     """Masks `secrets` (values), what a telling key holds, key formats, and `patterns` (RE2)."""
 
     def __init__(self, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> None:
-        self._secrets = tuple(sorted({s for s in secrets if len(s) >= _MIN_SECRET}, key=len))[::-1]
-        in_json = [orjson.dumps(clean(secret))[1:-1].decode() for secret in self._secrets]
-        self._in_json = tuple(secret.encode() for secret in in_json)
         self._formats = SecretFormats(MASK, patterns)
         self._telling: dict[str, bool] = {}
         self._opaque: dict[str, bool] = {}
+        self._own = tuple(secrets)
+        self._learned: dict[str, tuple[str, ...]] = {}
+        self._know(self._own)
+
+    def learn(self, owner: str, secrets: Iterable[str]) -> None:
+        """Mask these too from now on; they replace what was learned of `owner` before."""
+        values = tuple(secrets)
+        if self._learned.get(owner, ()) == values:
+            return
+        self._learned[owner] = values
+        self._know((*self._own, *chain.from_iterable(self._learned.values())))
+
+    def _know(self, secrets: Iterable[str]) -> None:
+        self._secrets = tuple(sorted({s for s in secrets if len(s) >= _MIN_SECRET}, key=len))[::-1]
+        in_json = [orjson.dumps(clean(secret))[1:-1].decode() for secret in self._secrets]
+        self._in_json = tuple(secret.encode() for secret in in_json)
         # One search over the bytes: most of what is looked at holds nothing like this.
         values = "|".join(re.escape(secret) for secret in in_json) or r"[^\x00-\x{10FFFF}]"
         self._values = compile_bytes(values)

@@ -31,6 +31,7 @@ Row = Sequence[Any]
 log = logging.getLogger(__name__)
 
 MAX_PENDING_ROWS = 200_000
+RELEASED_AT_ONCE = 8
 RETRY_S = 0.5
 CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is rare
 
@@ -135,6 +136,7 @@ class SqliteLedger:
         self._committed = 0
         self._in_flight = 0
         self._scheduled = False
+        self._is_releasing = False
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._works: deque[_Work] = deque()
         self._listeners: list[Callable[[int], None]] = []
@@ -249,10 +251,8 @@ class SqliteLedger:
         self._error = None
         if isinstance(item, _Batch):
             self._committed = item.mark
-            while self._waiters and self._waiters[0][0] <= item.mark:
-                future = self._waiters.popleft()[1]
-                if not future.done():
-                    future.set_result(None)
+            if not self._is_releasing:
+                self._release()
             for listener in self._listeners:
                 listener(item.mark)
         else:
@@ -260,10 +260,28 @@ class SqliteLedger:
         if not self._in_flight:
             self._flush()
 
+    def _release(self) -> None:
+        """Let those go on who waited for what is committed: a few in each turn of the loop.
+
+        One commit may be what hundreds wait for, and what they do next is work.
+        """
+        for _ in range(RELEASED_AT_ONCE):
+            if not self._waiters or self._waiters[0][0] > self._committed:
+                self._is_releasing = False
+                return
+            _resolve(self._waiters.popleft()[1], None)
+        assert self._loop is not None
+        self._is_releasing = True
+        self._loop.call_soon(self._release)
+
     def _failing(self, error: StorageUnavailable) -> None:
         self._error = error
         while self._waiters:
-            _fail(self._waiters.popleft()[1], error)
+            mark, future = self._waiters.popleft()
+            if mark <= self._committed:
+                _resolve(future, None)
+            else:
+                _fail(future, error)
         for work in self._works:
             if work.taken.acquire(blocking=False):
                 _fail(work.future, error)

@@ -31,6 +31,7 @@ from app.execution.limits.limiter import Limiter
 from app.execution.loops import LoopGuard
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Batch, Call, Refusal
+from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
 from app.execution.resuming import Resumer
 from app.execution.running import Ran, Runner
@@ -53,6 +54,7 @@ class Executor:
         runner: Runner,
         recorder: Recorder,
         finisher: Finisher,
+        waiting: Waiting,
         ledger: Ledger,
         redactor: Redactor,
         max_workers: int = 4,
@@ -67,11 +69,13 @@ class Executor:
         self._runner = runner
         self._recorder = recorder
         self._finisher = finisher
+        self._waiting = waiting
         self._ledger = ledger
         self._redactor = redactor
         self._max_workers = max_workers
         self._running: dict[str, Call] = {}
         confirmer.bind(self._gate)
+        waiting.bind(self._running.get)
 
     async def run(
         self,
@@ -138,16 +142,22 @@ class Executor:
             return [await self._settle(call, None, finished) for call in calls]
         except BaseException:
             for call in calls:
-                if call.outcome is None and not self._confirmer.leaves(call):
+                if call.outcome is None and not self._leaves(call):
+                    self._waiting.give_up(call)
                     _resolve(call, self._finisher.cancelled(call), finished)
             raise
 
     def abandon(self, batch: Batch) -> None:
         """End what never came to go on of a batch that was rebuilt; nothing after `resume`."""
         for call in batch.calls:
-            if call.outcome is None and not self._confirmer.leaves(call):
+            if call.outcome is None and not self._leaves(call):
                 self._confirmer.give_up(call)
+                self._waiting.give_up(call)
                 self._finisher.cancelled(call)
+
+    def _leaves(self, call: Call) -> bool:
+        """Whether a cancelled call stays as it is for the process that comes next."""
+        return self._confirmer.leaves(call) or self._waiting.leaves(call)
 
     def cancel(self, session_id: str, target: str) -> bool:
         """Stop one running call, named by call or operation id; False when it is not running."""
@@ -193,7 +203,7 @@ class Executor:
             outcome = call.outcome or self._finisher.broken(call, held.error)
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
-            if call.outcome is None and self._confirmer.leaves(call):
+            if call.outcome is None and self._leaves(call):
                 raise
             # Its end may be recorded already, while hooks are being told of it.
             outcome = call.outcome or self._finisher.cancelled(call)
@@ -204,6 +214,7 @@ class Executor:
             self._limits.leave(call)
             if call.asked is not None:
                 self._confirmer.settled(call)
+            self._waiting.settled(call)
             del self._running[call.operation_id]
             if call.done is not None and not call.done.done():
                 call.done.cancel()
@@ -216,6 +227,9 @@ class Executor:
         if call.asked is not None:
             # Taken up by a former process: it waits where it waited then.
             call.refusal = await self._confirmer.confirm(call)
+        elif call.is_started:
+            # As well, and it had begun: it goes on waiting for what it asked, if it still may.
+            call.refusal = call.refusal or self._admission.readmit(call)
         else:
             if call.refusal is None and slots is None and call.index:
                 # Others went first: what was decided when the batch came may be long ago.
@@ -223,8 +237,10 @@ class Executor:
             if (kept := await self._judge(call, limited=limited)) is not None:
                 return await self._finisher.repeated(call, kept)
         if call.refusal is not None:
+            self._waiting.give_up(call)
             return await self._finisher.refused(call, call.refusal)
-        if slots is None:
+        if slots is None or (call.tool is not None and call.tool.interactive):
+            # Who waits for a person takes no place that others of the batch could work in.
             return await self._turn(call, limited=limited, in_batch=False, waited=limited)
         waited = limited or slots.locked()
         async with slots:
@@ -253,13 +269,14 @@ class Executor:
         self, call: Call, *, limited: bool, in_batch: bool, waited: bool
     ) -> CallOutcome:
         """Run it, once there is a place for it; what waits for one is not claimed yet."""
-        if limited:
+        if limited and not (call.tool is not None and call.tool.interactive):
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
         if call.refusal is None and waited:
             call.refusal = self._decided_anew(call)
-        if call.refusal is None and _leaves_a_trace(call):
+        if call.refusal is None and _leaves_a_trace(call) and not call.is_claimed:
             call.refusal = await self._claim(call)
         if call.refusal is not None:
+            self._waiting.give_up(call)
             return await self._finisher.refused(call, call.refusal)
         return await self._run(call)
 

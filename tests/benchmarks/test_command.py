@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.__main__ import BENCHMARKS, main
+from benchmarks.extraction import pages
 from benchmarks.harness import Benchmark, Result, Scale, Skipped
 from tests.support.binaries import require_binary
 
@@ -29,6 +30,7 @@ GROUPS = (
     "decide*",
     "audit*",
     "read*",
+    "memory*",
 )
 SEARCHES = ("grep*", "find*")
 KEYS = ["name", "subject_us", "floor_us", "ratio", "unit", "runs"]
@@ -44,7 +46,9 @@ def measured(*patterns: str) -> list[dict[str, Any]]:
 def test_every_benchmark_prints_one_line_for_each_of_its_names():
     lines = measured(*GROUPS)
     # Peers are measured where another interpreter has them.
-    others = [name for name in NAMES if name.startswith(("grep", "find", "peer", "patch"))]
+    others = [
+        name for name in NAMES if name.startswith(("grep", "find", "peer", "patch", "extract"))
+    ]
     assert [line["name"] for line in lines] == [name for name in NAMES if name not in others]
     assert all(list(line) == KEYS and line["subject_us"] >= 0 for line in lines)
 
@@ -60,6 +64,17 @@ def test_searches_find_what_ripgrep_finds():
 def test_a_patch_is_held_against_the_program():
     require_binary("patch")
     assert [line["name"] for line in measured("patch*")] == ["patch_1000_hunks_wall"]
+
+
+def test_the_content_of_installed_pages_is_found():
+    try:
+        pages()
+    except Skipped as reason:
+        pytest.skip(str(reason))
+    lines = measured("extract_f1*", "extract_confined")
+    assert [line["name"] for line in lines] == [
+        *("extract_f1", "extract_f1_blind", "extract_confined")
+    ]
 
 
 def test_names_are_listed_with_what_they_measure(capsys: pytest.CaptureFixture[str]):

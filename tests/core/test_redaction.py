@@ -74,6 +74,18 @@ def test_a_known_value_is_masked_wherever_it_stands():
     assert redactor.is_clean(dump_json({"a": "b"})) is True
 
 
+def test_what_is_learned_later_is_masked_until_its_owner_has_another():
+    redactor = Redactor(["first-secret-1"])
+    redactor.learn("source", ["second-secret-2"])
+    redactor.learn("other", ["third-secret-3"])
+    told = "first-secret-1 second-secret-2 third-secret-3"
+    assert redactor.text(told) == f"{MASK} {MASK} {MASK}"
+    assert not redactor.is_clean(dump_json({"a": "second-secret-2"}))
+    redactor.learn("source", ["fourth-secret-4"])
+    assert redactor.text(told) == f"{MASK} second-secret-2 {MASK}"
+    assert redactor.text("fourth-secret-4") == MASK
+
+
 def test_of_two_secrets_of_which_one_holds_the_other_nothing_remains():
     assert Redactor(["abcdef", "abcdefgh"]).text("-abcdefgh-") == f"-{MASK}-"
 

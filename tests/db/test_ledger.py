@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.core.errors import NotFound, StorageUnavailable
-from app.db.ledger import SqliteLedger, Transaction
+from app.db.ledger import RELEASED_AT_ONCE, SqliteLedger, Transaction
 from app.db.schema import ensure_schema
 from tests.db.notes import ADD, ADD_LINE, ADD_SURELY, Commits, add, stored
 
@@ -34,6 +37,43 @@ async def test_rows_that_come_during_a_commit_form_the_next_one_without_being_as
     await commits.reached(50)
     assert stored(path) == list(range(50))
     assert len(commits.marks) < 50
+
+
+async def test_a_crowd_that_waits_for_one_commit_goes_on_a_few_at_a_time_in_its_order(
+    ledger: SqliteLedger,
+):
+    commits, gone_on, room = Commits(ledger), [], []
+
+    async def wait(number: int) -> None:
+        ledger.append(ADD, (number, "x"))
+        await ledger.durable()
+        gone_on.append(number)
+
+    crowd = [asyncio.create_task(wait(number)) for number in range(100)]
+    while len(gone_on) < len(crowd):
+        await asyncio.sleep(0)
+        room.append(len(gone_on))
+    await asyncio.gather(*crowd)
+    assert commits.marks == [100]
+    assert gone_on == list(range(100))
+    steps = [after - before for before, after in pairwise(room)]
+    assert max(steps) <= RELEASED_AT_ONCE
+
+
+async def test_a_failing_commit_takes_nobody_with_it_whose_rows_are_on_disk(
+    ledger: SqliteLedger, path: Path
+):
+    """Those who still wait for their turn to go on when the next commit fails."""
+    ledger.append(ADD, (0, "x"))
+    waiting = [asyncio.create_task(ledger.durable()) for _ in range(10 * RELEASED_AT_ONCE)]
+    await waiting[0]
+    assert not waiting[-1].done()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ledger.append(ADD, (1, "x"))
+        with pytest.raises(StorageUnavailable):
+            await ledger.durable()
+    assert await asyncio.gather(*waiting) == [None] * len(waiting)
 
 
 async def test_a_batch_is_written_in_the_order_of_its_statements(ledger: SqliteLedger, path: Path):

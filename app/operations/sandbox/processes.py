@@ -73,6 +73,7 @@ class SandboxedProcesses:
         job = await self._job(spec, status, tmp)
         terminal = spec.terminal
         has_input = spec.stdin is not None or spec.interactive
+        await self._sandbox.zygote.turns.next()
         pipes = open_pipes(has_input=has_input, terminal=terminal)
         return await launch(self._sandbox.zygote, job, pipes, spec, "bash")
 

@@ -18,6 +18,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.core.turns import Turns
 from app.operations.local.failures import failure
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
@@ -69,10 +70,12 @@ class Zygote:
     Attributes:
         starts: hold one from sending a job until it has started. The kernel counts the
             descriptors on their way for the whole user, and refuses more to everybody.
+        turns: take one before anything is opened for a job: hundreds may be ready at once.
     """
 
     def __init__(self) -> None:
         self.starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+        self.turns = Turns()
         self._alive: _Alive | None = None
         self._sending = asyncio.Lock()
         self._burials: set[asyncio.Task[None]] = set()
