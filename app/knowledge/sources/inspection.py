@@ -106,11 +106,10 @@ class SourceInspection:
         """
         file = self._key_file
         try:
-            if file is not None:
-                await asyncio.to_thread(file.add)
+            added = await asyncio.to_thread(file.add) if file is not None else None
             count = await self._store.seal_anew(actor=actor)
-            if file is not None:
-                await asyncio.to_thread(file.retire)
+            if file is not None and added is not None:
+                await asyncio.to_thread(file.retire, added)
         except ConfigurationError as error:
             raise Conflict(error.message) from None
         return count

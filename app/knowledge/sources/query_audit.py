@@ -27,7 +27,8 @@ class Asked:
     Attributes:
         sql: what was sent, or, for a sample, what was made of it.
         verdict: `refused` until the guard has let it pass, then `allowed`.
-        reason: why it was refused, or how it failed; None when it gave its rows.
+        reason: why it was refused, or how it failed; None when it gave its rows. What nobody
+            has foreseen leaves it as it is.
     """
 
     source_id: str
@@ -36,7 +37,7 @@ class Asked:
     rows: int = 0
     ms: float = 0.0
     verdict: str = "refused"
-    reason: str | None = None
+    reason: str | None = "internal_error"
 
 
 class QueryAudit:
@@ -58,6 +59,8 @@ class QueryAudit:
         keeps = audit.level in ("redacted", "full")
         sql = truncate(audit.shown(asked.sql), MAX_SQL_CHARS) if keeps else ""
         reason = audit.shown(asked.reason) if asked.reason is not None else None
+        if reason is not None and not keeps:
+            reason = reason.partition(":")[0]  # the rest may quote them
         row = (
             *(isoformat(self._clock.now()), asked.source_id, asker.tool_name, asker.agent_id),
             *(asker.user_id, asker.session_id, asker.run_id, asker.operation_id, sql),

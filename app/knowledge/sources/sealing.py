@@ -6,11 +6,12 @@ for is authenticated along: copied into another row it does not open.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 from base64 import b64decode, b64encode, urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -136,21 +137,48 @@ class KeyFile:
             ) from None
         return _decoded(text.splitlines(), f"keys/{self._path.name}")
 
-    def add(self) -> None:
-        """Put a new key before the others.
+    def add(self) -> bytes:
+        """Put a new key before the others; returns it.
 
         Raises:
             ConfigurationError: as `read`.
         """
-        self._write([os.urandom(KEY_BYTES), *self.read()])
+        added = os.urandom(KEY_BYTES)
+        self.read()  # makes the folder
+        with self._alone():
+            self._write([added, *self.read()])
+        return added
 
-    def retire(self) -> None:
-        """Forget all keys but the first.
+    def retire(self, added: bytes) -> None:
+        """Forget the keys that are older than `added`.
+
+        Newer ones stay: another rotation has brought them meanwhile, and they seal already.
 
         Raises:
             ConfigurationError: as `read`.
         """
-        self._write(self.read()[:1])
+        with self._alone():
+            keys = self.read()
+            if added in keys:
+                self._write(keys[: keys.index(added) + 1])
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other changes out: a key that one of them writes over opens nothing more."""
+        try:
+            folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise self._cannot_be("locked", error) from None
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+    def _cannot_be(self, what: str, error: OSError) -> ConfigurationError:
+        return ConfigurationError(
+            f"The key file keys/{self._path.name} cannot be {what}: {error.strerror}"
+        )
 
     def _make(self) -> None:
         # Complete or not there at all: another process may be reading.
@@ -168,9 +196,7 @@ class KeyFile:
             _put(beside, keys)
             beside.replace(self._path)
         except OSError as error:
-            raise ConfigurationError(
-                f"The key file keys/{self._path.name} cannot be written: {error.strerror}"
-            ) from None
+            raise self._cannot_be("written", error) from None
 
 
 def _put(path: Path, keys: Sequence[bytes]) -> None:

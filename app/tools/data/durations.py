@@ -20,6 +20,8 @@ UNITS = (
     "years",
     "business_days",
 )
+MOST_BUSINESS_DAYS = 100_000
+"""They are counted one by one."""
 _SHORT = {
     "ms": "milliseconds",
     "s": "seconds",
@@ -81,7 +83,8 @@ def of_unit(amount: Decimal, unit: str) -> Duration:
     """`amount` of one of `UNITS`.
 
     Raises:
-        ToolFailed: `bad_duration`: days and longer units come in whole numbers only.
+        ToolFailed: `bad_duration`: days and longer units come in whole numbers only, and
+            business days up to `MOST_BUSINESS_DAYS`.
         OverflowError: it is longer than the calendar.
     """
     if unit in SECONDS:
@@ -95,6 +98,10 @@ def of_unit(amount: Decimal, unit: str) -> Duration:
             code="bad_duration",
         )
     if unit == "business_days":
+        if abs(whole) > MOST_BUSINESS_DAYS:
+            raise ToolFailed(
+                f"at most {MOST_BUSINESS_DAYS} business days at a time", code="bad_duration"
+            )
         return Duration(business_days=whole)
     if unit in ("months", "years"):
         return Duration(months=whole * (12 if unit == "years" else 1))

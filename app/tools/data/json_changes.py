@@ -13,11 +13,14 @@ from app.tools.data.json_text import dump, equal
 Path = tuple[str | int, ...]
 _MISSING: Final = object()
 _MAX_CHANGES = 1000
+# Each change names its whole way, and a key of it may be as long as the value itself.
+_MAX_PATHS = 500_000
 
 
 @dataclass(slots=True)
 class Differences:
-    """What differs, by JSON Pointer; the first thousand, items of arrays by their place.
+    """What differs, by JSON Pointer; the first thousand, items of arrays by their place,
+    and fewer when the ways to them are long.
 
     Attributes:
         total: how many there are.
@@ -35,7 +38,7 @@ class Differences:
             "removed": self.removed,
             "changed": self.changed,
             "total": self.total,
-            "truncated": self.total > _MAX_CHANGES,
+            "truncated": self.total > self._shown(),
         }
 
     def to_text(self) -> str:
@@ -47,17 +50,22 @@ class Differences:
                 for row in self.changed
             ),
         ]
-        if self.total > _MAX_CHANGES:
-            rows.append(f"({self.total - _MAX_CHANGES} more)")
+        if self.total > len(rows):
+            rows.append(f"({self.total - len(rows)} more)")
         return "\n".join(rows) or "The values are equal."
+
+    def _shown(self) -> int:
+        return len(self.added) + len(self.removed) + len(self.changed)
 
 
 def compare(old: Any, new: Any) -> Differences:
     """What must be added, removed and changed to turn `old` into `new`."""
     found = Differences()
+    room = _MAX_PATHS
     for path, before, after in _walk((), old, new):
         found.total += 1
-        if found.total > _MAX_CHANGES:
+        room -= sum(len(part) for part in path if isinstance(part, str))
+        if found.total > _MAX_CHANGES or room < 0:
             continue
         at = pointer(path)
         if before is _MISSING:

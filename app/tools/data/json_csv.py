@@ -12,6 +12,8 @@ from app.tools.data.json_text import dump
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _MAX_COLUMNS = 1000
 _MAX_CELLS = 1_000_000
+# As JSON, every row names every column again.
+_MAX_KEYS = 5_000_000
 
 
 def to_csv(value: Any, *, delimiter: str, guard_formulas: bool) -> dict[str, Any]:
@@ -56,14 +58,17 @@ def from_csv(text: str, *, delimiter: str) -> dict[str, Any]:
 
     Raises:
         ToolFailed: `csv_error`: no header, two columns of one name, a line with more or fewer
-            cells, an open quote.
+            cells, an open quote; `result_too_large`.
     """
     source = io.StringIO(text.removeprefix("\ufeff"), newline="")
     reader = csv.reader(source, delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
         _check_header(header)
-        rows = [_row(header, cells, reader.line_num) for cells in reader if cells]
+        rows = []
+        for cells in filter(None, reader):
+            rows.append(_row(header, cells, reader.line_num))
+            _check_size(header, len(rows))
     except csv.Error as error:
         raise _refused(f"line {reader.line_num}: {error}") from None
     return {"data": rows, "rows": len(rows), "columns": header}
@@ -100,6 +105,15 @@ def _check_header(header: list[str]) -> None:
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise _refused(f"two columns are called {twice[:100]!r}")
+
+
+def _check_size(header: list[str], rows: int) -> None:
+    if rows * sum(map(len, header)) > _MAX_KEYS:
+        raise ToolFailed(
+            f"the rows would name their columns with more than {_MAX_KEYS} characters; shorten"
+            " the header or take fewer rows",
+            code="result_too_large",
+        )
 
 
 def _row(header: list[str], cells: list[str], line: int) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 _DATE_TIME = re.compile(
@@ -17,8 +18,9 @@ _DURATION = re.compile(
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:", re.ASCII)
 _NOT_IN_URI = re.compile(r"[^\x21-\x7e]|[<>\"{}|\\^`]|%(?![0-9A-Fa-f]{2})")
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
-_POINTER = re.compile(r"(/([^~/]|~[01])*)*")
+_BAD_ESCAPE = re.compile(r"~(?![01])")
 _MAX_HOST = 253
+_REGEX_BYTES = 1 << 18
 
 
 def _is_date_time(text: str) -> bool:
@@ -55,14 +57,26 @@ def _is_hostname(text: str) -> bool:
     return 0 < len(text) <= _MAX_HOST and all(map(_LABEL.fullmatch, text.split(".")))
 
 
-def _is_regex(text: str) -> bool:
-    """Whether RE2 reads it, as `pattern` does."""
+def _is_pointer(text: str) -> bool:
+    return (not text or text.startswith("/")) and not _BAD_ESCAPE.search(text)
+
+
+def schema_options() -> Any:
+    """How RE2 reads the expressions of a schema: a small one at a time, for there are many."""
     import re2
 
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = _REGEX_BYTES
+    return options
+
+
+def _is_regex(text: str) -> bool:
+    """Whether RE2 reads it, as `pattern` does."""
+    import re2
+
     try:
-        re2.compile(text, options)
+        re2.compile(text, schema_options())
     except (re2.error, UnicodeEncodeError):
         return False
     return True
@@ -75,7 +89,7 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "uri": _is_uri,
     "uri-reference": _is_uri_reference,
     "hostname": _is_hostname,
-    "json-pointer": lambda text: bool(_POINTER.fullmatch(text)),
+    "json-pointer": _is_pointer,
     "regex": _is_regex,
 }
 """Format → whether a text has it."""

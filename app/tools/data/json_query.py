@@ -6,6 +6,7 @@ step makes is measured as it would be written out, and all of it together has a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from app.tools.data.json_text import MAX_DEPTH, depth_of
 
 _MAX_WORK = 3_000_000
 _CHARS_PER_STEP = 16
+_BITS_PER_STEP = 53
 # These make a value; all others pass on one that is there already.
 _MAKERS = frozenset(
     {
@@ -54,9 +56,23 @@ def query(value: Any, expression: str) -> Any:
     except RecursionError:
         raise ToolFailed("JMESPath error: nested too deep", code="bad_expression") from None
     budget.measure(found)
+    if _has_infinite(found):
+        raise ToolFailed("JMESPath error: a number is too large, or none", code="bad_expression")
     if depth_of(found) > MAX_DEPTH:
         raise ToolFailed("JMESPath error: the result is nested too deep", code="query_too_costly")
     return found
+
+
+def _has_infinite(value: Any) -> bool:
+    """Sums and `to_number` make numbers that JSON does not have."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, float) and not math.isfinite(item):
+            return True
+        if isinstance(item, dict | list):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
+    return False
 
 
 class _Budget:
@@ -78,9 +94,14 @@ class _Budget:
             item = waiting.pop()
             if isinstance(item, str):
                 self.spend(1 + len(item) // _CHARS_PER_STEP)
-            elif isinstance(item, dict | list):
+            elif isinstance(item, dict):
+                self.spend(1 + len(item) + sum(map(len, item)) // _CHARS_PER_STEP)
+                waiting.extend(item.values())
+            elif isinstance(item, list):
                 self.spend(1 + len(item))
-                waiting.extend(item.values() if isinstance(item, dict) else item)
+                waiting.extend(item)
+            elif isinstance(item, int):
+                self.spend(1 + item.bit_length() // _BITS_PER_STEP)
             else:
                 self.spend(1)
 

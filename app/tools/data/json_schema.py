@@ -22,7 +22,7 @@ from referencing.exceptions import Unresolvable
 
 from app.core.errors import ToolFailed
 from app.core.text import truncate
-from app.tools.data.json_formats import FORMATS
+from app.tools.data.json_formats import FORMATS, schema_options
 from app.tools.data.json_pointer import pointer
 
 MAX_ERRORS = 100
@@ -30,8 +30,14 @@ _MAX_STEPS = 500_000
 # Looking up where a reference leads takes ten times as long as most keywords.
 _REFERENCE = 10
 _REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+# Reading an expression takes up to some hundredths of a second, and its states take memory.
+_EXPRESSION = 1_000
+_FORMAT_REGEX = 5_000
 _MAX_PAIRS = 2_000_000
+# The draft's own schema is checked for each, some tenths of a millisecond.
+_MAX_PARTS = 5_000
 _SHOWN = 300
+_MAX_PLACE = 10_000
 _REASONS = 5
 # Written last, these run when all others have paid for the same walk.
 _LAST = ("unevaluatedItems", "unevaluatedProperties")
@@ -96,6 +102,9 @@ def _check_shape(schema: Any) -> None:
     if pairs > _MAX_PAIRS:
         raise ToolFailed("schema: its lists are too long", code="schema_too_costly")
     objects = [node for node in [schema, *nodes] if isinstance(node, dict)]
+    flags = sum(isinstance(value, bool) for node in objects for value in node.values())
+    if len(nodes) + flags > _MAX_PARTS:
+        raise ToolFailed("schema: it has too many parts", code="schema_too_costly")
     if any(isinstance(node.get("$schema"), str) for node in objects if node is not schema):
         raise _bad_schema("$schema is allowed at the root only")
     keys = {key for node in objects for key in node}
@@ -118,7 +127,14 @@ def _checker(draft: Any, value: Any, schema: Any) -> Any:
     if isinstance(plain, dict):
         plain.pop("$schema", None)
     meter = _Meter(value, plain)
-    own = {name: function for name, function in _OWN.items() if name in draft.VALIDATORS}
+    patterns = _Patterns(meter)
+    ours: dict[str, Keyword] = {
+        "pattern": patterns.of_text,
+        "patternProperties": patterns.of_keys,
+        "additionalProperties": patterns.of_other_keys,
+        "uniqueItems": _unique_items,
+    }
+    own = {name: function for name, function in ours.items() if name in draft.VALIDATORS}
     keywords = {
         name: meter.counted(name, function)
         for name, function in {**draft.VALIDATORS, **own}.items()
@@ -148,14 +164,17 @@ class _Meter:
 
     def counted(self, name: str, keyword: Keyword) -> Keyword:
         def look(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-            size = self._size(instance)
+            size = self.size(instance)
             self.spend((1 + self._width(value)) * (1 + size // 100))
-            if name == "pattern":
-                self.spend(_regex(value).programsize * size // 20)
             if name in _REFERENCES:
                 self.spend(_REFERENCE)
+            elif name == "format" and value == "regex":
+                self.spend(_FORMAT_REGEX)
             for error in keyword(validator, value, instance, schema) or ():
-                self.spend(1 + (size + self._size(value)) // 20)
+                # Its message has quoted all of both.
+                self.spend(1 + (size + self.size(value)) // 8)
+                error.message = truncate(error.message, _SHOWN)
+                error.args = ()  # the long one stands there too
                 yield error
 
         return look
@@ -172,12 +191,13 @@ class _Meter:
         if isinstance(value, dict | list):
             items = value.values() if isinstance(value, dict) else value
             size = 1 + sum(map(self._measure, items))
-            size += sum(map(self._size, value)) if isinstance(value, dict) else 0
+            size += sum(map(self.size, value)) if isinstance(value, dict) else 0
             self._sizes[id(value)] = size
             return size
-        return self._size(value)
+        return self.size(value)
 
-    def _size(self, value: Any) -> int:
+    def size(self, value: Any) -> int:
+        """Of a value of this call, about the sixteenth part of its text."""
         if isinstance(value, str):
             return 1 + len(value) // 16
         return self._sizes.get(id(value), 1) if isinstance(value, dict | list) else 1
@@ -186,45 +206,61 @@ class _Meter:
         return len(value) if isinstance(value, dict | list) else 0
 
 
-@lru_cache(maxsize=256)
+class _Patterns:
+    """The expressions of one call: read once each, and forgotten with it.
+
+    What they match costs steps too: a wide expression looks at all its states per character.
+    """
+
+    def __init__(self, meter: _Meter) -> None:
+        self._meter = meter
+        self._read: dict[str, Any] = {}
+
+    def of_text(self, _v: Any, pattern: Any, instance: Any, _s: Any) -> Iterator[Any]:
+        if isinstance(instance, str) and not self._found(pattern, instance):
+            yield ValidationError(f"does not match {pattern[:_SHOWN]!r}")
+
+    def of_keys(self, validator: Any, patterns: Any, instance: Any, _s: Any) -> Iterator[Any]:
+        if isinstance(instance, dict):
+            for pattern, subschema in patterns.items():
+                for key, value in instance.items():
+                    if self._found(pattern, key):
+                        yield from validator.descend(
+                            value, subschema, path=key, schema_path=pattern
+                        )
+
+    def of_other_keys(
+        self, validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]
+    ) -> Iterator[Any]:
+        if not isinstance(instance, dict):
+            return
+        known = schema.get("properties", {})
+        patterns = schema.get("patternProperties", {})
+        for key, value in instance.items():
+            if key in known or any(self._found(each, key) for each in patterns):
+                continue
+            if allowed is False:
+                yield ValidationError("is not allowed here", path=[key])
+            else:
+                yield from validator.descend(value, allowed, path=key)
+
+    def _found(self, pattern: str, text: str) -> bool:
+        known = self._read.get(pattern)
+        if known is None:
+            known = self._read[pattern] = _regex(pattern)
+            self._meter.spend(_EXPRESSION + known.programsize)
+        self._meter.spend(1 + known.programsize * self._meter.size(text) // 20)
+        # RE2 reads UTF-8, in which half a surrogate pair has no place.
+        return bool(known.search(text.encode("utf-8", "replace").decode()))
+
+
 def _regex(pattern: str) -> Any:
-    options = re2.Options()
-    options.log_errors = False
     try:
-        return re2.compile(pattern, options)
+        return re2.compile(pattern, schema_options())
     except (re2.error, UnicodeEncodeError):
         raise _bad_schema(
-            f"pattern {pattern[:100]!r} is not in RE2 syntax (no look-around)"
+            f"pattern {pattern[:100]!r} is too large, or not in RE2 syntax (no look-around)"
         ) from None
-
-
-def _pattern(validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if isinstance(instance, str) and not _regex(pattern).search(_encodable(instance)):
-        yield ValidationError(f"does not match {pattern[:_SHOWN]!r}")
-
-
-def _pattern_properties(validator: Any, patterns: Any, instance: Any, _s: Any) -> Iterator[Any]:
-    if isinstance(instance, dict):
-        for pattern, subschema in patterns.items():
-            for key, value in instance.items():
-                if _regex(pattern).search(_encodable(key)):
-                    yield from validator.descend(value, subschema, path=key, schema_path=pattern)
-
-
-def _additional_properties(
-    validator: Any, allowed: Any, instance: Any, schema: Mapping[str, Any]
-) -> Iterator[Any]:
-    if not isinstance(instance, dict):
-        return
-    known = schema.get("properties", {})
-    patterns = schema.get("patternProperties", {})
-    for key, value in instance.items():
-        if key in known or any(_regex(each).search(_encodable(key)) for each in patterns):
-            continue
-        if allowed is False:
-            yield ValidationError("is not allowed here", path=[key])
-        else:
-            yield from validator.descend(value, allowed, path=key)
 
 
 def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
@@ -232,14 +268,6 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> I
         distinct = {json.dumps(_canonical(item), sort_keys=True) for item in instance}
         if len(distinct) != len(instance):
             yield ValidationError("has equal items")
-
-
-_OWN: dict[str, Keyword] = {
-    "pattern": _pattern,
-    "patternProperties": _pattern_properties,
-    "additionalProperties": _additional_properties,
-    "uniqueItems": _unique_items,
-}
 
 
 def _canonical(value: Any) -> Any:
@@ -253,11 +281,6 @@ def _canonical(value: Any) -> Any:
     return value
 
 
-def _encodable(text: str) -> str:
-    """RE2 reads UTF-8, in which half a surrogate pair has no place."""
-    return text.encode("utf-8", "replace").decode()
-
-
 @lru_cache(maxsize=1)
 def _formats() -> FormatChecker:
     checker = FormatChecker()
@@ -268,16 +291,21 @@ def _formats() -> FormatChecker:
 
 def _described(error: ValidationError) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "path": pointer(tuple(error.absolute_path)),
-        "message": truncate(error.message, _SHOWN),
+        "path": _place(error),
+        "message": error.message,
         "keyword": str(error.validator or "false"),
     }
     if error.context:
         row["reasons"] = [
-            f"{pointer(tuple(inner.absolute_path))}: {truncate(inner.message, _SHOWN)}"
+            f"{_place(inner)}: {truncate(inner.message, _SHOWN)}"
             for inner in error.context[:_REASONS]
         ]
     return row
+
+
+def _place(error: ValidationError) -> str:
+    """Its pointer, cut where a key is a text of its own."""
+    return truncate(pointer(tuple(error.absolute_path)), _MAX_PLACE)
 
 
 def _bad_schema(reason: str) -> ToolFailed:

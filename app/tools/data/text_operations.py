@@ -19,6 +19,7 @@ from app.tools.data.text_patterns import MAX_RESULT, too_large
 from app.tools.files.text import newline_of, split_lines
 
 _ELLIPSIS = "…"
+_MAX_SLUG = 10_000
 
 Operation = Callable[[str], dict[str, Any]]
 
@@ -35,7 +36,17 @@ def _hash(text: str) -> dict[str, Any]:
 
 
 def _slug(text: str) -> str:
-    """Letters and digits of any script, without accents, words joined by `-`."""
+    """Letters and digits of any script, without accents, words joined by `-`.
+
+    Raises:
+        ToolFailed: `result_too_large`: to put stacked accents in their order takes quadratic
+            time, and some letters become eighteen.
+    """
+    if len(text) > _MAX_SLUG:
+        raise ToolFailed(
+            f"slug takes {_MAX_SLUG} characters at most: take the title alone",
+            code="result_too_large",
+        )
     apart = unicodedata.normalize("NFKD", text.casefold())
     plain = unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c)))
     return "-".join("".join(c if c.isalnum() else " " for c in plain).split())

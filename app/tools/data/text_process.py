@@ -19,6 +19,7 @@ from app.tools.files.diff import unified_diff
 _MAX_TEXT = 1_000_000
 _SHORT = 20_000
 _DEFAULT_MATCHES = 100
+_ALWAYS_AWAY = frozenset({"diff", "regex_extract", "regex_replace"})
 
 Operation = Literal[
     "count",
@@ -99,7 +100,9 @@ async def text_process(args: TextProcessArgs, ctx: ToolContext) -> ToolResult:
     a unified diff; hash the SHA-256; all others the new text as result.
     """
     clock = clock_of(ctx)
-    if len(args.text) + len(args.other or "") <= _SHORT:
+    # A long expression takes half a second to read.
+    away = args.operation in _ALWAYS_AWAY
+    if not away and len(args.text) + len(args.other or "") <= _SHORT:
         return _process(args, clock)
     return await asyncio.to_thread(_process, args, clock)
 

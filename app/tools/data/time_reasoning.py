@@ -32,7 +32,6 @@ Unit = Literal[
     "business_days",
 ]
 _MOST = 1_000_000_000
-_MOST_BUSINESS_DAYS = 100_000
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _DAY_SECONDS = {"days": 86_400, "weeks": 7 * 86_400}
 
@@ -149,10 +148,6 @@ def _sum(args: TimeReasoningArgs, start: datetime, reader: Reader) -> datetime:
         assert args.amount is not None
         assert args.unit is not None
         by = of_unit(Decimal(str(args.amount)), args.unit)
-    if abs(by.business_days) > _MOST_BUSINESS_DAYS:
-        raise ToolFailed(
-            f"at most {_MOST_BUSINESS_DAYS} business days at a time", code="bad_duration"
-        )
     fixed = isinstance(start.tzinfo, timezone) and start.tzinfo is not UTC
     if fixed and by != Duration(passing=by.passing):
         reader.notes.append("An offset knows no summer time; name tz where that matters.")

@@ -13,7 +13,7 @@ from app.core.errors import ToolFailed
 from app.knowledge.sources.drivers.mysql import may_write
 from app.knowledge.sources.drivers.protocol import Bounds, Connection, Target
 from app.knowledge.sources.links import DRIVERS
-from app.knowledge.sources.model import TableName, Tls
+from app.knowledge.sources.model import Address, TableName, Tls
 from tests.knowledge.sources.shops import code_of, schema_of
 from tests.support.sql_servers import (
     PASSWORD,
@@ -304,3 +304,22 @@ async def test_json_that_is_too_long_to_read_stays_text(postgres_server: SqlServ
         found = await connection.run(sql, BOUNDS)
     assert str(found.rows[0][0]).startswith("[1234567")
     assert "(cut: " in found.rows[0][0]
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [b"\n5.5.5-10.1\0" + b"\xff" * count for count in (0, 3, 13, 14, 20, 30)] + [b"", b"\n"],
+    ids=len,
+)
+async def test_a_server_that_greets_with_nonsense_is_only_not_available(greeting: bytes):
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(len(greeting).to_bytes(3, "little") + b"\0" + greeting)
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with listening:
+        port = listening.sockets[0].getsockname()[1]
+        address = Address(host="127.0.0.1", port=port, user="u", tls="off")
+        with pytest.raises(ToolFailed) as refusal:
+            await DRIVERS["mysql"].connect(Target("Shop", address, PASSWORD))
+    assert code_of(refusal.value) == "source_unavailable"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,14 +27,19 @@ from app.knowledge.sources.drivers.protocol import (
     Target,
 )
 from app.knowledge.sources.drivers.stopping import surely
-from app.knowledge.sources.drivers.values import Collector
+from app.knowledge.sources.drivers.values import MAX_JSON_BYTES, Collector
 from app.knowledge.sources.guard.model import SESSION_SETUP
 from app.knowledge.sources.model import TableName
 
 log = logging.getLogger(__name__)
 
 METADATA_S = 30.0
-_BATCH = 100
+_SMALL_BYTES = 100_000
+# What the library lets escape when a server answers with nonsense, besides errors of its own.
+_NONSENSE = (
+    *(OSError, EOFError, RuntimeError, ValueError, ArithmeticError, LookupError),
+    *(AttributeError, NameError, TypeError, struct.error),
+)
 _JSON_TYPE = 245
 _SESSION = (*SESSION_SETUP["mysql"], "SET SESSION TRANSACTION READ ONLY")
 _LATE = {1317, 1969, 3024}
@@ -109,7 +115,8 @@ async def _open(target: Target) -> Any:
     except TimeoutError:
         raw.close()
         raise unavailable(target, "it does not answer") from None
-    except (MySQLError, OSError, RuntimeError, ValueError) as error:
+    except (MySQLError, *_NONSENSE) as error:
+        raw.close()
         raise _problem(target, error) from None
     return raw
 
@@ -145,7 +152,7 @@ class MysqlConnection:
             if error.args and error.args[0] in _LATE:
                 raise timed_out(bounds.timeout_s) from None
             raise _problem(self._target, error) from None
-        except (OSError, RuntimeError, ValueError, ArithmeticError) as error:
+        except _NONSENSE as error:
             await surely(self._stop())
             raise _problem(self._target, error) from None
         return rows
@@ -197,7 +204,7 @@ class MysqlConnection:
         except asyncio.CancelledError:
             await surely(self._stop())
             raise
-        except (MySQLError, OSError, RuntimeError, ValueError) as error:
+        except (MySQLError, *_NONSENSE) as error:
             self._usable = False
             raise _problem(self._target, error) from None
 
@@ -213,11 +220,11 @@ class MysqlConnection:
             raise failed("it has no result")
         collector = Collector([column[0] for column in described], bounds)
         as_json = [index for index, column in enumerate(described) if column[1] == _JSON_TYPE]
-        while rows := await cursor.fetchmany(_BATCH):
-            taken = sum(collector.add(_parsed(row, as_json)) for row in rows)
-            if collector.is_full:
+        # One by one: a row may be as large as the server's packets.
+        while row := await cursor.fetchone():
+            if not await _taken(row, as_json, collector):
                 # Usually that was the last one; else all the rest would have to be read.
-                if taken < len(rows) - 1 or await cursor.fetchmany(1):
+                if await cursor.fetchone():
                     await surely(self._stop())
                     return collector.rows()
                 break
@@ -249,11 +256,19 @@ class MysqlConnection:
                 log.warning("a query of %r could not be stopped", self._target.name)
 
 
+async def _taken(row: Sequence[Any], as_json: Sequence[int], collector: Collector) -> bool:
+    """Whether the collector took the row; a large one is read in a thread."""
+    size = sum(len(value) for value in row if isinstance(value, str | bytes))
+    if size <= _SMALL_BYTES:
+        return collector.add(_parsed(row, as_json))
+    return bool(await collector.take([await asyncio.to_thread(_parsed, row, as_json)]))
+
+
 def _parsed(row: Sequence[Any], columns: Iterable[int]) -> Sequence[Any]:
     """The row with its JSON read."""
     values = list(row)
     for index in columns:
-        if isinstance(values[index], str | bytes):
+        if isinstance(values[index], str | bytes) and len(values[index]) <= MAX_JSON_BYTES:
             try:
                 values[index] = orjson.loads(values[index])
             except orjson.JSONDecodeError:

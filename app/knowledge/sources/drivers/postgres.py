@@ -21,7 +21,7 @@ from app.knowledge.sources.drivers.protocol import (
     Target,
 )
 from app.knowledge.sources.drivers.stopping import surely
-from app.knowledge.sources.drivers.values import Collector
+from app.knowledge.sources.drivers.values import MAX_JSON_BYTES, Collector
 from app.knowledge.sources.guard.model import SESSION_SETUP
 from app.knowledge.sources.model import TableName
 
@@ -31,7 +31,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 METADATA_S = 30.0
-_BATCH = 100
+# With the largest rows, a batch takes some tens of megabytes.
+_BATCH = 10
+_MAX_ROW_BYTES = 8_000_000
+_TOO_LARGE = "tollgate: the row is too large"
+# A value of a gigabyte is made of a few characters, and would be here as a whole before
+# anybody could cut it. A cast that fails is the error that a plain statement can raise.
+_BOUNDED = (
+    "SELECT row_.* FROM ({sql}) AS row_ WHERE CASE WHEN"
+    " octet_length(CAST(ROW(row_.*) AS text)) > {most}"
+    " THEN CAST('{error}' || left(CAST(ROW(row_.*) AS text), 0) AS boolean) ELSE true END"
+)
 _SSL_MODES = {"verify": "verify-full", "require": "require", "off": "disable"}
 # Dates come as ISO text.
 _SESSION = (
@@ -148,7 +158,8 @@ class PostgresConnection:
         await self._raw.execute(b"BEGIN READ ONLY")
         await self._raw.execute(f"SET LOCAL statement_timeout = {milliseconds}".encode())
         # Asked in binary, the server takes one statement and no more.
-        declared = f"DECLARE wanted NO SCROLL CURSOR FOR {sql}"
+        bounded = _BOUNDED.format(sql=sql, most=_MAX_ROW_BYTES, error=_TOO_LARGE)
+        declared = f"DECLARE wanted NO SCROLL CURSOR FOR {bounded}"
         await self._raw.execute(declared.encode(), binary=True)
         collector: Collector | None = None
         while True:
@@ -156,7 +167,7 @@ class PostgresConnection:
             rows = await cursor.fetchall()
             if collector is None:
                 collector = Collector([column.name for column in cursor.description or ()], bounds)
-            if not rows or not all(map(collector.add, rows)):
+            if not rows or await collector.take(rows) < len(rows):
                 break
         await self._raw.execute(b"ROLLBACK")
         return collector.rows()
@@ -209,9 +220,11 @@ def _load_as_text(raw: AsyncConnection[Any]) -> None:
     class JsonLoader(Loader):
         def load(self, data: Any) -> Any:
             try:
-                return orjson.loads(bytes(data))
+                if len(data) <= MAX_JSON_BYTES:
+                    return orjson.loads(bytes(data))
             except orjson.JSONDecodeError:
-                return bytes(data).decode("utf-8", "replace")
+                pass
+            return bytes(data).decode("utf-8", "replace")
 
     for name in _TIMES:
         raw.adapters.register_loader(name, TimeLoader)
@@ -226,6 +239,8 @@ def _problem(target: Target, error: BaseException) -> ToolFailed:
         return unavailable(target, _why(error))
     if state == _NO_RIGHT:
         return failed("the account of the data source may not read that")
+    if _TOO_LARGE in _first_words(error):
+        return failed("a row has more than 8 MB; name fewer columns, or parts of them")
     if state.startswith(_TOLD):
         return failed(told(target, _first_words(error)))
     if state.startswith(("08", "28", "3D", "53", "57P")):

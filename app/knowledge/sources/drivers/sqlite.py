@@ -23,7 +23,6 @@ from app.knowledge.sources.model import TableName
 _STEPS = 1000
 _MAX_VALUE_BYTES = 10_000_000
 _MAX_SQL_BYTES = 1_000_000
-_BATCH = 100
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 
@@ -131,8 +130,9 @@ class SqliteConnection:
             if cursor.description is None:
                 raise failed("it has no result")
             collector = Collector([column[0] for column in cursor.description], bounds)
-            while rows := cursor.fetchmany(_BATCH):
-                if not all(map(collector.add, rows)):
+            # One by one: each of its values may be as large as a value can get.
+            while row := cursor.fetchone():
+                if not collector.add(row):
                     break
             cursor.close()
             return collector.rows()

@@ -6,6 +6,7 @@ Numbers that JSON readers would round are text; so are dates, in ISO 8601. Bytes
 
 from __future__ import annotations
 
+import asyncio
 import math
 from base64 import b64encode
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ from app.knowledge.sources.drivers.protocol import Bounds, Rows
 
 MAX_CELL_CHARS = 20_000
 _MAX_EXACT = 2**53
+MAX_JSON_BYTES = 1_000_000
+"""Longest JSON of a database that is read; what is longer is text, and cut."""
 _MAX_DEPTH = 32
 
 
@@ -43,6 +46,10 @@ class Collector:
             return False
         self._rows.append(values)
         return True
+
+    async def take(self, rows: Sequence[Sequence[Any]]) -> int:
+        """Take rows, in a thread: one may hold millions of values. How many did fit."""
+        return await asyncio.to_thread(lambda: sum(map(self.add, rows)))
 
     def rows(self) -> Rows:
         """What was taken."""
@@ -72,21 +79,21 @@ def as_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, str):
-        return shortened(clean(value))
+        return shortened(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return _encoded(bytes(value))
     if depth < _MAX_DEPTH and isinstance(value, list | tuple | set | frozenset):
         return [as_json(item, depth + 1) for item in value]
     if depth < _MAX_DEPTH and isinstance(value, dict):
         return {clean(str(key)): as_json(item, depth + 1) for key, item in value.items()}
-    return shortened(clean(_as_text(value)))
+    return shortened(_as_text(value))
 
 
 def shortened(text: str) -> str:
     """At most `MAX_CELL_CHARS`, with a mark when something was left out."""
     if len(text) <= MAX_CELL_CHARS:
-        return text
-    return f"{text[:MAX_CELL_CHARS]}… (cut: {len(text)} characters)"
+        return clean(text)
+    return f"{clean(text[:MAX_CELL_CHARS])}… (cut: {len(text)} characters)"
 
 
 def _encoded(data: bytes) -> str:

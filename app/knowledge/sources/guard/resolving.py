@@ -7,7 +7,7 @@ be read is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from sqlglot import exp
@@ -42,6 +42,10 @@ Clause = Literal["plain", "group", "having", "order"]
 _WITH_ALIASES: Final[tuple[Clause, ...]] = ("group", "having", "order")
 _CALLS: Final = (exp.GroupConcat, exp.Anonymous, exp.WithinGroup)
 
+MAX_COLUMNS: Final = 5_000
+"""Most columns of all that stands in FROM and of what stars stand for: stars over joins of
+themselves would double them at every step."""
+
 _HIDDEN: Final = frozenset(
     {"rowid", "_rowid_", "oid", "ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"}
 )
@@ -53,6 +57,7 @@ class Resolver:
 
     def __init__(self, access: Access) -> None:
         self._access = access
+        self._columns = 0
         self.tables: set[str] = set()
 
     def query(
@@ -129,12 +134,23 @@ class Resolver:
             return
         bare = _only_columns(node)
         source = self._relation(clause.this, scope, bare=bare)
+        self._count(source.columns)
         scope.add(source)
         scope.visible = [Visible(one, source.alias) for one in source.columns]
         for join in node.args.get("joins") or []:
             source = self._relation(join.this, scope, bare=False)
+            self._count(source.columns)
             scope.add(source)
             join_columns(join, scope, source)
+
+    def _count(self, columns: Sequence[object]) -> None:
+        self._columns += len(columns)
+        if self._columns > MAX_COLUMNS:
+            message = (
+                f"The tables and stars of the statement have more than {MAX_COLUMNS} columns"
+                " together: name the columns you need, and join less."
+            )
+            raise refused("too_long", message)
 
     def _relation(self, node: exp.Expr, scope: Scope, *, bare: bool) -> Source:
         """Resolve one thing in FROM. It does not see its neighbours, as LATERAL would."""
@@ -180,7 +196,9 @@ class Resolver:
     def _projection(self, node: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Visible | None]]:
         """One item of a select list, with the column it stands for; a star is many."""
         if node.is_star and isinstance(node, exp.Star | exp.Column):
-            return [(_written(one), one) for one in _star(node, scope)]
+            listed = _star(node, scope)
+            self._count(listed)
+            return [(_written(one), one) for one in listed]
         value = node.this if isinstance(node, exp.Alias) else node
         if isinstance(node, exp.Alias):
             node.set("alias", quoted(node.alias))
