@@ -48,6 +48,7 @@ def upgrade() -> None:
         sa.Column("operation_id", sa.String(), nullable=False),
         sa.Column("agent_id", sa.String(), nullable=True),
         sa.Column("user_id", sa.String(), nullable=True),
+        sa.Column("token_id", sa.String(), nullable=True),
         sa.Column("caller", sa.String(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("reason_key", sa.String(), nullable=False),

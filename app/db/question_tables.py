@@ -52,6 +52,7 @@ class TicketRow(SQLModel, table=True):
     operation_id: str = Field(unique=True)
     agent_id: str | None = None
     user_id: str | None = None
+    token_id: str | None = None
     caller: str
     reason: str = Field(sa_column=Column(Text, nullable=False))
     reason_key: str

@@ -20,14 +20,14 @@ from app.tools.interaction.ports import Addressee, Escalation, Severity, TicketS
 
 PER_SESSION, PER_USER, WITHIN = 20, 60, timedelta(hours=1)
 _COLUMNS = (
-    "id, session_id, run_id, tool_call_id, operation_id, agent_id, user_id, caller, reason,"
-    " severity, context, addressee, blocking, status, answer, answered_by, created_at,"
-    " expires_at, updated_at, version"
+    "id, session_id, run_id, tool_call_id, operation_id, agent_id, user_id, token_id,"
+    " caller, reason, severity, context, addressee, blocking, status, answer, answered_by,"
+    " created_at, expires_at, updated_at, version"
 )
 _SELECT = f"SELECT {_COLUMNS} FROM tickets"  # noqa: S608 - constants of this file
 _ADD = (
     f"INSERT INTO tickets ({_COLUMNS}, reason_key)"  # noqa: S608 - constants of this file
-    f" VALUES ({', '.join('?' * 21)})"
+    f" VALUES ({', '.join('?' * 22)})"
 )
 _CHANGE = (
     "UPDATE tickets SET status = ?, answer = ?, answered_by = ?, updated_at = ?,"
@@ -47,6 +47,7 @@ class StoredTicket:
     operation_id: str
     agent_id: str | None
     user_id: str | None
+    token_id: str | None
     caller: str
     reason: str
     severity: Severity
@@ -103,6 +104,7 @@ class TicketRows:
             operation_id=call.operation_id,
             agent_id=context.agent_id,
             user_id=context.user_id,
+            token_id=context.token_id,
             caller=context.caller,
             reason=wanted.reason,
             severity=wanted.severity,
@@ -231,7 +233,7 @@ def _one(transaction: Transaction, ticket_id: str) -> StoredTicket:
 
 
 def _stored(row: tuple[Any, ...]) -> StoredTicket:
-    values: Any = (*row[:12], bool(row[12]), *row[13:])
+    values: Any = (*row[:13], bool(row[13]), *row[14:])
     return StoredTicket(*values)
 
 

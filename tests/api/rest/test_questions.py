@@ -10,7 +10,8 @@ import httpx2
 import pytest
 
 from app.execution.calls import CallRequest
-from tests.api.people import user
+from app.execution.context import CallContext
+from tests.api.people import WORK, user
 from tests.execution.lab import Watcher
 from tests.support.service import Running
 
@@ -130,3 +131,29 @@ async def test_only_administrators_see_tickets(serving: Running):
     async with user(serving, "boss", "admin") as operator:
         closed = await operator.post(f"/admin/tickets/{ticket_id}/close")
         assert closed.json()["status"] == "closed"
+
+
+async def _agents_ticket(serving: Running, session_id: str, token_id: str) -> str:
+    """A ticket that an agent opened on behalf of a token; its id."""
+    session = await serving.service.sessions.get(session_id)
+    assert session is not None
+    context = CallContext(log=session.log, user_id="ann", token_id=token_id, caller="agent")
+    request = CallRequest("c1", "escalate", {"reason": f"Pay for {session_id}?"})
+    (outcome,) = await serving.service.gate.executor.run([request], context)
+    assert outcome.success, outcome.result.error
+    return str(outcome.result.data["ticket_id"])
+
+
+async def test_an_answered_ticket_is_counted_for_the_token_that_opened_it(serving: Running):
+    tokens = serving.service.tokens
+    _, token = await tokens.create("laptop", WORK)
+    first, second = (serving.session(user_id="ann").id for _ in range(2))
+    held = await _agents_ticket(serving, first, token.id)
+    gone = await _agents_ticket(serving, second, token.id)
+    async with user(serving, "root", "admin") as root:
+        told = (await root.post(f"/admin/tickets/{held}/answer", json={"answer": "Yes"})).json()
+        await tokens.revoke("laptop")
+        late = (await root.post(f"/admin/tickets/{gone}/answer", json={"answer": "Yes"})).json()
+    assert (told["told_in_run"] is None, told.get("not_told")) == (False, None)
+    assert (late["status"], late["told_in_run"]) == ("answered", None)
+    assert late["not_told"] == "The token that opened the ticket no longer holds"

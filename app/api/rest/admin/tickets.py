@@ -19,10 +19,10 @@ from app.api.rest.headers import VERSIONED
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.clock import stamp
-from app.core.errors import Conflict, NotFound, TollgateError, VersionMismatch
+from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated, VersionMismatch
 from app.execution.questions.ticket_rows import StoredTicket, TicketFilter
 from app.execution.questions.tickets import Resolved
-from app.governance.limits import NO_LIMITS, Payer
+from app.governance.limits import Payer
 
 router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
 
@@ -209,12 +209,28 @@ async def _tell(service: Service, session: Session, resolved: Resolved) -> dict[
     """Bring an answer that no call waits for; it stands in the ticket in any case."""
     if resolved.message is None:
         return {}
-    payer = Payer(None, NO_LIMITS, resolved.ticket.user_id or session.user_id)
     try:
+        payer = await _payer(service, session, resolved.ticket)
         told = await bring(service, session, resolved.message, payer)
     except TollgateError as error:
         return {"not_told": error.message}
     return {"told_in_run": told["run_id"]}
+
+
+async def _payer(service: Service, session: Session, ticket: StoredTicket) -> Payer:
+    """Whom the run is counted for: who opened the ticket, within what they may still use.
+
+    Raises:
+        Unauthenticated: their token no longer holds.
+    """
+    user_id = ticket.user_id or session.user_id
+    if ticket.token_id is None:
+        return Payer(user_id=user_id)
+    try:
+        token = await service.tokens.holder(ticket.token_id)
+    except Unauthenticated:
+        raise Unauthenticated("The token that opened the ticket no longer holds") from None
+    return Payer(token.id, token.limits, user_id)
 
 
 def _fields(ticket: StoredTicket) -> dict[str, Any]:
