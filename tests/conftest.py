@@ -1,5 +1,7 @@
 """What holds for every test: the contract ids that the collected tests prove."""
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             config.getoption(name, None) for name in ("ignore", "ignore_glob", "deselect", "lf")
         )
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_piles_up() -> Iterator[None]:
+    """A gate holds the folders of its projects open until it is collected, and with so many
+    objects of tests about, the collector takes its time."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -95,7 +95,11 @@ class Run:
         while self.streams and not enough(self.heard):
             left = end - time.monotonic()
             assert left > 0, self.heard
-            ready, _, _ = select.select(list(self.streams.values()), [], [], left)
+            # Not `select`, which knows no descriptor above 1,023.
+            poll = select.poll()
+            for descriptor in self.streams.values():
+                poll.register(descriptor, select.POLLIN)
+            ready = {descriptor for descriptor, _ in poll.poll(left * 1000)}
             for name, descriptor in list(self.streams.items()):
                 if descriptor in ready:
                     self._read(name, descriptor)
