@@ -167,8 +167,9 @@ _SHELL = {
     "cat-secret": 'cat "$SECRET"',
     "cat-parents": "cat ../outside/secret.txt ../ws-evil/secret.txt ../data/bootstrap.token",
     "shell-read": 'echo "$(<"$SECRET")"; read -r line < "$SIBLING"; echo "$line"',
-    "find-token": (
-        'find /tmp / -name bootstrap.token -path "*$TOKEN*" -exec cat {} \\; -quit 2>/dev/null'
+    "find-token": (  # nearest first: a whole machine may take longer than a command may
+        'find "${OUTSIDE%/*}" /tmp / -name bootstrap.token -path "*$TOKEN*"'
+        " -exec cat {} \\; -quit 2>/dev/null"
     ),
     "archive": 'tar -cf - -C / "${SECRET#/}" 2>/dev/null',
     "git-grep": """
