@@ -18,6 +18,7 @@ from app.cli.client import ConnectionFailed, Event, State, WsClient
 from app.cli.first_token import kept_token
 from app.cli.rest import request
 from app.cli.stream_view import StreamView
+from app.core.sections import OWN_VARIABLES
 
 START_S, STEP_S, STOP_S = 30, 60, 15
 LINES = 'for i in 1 2 3 4 5; do echo "building part $i of 5"; sleep 0.25; done'
@@ -162,7 +163,7 @@ def _summary(demo: _Demo, replayed: int, *, same: bool) -> str:
 async def _server(folder: Path) -> AsyncIterator[tuple[str, str | None]]:
     """A server of its own on a free port; its URL, and the token that it made."""
     # Nothing of the caller's configuration: the demo is the same everywhere.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TOLLGATE_", "ANTHROPIC_"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(OWN_VARIABLES)}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "app.cli", "serve", "--host", "127.0.0.1", "--port", "0"),

@@ -143,13 +143,13 @@ def _revision(settings: Settings) -> Check:
 
 def _service(settings: Settings) -> Iterator[Check]:
     yield _address(settings)
-    has_key = settings.anthropic_api_key is not None
+    has_key = settings.has_model
     yield Check(
         "model key",
         "ok" if has_key else "warning",
         "set" if has_key else "not set",
         "chat with a model needs it; tools work without",
-        "" if has_key else "set ANTHROPIC_API_KEY",
+        "" if has_key else f"set {settings.model_key_setting}",
     )
     yield from access_checks(settings)
 

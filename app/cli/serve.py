@@ -117,8 +117,8 @@ def banner(
     """The lines that a starting service prints."""
     model = (
         f"{settings.model}, key set"
-        if settings.anthropic_api_key
-        else ("no key (ANTHROPIC_API_KEY): tools work, chat with a model does not")
+        if settings.has_model
+        else f"no key ({settings.model_key_setting}): tools work, chat with a model does not"
     )
     facts = {
         "url": url,

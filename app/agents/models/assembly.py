@@ -175,11 +175,12 @@ def _finished(block: _OpenBlock) -> Block:
             "signature": str(block.start.get("signature") or "") + block.signature,
         }
     if block.kind == "tool_use":
-        return _tool_use(block.start, written)
+        return tool_use(block.start, written)
     return block.start
 
 
-def _tool_use(start: Block, written: str) -> Block:
+def tool_use(start: Block, written: str) -> Block:
+    """The block of a call that began as `start`, with its input as the model wrote it."""
     call: Block = {"type": "tool_use", "id": start["id"], "name": start["name"], "input": {}}
     if not written.strip():
         # A call without arguments sends no JSON at all, or the input with its start.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from app.agents.models.protocol import Block, ModelRequest
@@ -21,6 +22,14 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 }
 
 
+_CACHED = {"type": "ephemeral"}
+# A request may carry four marks; the system prompt has up to two of them.
+_CONVERSATION_MARKS = 2
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+
+
 def request_arguments(request: ModelRequest, *, cache_prompts: bool) -> dict[str, Any]:
     """Keyword arguments for the SDK's `messages.create`."""
     arguments: dict[str, Any] = {
@@ -29,21 +38,60 @@ def request_arguments(request: ModelRequest, *, cache_prompts: bool) -> dict[str
         "messages": wire_messages(request.messages),
     }
     if request.system:
-        arguments["system"] = clean(request.system)
+        arguments["system"] = _system(request) if cache_prompts else clean(request.system)
     if request.tools:
         arguments["tools"] = [dict(tool) for tool in request.tools]
+        if request.answer_only:
+            # Without its tools the API refuses a conversation that has called them.
+            arguments["tool_choice"] = {"type": "none"}
     if request.thinking_budget is not None:
-        arguments["thinking"] = {"type": "enabled", "budget_tokens": request.thinking_budget}
+        if _may_think(arguments["messages"]):
+            arguments["thinking"] = {"type": "enabled", "budget_tokens": request.thinking_budget}
     elif request.adaptive_thinking:
         arguments["thinking"] = {"type": "adaptive"}
     if request.effort is not None:
         arguments["output_config"] = {"effort": request.effort}
     if cache_prompts:
-        arguments["cache_control"] = {"type": "ephemeral"}
+        _mark_conversation(arguments["messages"], _reminders(request.messages))
     if request.temperature is not None:
         # The SDK dropped the argument; models that know it still read the field.
         arguments["extra_body"] = {"temperature": request.temperature}
     return arguments
+
+
+def _system(request: ModelRequest) -> list[Block]:
+    """The system prompt as blocks: what is cached with the tools before it, and the rest."""
+    shared = request.shared_system
+    if not shared or not request.system.startswith(shared):
+        shared = request.system
+    own = request.system[len(shared) :].lstrip("\n")
+    blocks = [{"type": "text", "text": clean(text)} for text in (shared, own) if text]
+    return [{**block, "cache_control": _CACHED} for block in blocks]
+
+
+def _reminders(messages: Sequence[Mapping[str, Any]]) -> int:
+    """How many blocks at the very end change with every request."""
+    content = messages[-1]["content"] if messages else ""
+    if isinstance(content, str):
+        return 0
+    return sum(bool(block.get("reminder") and block.get("text")) for block in content)
+
+
+def _mark_conversation(wire: list[dict[str, Any]], reminders: int) -> None:
+    """Cache up to the newest message, and to the user's side before it.
+
+    The second mark finds what the former request has cached, however many blocks the model's
+    last turn and its results have.
+    """
+    marks = 0
+    for index in range(len(wire) - 1, -1, -1):
+        if wire[index]["role"] != "user" or marks == _CONVERSATION_MARKS:
+            continue
+        content = wire[index]["content"]
+        last = len(content) - 1 - (reminders if index == len(wire) - 1 else 0)
+        if last >= 0:
+            content[last] = {**content[last], "cache_control": _CACHED}
+            marks += 1
 
 
 def wire_messages(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -62,6 +110,14 @@ def wire_messages(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
     return wire
 
 
+def name_of_call(name: str) -> str:
+    """The name of a call made earlier, as every provider takes it back.
+
+    A model may have called what cannot be a tool's name; the conversation must stay usable.
+    """
+    return _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "_"
+
+
 def _wire_blocks(blocks: Iterable[Mapping[str, Any]]) -> list[Block]:
     return [wire for block in blocks if (wire := _wire_block(block)) is not None]
 
@@ -75,6 +131,8 @@ def _wire_block(block: Mapping[str, Any]) -> Block | None:
         return None
     if kind == "thinking" and not block.get("signature"):
         return None
+    if kind == "image" and (block.get("source") or {}).get("type") not in ("base64", "url"):
+        return None
     wire: Block = {"type": kind}
     for name in fields:
         if name not in block:
@@ -82,4 +140,18 @@ def _wire_block(block: Mapping[str, Any]) -> Block | None:
         value = block[name]
         nested = kind == "tool_result" and name == "content" and not isinstance(value, str)
         wire[name] = _wire_blocks(value or ()) if nested else scrub(value)
+    if kind == "tool_use":
+        wire["name"] = name_of_call(wire["name"])
     return wire
+
+
+def _may_think(messages: list[dict[str, Any]]) -> bool:
+    """Whether a thinking budget may be asked for.
+
+    The API refuses one while a turn of calls goes on that began without thinking, as it does
+    when a model of another provider made the calls.
+    """
+    last = next((item for item in reversed(messages) if item["role"] == "assistant"), None)
+    if last is None or not any(block["type"] == "tool_use" for block in last["content"]):
+        return True
+    return last["content"][0]["type"] in ("thinking", "redacted_thinking")

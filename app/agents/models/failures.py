@@ -21,6 +21,7 @@ _CODE_OF_STATUS = {
     413: "request_too_large",
     422: "invalid_request_error",
     429: "rate_limit_error",
+    503: "overloaded_error",
     504: "timeout_error",
     529: "overloaded_error",
 }
@@ -31,11 +32,11 @@ _RETRYABLE_IN_STREAM = frozenset(
     {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
 )
 
-# provider code -> what happened, what to do
+# provider code -> what happened, what to do; {key} and {url} are the provider's settings
 _SENTENCES = {
     "authentication_error": (
         "The model provider rejected the API key",
-        "Check ANTHROPIC_API_KEY.",
+        "Check {key}.",
     ),
     "billing_error": (
         "The model provider refused the request for billing reasons",
@@ -47,7 +48,7 @@ _SENTENCES = {
     ),
     "not_found_error": (
         "The model provider does not know what was asked for",
-        "Check the model's name and ANTHROPIC_BASE_URL.",
+        "Check the model's name and {url}.",
     ),
     "request_too_large": (
         "The request is larger than the model provider takes",
@@ -69,16 +70,16 @@ _SENTENCES = {
     ),
     "connection_failed": (
         "The model provider cannot be reached",
-        "Check the network and ANTHROPIC_BASE_URL.",
+        "Check the network and {url}.",
     ),
     "stream_cut": ("The model's stream ended early", "Try again."),
     "malformed_stream": (
         "The model's stream is malformed",
-        "Try again; if it stays so, check ANTHROPIC_BASE_URL.",
+        "Try again; if it stays so, check {url}.",
     ),
     "not_a_stream": (
         "The model provider did not answer with an event stream",
-        "Check ANTHROPIC_BASE_URL.",
+        "Check {url}.",
     ),
 }
 
@@ -136,11 +137,14 @@ def stream_failure(event: dict[str, Any], status: int, request_id: str | None) -
     )
 
 
-def model_failed(failure: ProviderFailure, secret: str) -> ModelFailed:
+def model_failed(
+    failure: ProviderFailure, *, secret: str, key_setting: str, url_setting: str
+) -> ModelFailed:
     """The error that leaves this package; `secret` is cut out of the provider's words."""
     happened, advice = _SENTENCES.get(
         failure.code, ("The model provider refused the request", "Read the reason and try again.")
     )
+    advice = advice.format(key=key_setting, url=url_setting)
     status = f" ({failure.status})" if failure.status not in (None, 200) else ""
     reason = failure.reason.replace(secret, "[redacted]") if secret else failure.reason
     reason = truncate(clean(" ".join(reason.split())).rstrip("."), _LONGEST_REASON)

@@ -9,6 +9,9 @@ session entries keep. The blocks:
     {"type": "tool_use", "id", "name", "input"}      and `raw_input`, see `Completed`
     {"type": "tool_result", "tool_use_id", "content": text or blocks, "is_error"}
     {"type": "image", "source"}
+
+Text blocks with `"reminder": true` end the last user message: they change with every request, so
+what a provider shall cache ends before them.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ class ModelRequest:
     """One turn's question.
 
     Attributes:
+        shared_system: the beginning of `system` that requests of other sessions share, so that it
+            may be cached apart.
         tools: `{"name", "description", "input_schema"}` each.
+        answer_only: the tools stand there for the calls so far; the model must not call any.
         max_tokens: upper bound on what the model writes, thinking counted in.
         temperature: sent only when set; newer models refuse it.
         thinking_budget: tokens for manual thinking, at least 1024 and below `max_tokens`.
@@ -45,7 +51,9 @@ class ModelRequest:
     messages: Sequence[Message]
     max_tokens: int
     system: str = ""
+    shared_system: str = ""
     tools: Sequence[Mapping[str, Any]] = ()
+    answer_only: bool = False
     temperature: float | None = None
     thinking_budget: int | None = None
     adaptive_thinking: bool = False
@@ -144,6 +152,8 @@ class Completed:
         stop_reason: `end_turn`, `tool_use`, `max_tokens`, `stop_sequence`, `pause_turn`,
             `refusal`, `model_context_window_exceeded`, or one that is newer than this.
         model: the model that answered, as the provider names it.
+        asked: the name under which the settings know it: another than the request's when a
+            fallback answered; empty where nobody chooses.
         stop_details: why the model refused, where the provider says so.
         request_id: the provider's, for its support.
     """
@@ -155,6 +165,7 @@ class Completed:
     dropped_tool_uses: tuple[Block, ...] = ()
     stop_details: Mapping[str, Any] | None = None
     request_id: str | None = None
+    asked: str = ""
 
 
 ModelEvent = TextDelta | ThinkingDelta | ToolInputDelta | Completed

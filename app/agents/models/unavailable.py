@@ -1,4 +1,4 @@
-"""The model client of an installation that has no key."""
+"""The model client of a provider that has no key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from app.core.errors import ModelFailed
 
 
 class NoModel:
-    """Fails each request with the fix; everything that needs no model works without a key."""
+    """Fails each request with the fix; everything that needs no model works without a key.
+
+    Args:
+        setting: where the key would come from.
+    """
+
+    def __init__(self, setting: str) -> None:
+        self._setting = setting
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Raises: ModelFailed, always, with `provider_code` `no_model_key`."""
@@ -17,7 +24,7 @@ class NoModel:
         for event in events:
             yield event
         raise ModelFailed(
-            f"No key for model {request.model!r}: set ANTHROPIC_API_KEY and start Tollgate again.",
+            f"No key for model {request.model!r}: set {self._setting} and start Tollgate again.",
             provider_code="no_model_key",
             status=None,
             retryable=False,

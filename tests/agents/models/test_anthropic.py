@@ -34,6 +34,8 @@ from tests.support.scripted_anthropic.turns import (
     unknown_block,
 )
 
+CACHED = {"type": "ephemeral"}
+
 
 async def test_deltas_come_first_and_one_completed_last(
     provider: ScriptedAnthropic, model: ModelClient
@@ -105,17 +107,17 @@ async def test_the_request_carries_everything_that_was_asked(
     )
 
     received = provider.requests[0]
+    said = ASK.messages[0]["content"][0]
     assert received.api_key == KEY
     assert received.body == {
         "model": "claude-test",
-        "system": "Be brief.",
-        "messages": ASK.messages,
+        "system": [{"type": "text", "text": "Be brief.", "cache_control": CACHED}],
+        "messages": [{"role": "user", "content": [{**said, "cache_control": CACHED}]}],
         "tools": tools,
         "max_tokens": 4000,
         "temperature": 0.5,
         "thinking": {"type": "enabled", "budget_tokens": 2000},
         "output_config": {"effort": "high"},
-        "cache_control": {"type": "ephemeral"},
         "stream": True,
     }
 

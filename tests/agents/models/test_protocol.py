@@ -37,7 +37,7 @@ def test_usage_adds_up() -> None:
 
 
 async def test_without_a_key_each_request_fails_with_the_fix() -> None:
-    model: ModelClient = NoModel()
+    model: ModelClient = NoModel("ANTHROPIC_API_KEY")
 
     with pytest.raises(ModelFailed, match="set ANTHROPIC_API_KEY") as caught:
         await anext(model.stream(ModelRequest(model="m", messages=(), max_tokens=1)))

@@ -48,7 +48,11 @@ class Received:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return list(self.body["messages"])
+        """The conversation, without marks for the cache and what each request adds behind it.
+
+        `body["messages"]` has all of it.
+        """
+        return [_as_said(message) for message in self.body["messages"]]
 
     @property
     def tool_names(self) -> list[str]:
@@ -81,6 +85,10 @@ class ScriptedAnthropic:
         api_key: the only key that is let in; any key when None.
         port: 0 takes a free one.
     """
+
+    # What another wire replaces.
+    _wire: wire.Wire = wire
+    _id_header = "request-id"
 
     def __init__(
         self,
@@ -165,13 +173,13 @@ class ScriptedAnthropic:
             body = self._checked(request)
         except rules.Refused as refused:
             self.refused.append(refused.error.message)
-            await _send_error(connection, refused.error, request_id)
+            await self._send_error(connection, refused.error, request_id)
             return
         if request.path.endswith("/count_tokens"):
             tokens = len(json.dumps(body["messages"], ensure_ascii=False)) // 4 + 1
             await connection.send(200, {"input_tokens": tokens}, {"request-id": request_id})
             return
-        received = Received(request.headers, body)
+        received = self._received(request.headers, body)
         async with self._arrived:
             self.requests.append(received)
             self._arrived.notify_all()
@@ -180,6 +188,9 @@ class ScriptedAnthropic:
         who = wire.Identity(f"msg_{number:04d}", request_id, body["model"])
         await self._play(connection, received, answer, who)
         received.answered.set()
+
+    def _received(self, headers: Mapping[str, str], body: dict[str, Any]) -> Received:
+        return Received(headers, body)
 
     def _checked(self, request: HttpRequest) -> dict[str, Any]:
         if request.path not in ("/v1/messages", "/v1/messages/count_tokens"):
@@ -213,18 +224,18 @@ class ScriptedAnthropic:
     async def _play(
         self, connection: Connection, received: Received, answer: Answer, who: wire.Identity
     ) -> None:
-        headers = {"request-id": who.request_id}
+        headers = {self._id_header: who.request_id}
         match answer:
             case HttpError():
-                await _send_error(connection, answer, who.request_id)
+                await self._send_error(connection, answer, who.request_id)
             case PlainAnswer(body, content_type):
                 await connection.send(200, body, headers, content_type)
             case StreamError():
                 await connection.begin_stream(headers)
-                await connection.send_chunk(wire.error_event(answer, who.request_id))
+                await connection.send_chunk(self._wire.error_event(answer, who.request_id))
                 await connection.end_stream()
             case Turn() if not received.body.get("stream"):
-                await connection.send(200, wire.whole(self._numbered(answer), who), headers)
+                await connection.send(200, self._wire.whole(self._numbered(answer), who), headers)
             case Turn():
                 await connection.begin_stream(headers)
                 await self._watch(connection, received, self._numbered(answer), who)
@@ -233,7 +244,8 @@ class ScriptedAnthropic:
         self, connection: Connection, received: Received, turn: Turn, who: wire.Identity
     ) -> None:
         """Send the stream, and stop at once when the client hangs up."""
-        sending = asyncio.create_task(_send_events(connection, turn, who))
+        actions = self._wire.stream(turn, who)
+        sending = asyncio.create_task(_send_events(connection, actions, turn.chunk_bytes))
         watching = asyncio.create_task(connection.hung_up())
         try:
             await asyncio.wait({sending, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -250,6 +262,14 @@ class ScriptedAnthropic:
         # Only now, when nobody reads any more: the next request may follow these bytes.
         await connection.end_stream()
 
+    async def _send_error(self, connection: Connection, error: HttpError, request_id: str) -> None:
+        headers = {self._id_header: request_id, **error.headers}
+        if error.body is not None:
+            await connection.send(error.status, error.body, headers)
+            return
+        body = self._wire.error_body(error.type, error.message, request_id)
+        await connection.send(error.status, body, headers)
+
     def _numbered(self, turn: Turn) -> Turn:
         """`turn` with an id for each call that has none."""
         parts = tuple(
@@ -265,18 +285,27 @@ class ScriptedAnthropic:
         return replace(block, start={**block.start, **name}, whole={**block.whole, **name})
 
 
-async def _send_error(connection: Connection, error: HttpError, request_id: str) -> None:
-    body = wire.error_body(error.type, error.message, request_id)
-    await connection.send(error.status, body, {"request-id": request_id, **error.headers})
+def _as_said(message: dict[str, Any]) -> dict[str, Any]:
+    content = message["content"]
+    if isinstance(content, str):
+        return message
+    said = [
+        {name: value for name, value in block.items() if name != "cache_control"}
+        for block in content
+        if not str(block.get("text", "")).startswith("<reminder>")
+    ]
+    return {**message, "content": said}
 
 
-async def _send_events(connection: Connection, turn: Turn, who: wire.Identity) -> bool | None:
+async def _send_events(
+    connection: Connection, actions: Iterable[wire.Action], chunk_bytes: int | None
+) -> bool | None:
     """All but the end of the answer.
 
     True: the connection was torn down on purpose; None: the client did it.
     """
     try:
-        for action in wire.stream(turn, who):
+        for action in actions:
             match action:
                 case Gate():
                     await action.passed()
@@ -288,7 +317,7 @@ async def _send_events(connection: Connection, turn: Turn, who: wire.Identity) -
                 case Cut():
                     return False
                 case bytes():
-                    for piece in _split(action, turn.chunk_bytes):
+                    for piece in _split(action, chunk_bytes):
                         await connection.send_chunk(piece)
     except Disconnected:
         return None

@@ -121,6 +121,8 @@ class HttpError:
     type: str
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    """Instead of the usual body: anything that JSON holds, or text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from tests.support.scripted_anthropic.turns import (
     Block,
@@ -19,6 +19,18 @@ from tests.support.scripted_anthropic.turns import (
 )
 
 Action = bytes | Gate | Wait | Cut
+
+
+class Wire(Protocol):
+    """How a provider writes turns and errors; this module is one."""
+
+    def error_body(self, kind: str, message: str, request_id: str) -> dict[str, Any]: ...
+
+    def error_event(self, error: StreamError, request_id: str) -> bytes: ...
+
+    def stream(self, turn: Turn, who: Identity) -> Iterator[Action]: ...
+
+    def whole(self, turn: Turn, who: Identity) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,274 @@
+"""From the chunks of a chat completion to deltas and the whole message.
+
+Servers that call themselves compatible differ most in how they stream calls: without an
+index, without an id, with the id in every piece, with the finish reason of a plain
+answer. What can be read without guessing is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn
+
+from app.agents.models.assembly import MalformedStream, tool_use
+from app.agents.models.protocol import (
+    Block,
+    Completed,
+    ModelEvent,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+    Usage,
+)
+from app.core.ids import call_id
+from app.core.text import clean, dump_json
+
+# What every provider and our own gate take; other ids are replaced.
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_REASONS = {
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+}
+_MAX_CALLS = 256
+_MAX_COUNT = 1 << 48
+
+Kind = Literal["text", "thinking"]
+
+
+@dataclass
+class _Writing:
+    """A block of text or thinking under way."""
+
+    index: int
+    kind: Kind
+    pieces: list[str] = field(default_factory=list)
+
+    def block(self) -> Block:
+        written = "".join(self.pieces)
+        if self.kind == "text":
+            return {"type": "text", "text": written}
+        return {"type": "thinking", "thinking": written, "signature": ""}
+
+
+@dataclass
+class _Call:
+    """A call under way; it is told from when its id and name are known."""
+
+    index: int
+    wire_id: str = ""
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    told: int | None = None
+
+    def block(self) -> Block:
+        return tool_use({"id": self.id, "name": self.name}, "".join(self.pieces))
+
+    def news(self) -> Iterator[ModelEvent]:
+        """What was not told yet."""
+        if not self.id or not self.name:
+            return
+        if self.told is None:
+            self.told = 0
+            yield ToolInputDelta(self.index, self.id, self.name, "")
+        for piece in self.pieces[self.told :]:
+            yield ToolInputDelta(self.index, self.id, self.name, piece)
+        self.told = len(self.pieces)
+
+
+class ChatAssembler:
+    """Feed it each chunk in order, close it after the last, then ask for the message.
+
+    Args:
+        taken: ids of calls that the conversation holds already; they are not used again.
+    """
+
+    def __init__(self, model: str, taken: Container[str] = ()) -> None:
+        self._model = model
+        self._taken = taken
+        self._blocks: list[_Writing | _Call] = []
+        self._calls: list[_Call] = []
+        self._at: dict[int, _Call] = {}
+        self._known: dict[str, _Call] = {}
+        self._used: set[str] = set()
+        self._refused: list[str] = []
+        self._reason: str | None = None
+        self._usage = Usage()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model said that it is done."""
+        return self._reason is not None
+
+    def feed(self, chunk: object) -> Iterator[ModelEvent]:
+        """The deltas that the chunk brings.
+
+        Raises: MalformedStream.
+        """
+        if not isinstance(chunk, dict):
+            _refuse("a chunk is not an object")
+        model = chunk.get("model")
+        if isinstance(model, str) and model:
+            self._model = clean(model)
+        self._count(chunk.get("usage"))
+        choice = _first_choice(chunk.get("choices"))
+        if choice is None:
+            return
+        delta = choice.get("delta")
+        if isinstance(delta, dict):
+            yield from self._extend(delta)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._reason = clean(reason)
+
+    def close(self) -> Iterator[ModelEvent]:
+        """The deltas of calls that came without an id.
+
+        Raises: MalformedStream when a call that should run has no name.
+        """
+        if self._stop_reason() == "tool_use" and not all(call.name for call in self._calls):
+            _refuse("a tool call has no name")
+        for call in self._calls:
+            call.id = call.id or self._own_id("")
+            yield from call.news()
+
+    def completed(self, request_id: str | None = None) -> Completed | None:
+        """The whole message; None when the stream ended before the model did."""
+        reason = self._stop_reason()
+        if reason is None:
+            return None
+        runs = reason == "tool_use"
+        said = [block.block() for block in self._blocks if isinstance(block, _Writing) or runs]
+        refusal = "".join(self._refused)
+        return Completed(
+            content=said,
+            stop_reason=reason,
+            usage=self._usage,
+            model=self._model,
+            dropped_tool_uses=() if runs else tuple(call.block() for call in self._calls),
+            stop_details={"type": "refusal", "explanation": refusal} if refusal else None,
+            request_id=request_id,
+        )
+
+    def _stop_reason(self) -> str | None:
+        if self._reason is None:
+            return None
+        reason = _REASONS.get(self._reason, self._reason)
+        if self._refused:
+            return "refusal"
+        if reason in ("end_turn", "tool_use"):
+            # Many servers end a turn of calls with `stop`, and some one without with `tool_calls`.
+            return "tool_use" if self._calls else "end_turn"
+        return reason
+
+    def _extend(self, delta: dict[str, Any]) -> Iterator[ModelEvent]:
+        thinking = delta.get("reasoning_content") or delta.get("reasoning")
+        yield from self._write("thinking", thinking)
+        yield from self._write("text", delta.get("content"))
+        refusal = delta.get("refusal")
+        if refusal:
+            yield from self._write("text", refusal)
+            self._refused.append(clean(refusal))
+        calls = delta.get("tool_calls")
+        for piece in calls if isinstance(calls, list) else ():
+            yield from self._call(piece)
+
+    def _write(self, kind: Kind, piece: object) -> Iterator[ModelEvent]:
+        if piece is None or piece == "":
+            return
+        if not isinstance(piece, str):
+            _refuse(f"a piece of {kind} is not a string")
+        piece = clean(piece)
+        last = self._blocks[-1] if self._blocks else None
+        if not isinstance(last, _Writing) or last.kind != kind:
+            last = _Writing(len(self._blocks), kind)
+            self._blocks.append(last)
+        last.pieces.append(piece)
+        event = TextDelta if kind == "text" else ThinkingDelta
+        yield event(last.index, piece)
+
+    def _call(self, piece: object) -> Iterator[ModelEvent]:
+        if not isinstance(piece, dict):
+            _refuse("a tool call is not an object")
+        function = piece.get("function")
+        function = function if isinstance(function, dict) else {}
+        wire_id, name = _word(piece.get("id")), _word(function.get("name"))
+        index = piece.get("index")
+        call = self._find(index if isinstance(index, int) else None, wire_id, name)
+        if wire_id and not call.wire_id:
+            call.wire_id, call.id = wire_id, self._own_id(wire_id)
+            self._known[wire_id] = call
+        # Some servers repeat the name in each piece, so the first one counts.
+        call.name = call.name or name
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):
+            arguments = dump_json(arguments).decode()
+        if isinstance(arguments, str) and arguments:
+            call.pieces.append(clean(arguments))
+        yield from call.news()
+
+    def _find(self, index: int | None, wire_id: str, name: str) -> _Call:
+        """The call that a piece belongs to, or a new one."""
+        if index is not None:
+            call = self._at.get(index)
+            another = call is not None and call.wire_id and wire_id and call.wire_id != wire_id
+        elif wire_id:
+            call, another = self._known.get(wire_id), False
+        else:
+            call = self._calls[-1] if self._calls else None
+            another = True
+        if call is None or (another and name and call.name):
+            # A name of its own begins a call, even where the index says otherwise.
+            if len(self._calls) >= _MAX_CALLS:
+                _refuse(f"more than {_MAX_CALLS} tool calls")
+            call = _Call(len(self._blocks))
+            self._blocks.append(call)
+            self._calls.append(call)
+        if index is not None:
+            self._at[index] = call
+        return call
+
+    def _own_id(self, wire_id: str) -> str:
+        """The server's id where it can stand in every conversation, or one of ours."""
+        fits = _ID.fullmatch(wire_id) and wire_id not in self._taken and wire_id not in self._used
+        own = wire_id if fits else call_id("call")
+        self._used.add(own)
+        return own
+
+    def _count(self, usage: object) -> None:
+        if not isinstance(usage, dict):
+            return
+        details = usage.get("prompt_tokens_details")
+        cached = _number(details.get("cached_tokens")) if isinstance(details, dict) else 0
+        prompt = _number(usage.get("prompt_tokens"))
+        cached = min(cached, prompt)
+        self._usage = Usage(
+            input_tokens=prompt - cached,
+            output_tokens=_number(usage.get("completion_tokens")),
+            cache_read_tokens=cached,
+        )
+
+
+def _first_choice(choices: object) -> dict[str, Any] | None:
+    """The only choice that was asked for; chunks with the usage have none."""
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and not choice.get("index"):
+            return choice
+    return None
+
+
+def _word(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value < _MAX_COUNT else 0
+
+
+def _refuse(problem: str) -> NoReturn:
+    raise MalformedStream(problem)

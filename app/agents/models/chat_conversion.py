@@ -1,0 +1,164 @@
+"""From a neutral request to the body of `POST /chat/completions`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from app.agents.models.conversion import name_of_call
+from app.agents.models.protocol import Block, Message, ModelRequest
+from app.catalog.formats import openai_definition
+from app.core.text import clean, dump_json
+
+_REFUSED_STATUS = (400, 422)
+_NOT_KNOWN = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|extra|not (?:allowed|permitted)",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(r"\bmax_(?:completion_)?tokens\b")
+_TEXT_BETWEEN = "\n\n"
+
+LimitField = Literal["max_tokens", "max_completion_tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a server wants what every request carries, whoever asked.
+
+    Attributes:
+        limit: the field of the output limit; servers know one of the two.
+        usage: whether `stream_options` asks for the token counts.
+        settled: `limit` was changed once already.
+    """
+
+    limit: LimitField
+    usage: bool = True
+    settled: bool = False
+
+    def after_refusal(self, status: int, body: str) -> Dialect | None:
+        """What to try instead; None when it was not one of these fields that was refused."""
+        if status not in _REFUSED_STATUS or not _NOT_KNOWN.search(body):
+            return None
+        if self.usage and "stream_options" in body:
+            return replace(self, usage=False)
+        if not self.settled and self.limit in _LIMIT.findall(body):
+            other: LimitField = (
+                "max_tokens" if self.limit == "max_completion_tokens" else "max_completion_tokens"
+            )
+            return replace(self, limit=other, settled=True)
+        return None
+
+
+def chat_arguments(request: ModelRequest, dialect: Dialect) -> dict[str, Any]:
+    """Keyword arguments for the SDK's `chat.completions.create`.
+
+    This wire has no thinking budget and no adaptive thinking, so neither is sent.
+    """
+    arguments: dict[str, Any] = {
+        "model": request.model,
+        "messages": [*_system(request.system), *chat_messages(request.messages)],
+        dialect.limit: request.max_tokens,
+    }
+    if request.tools:
+        arguments["tools"] = [
+            openai_definition(tool["name"], tool.get("description", ""), tool["input_schema"])
+            for tool in request.tools
+        ]
+        if request.answer_only:
+            arguments["tool_choice"] = "none"
+    if request.temperature is not None:
+        arguments["temperature"] = request.temperature
+    if request.effort is not None:
+        arguments["reasoning_effort"] = request.effort
+    if dialect.usage:
+        arguments["stream_options"] = {"include_usage": True}
+    return arguments
+
+
+def chat_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """`messages` in this wire's roles; a message left empty is left out."""
+    wire: list[dict[str, Any]] = []
+    for message in messages:
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        wire.extend(_assistant(blocks) if message["role"] == "assistant" else _user(blocks))
+    return wire
+
+
+def call_ids(messages: Iterable[Message]) -> set[str]:
+    """The ids of all calls in a conversation."""
+    return {
+        str(block.get("id"))
+        for message in messages
+        if not isinstance(message["content"], str)
+        for block in message["content"]
+        if block.get("type") == "tool_use"
+    }
+
+
+def _system(text: str) -> Iterator[dict[str, Any]]:
+    if text:
+        yield {"role": "system", "content": clean(text)}
+
+
+def _assistant(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+    """Thinking stays out: no server of this wire takes it back."""
+    kept = list(blocks)
+    text = _text(kept)
+    calls = [_call(block) for block in kept if block.get("type") == "tool_use"]
+    if calls:
+        yield {"role": "assistant", "content": text or None, "tool_calls": calls}
+    elif text:
+        yield {"role": "assistant", "content": text}
+
+
+def _call(block: Block) -> dict[str, Any]:
+    # Input that was no JSON is not repeated: servers refuse a conversation that holds it.
+    arguments = dump_json(block.get("input") or {}).decode()
+    function = {"name": name_of_call(str(block["name"])), "arguments": arguments}
+    return {"id": clean(str(block["id"])), "type": "function", "function": function}
+
+
+def _user(blocks: Iterable[Block]) -> Iterator[dict[str, Any]]:
+    """Results first, each a message of its own; their images follow, as a user's."""
+    said: list[Block] = []
+    shown: list[Block] = []
+    for block in blocks:
+        if block.get("type") != "tool_result":
+            said.append(block)
+            continue
+        call, content = clean(str(block["tool_use_id"])), _blocks_of(block)
+        images = [part for part in content if part.get("type") == "image"]
+        text = _text(content)
+        if images:
+            shown += [{"type": "text", "text": f"From the result of {call}:"}, *images]
+            text = text or "(see the next message)"
+        yield {"role": "tool", "tool_call_id": call, "content": text or "(no output)"}
+    parts = [part for block in (*shown, *said) if (part := _part(block)) is not None]
+    if any(part["type"] != "text" for part in parts):
+        yield {"role": "user", "content": parts}
+    elif parts:
+        # Some servers take parts only where there are images.
+        yield {"role": "user", "content": _TEXT_BETWEEN.join(part["text"] for part in parts)}
+
+
+def _blocks_of(result: Block) -> list[Block]:
+    content = result.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+
+
+def _text(blocks: Iterable[Block]) -> str:
+    texts = [block["text"] for block in blocks if block.get("type") == "text" and block.get("text")]
+    return clean(_TEXT_BETWEEN.join(texts))
+
+
+def _part(block: Block) -> dict[str, Any] | None:
+    if block.get("type") == "text" and block.get("text"):
+        return {"type": "text", "text": clean(block["text"])}
+    source = block.get("source") or {}
+    if block.get("type") == "image" and source.get("type") == "base64":
+        url = f"data:{source['media_type']};base64,{source['data']}"
+        return {"type": "image_url", "image_url": {"url": url}}
+    return None

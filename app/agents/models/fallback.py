@@ -1,0 +1,116 @@
+"""Another model answers when the one that was asked is overloaded or away.
+
+Only a model request is ever passed on, and only before its first delta: what a model has
+begun to say, nobody else can finish, and tools are never run twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.agents.models.protocol import Completed, ModelClient, ModelEvent, ModelRequest
+from app.core.clock import Clock, SystemClock
+from app.core.errors import ModelFailed
+
+FAILURES_IN_A_ROW = 3
+REST_S = 30.0
+_MODELS_REMEMBERED = 1000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Health:
+    """How a model did lately; it rests until `until` (monotonic seconds)."""
+
+    failures: int = 0
+    until: float = 0.0
+
+
+class FallbackModels:
+    """A `ModelClient` that asks the next model when one fails in a way that passes.
+
+    A model that has failed three times in a row, each with all its retries, rests for half a
+    minute: the next ones are asked at once. When all rest, all are asked in their order.
+
+    Args:
+        models: sends the requests, and repeats each as its own settings say.
+        fallbacks: names of models, in the order in which they are asked.
+    """
+
+    def __init__(
+        self, models: ModelClient, fallbacks: Sequence[str], *, clock: Clock | None = None
+    ) -> None:
+        self._models = models
+        self._fallbacks = tuple(fallbacks)
+        self._clock = clock or SystemClock()
+        self._health: dict[str, _Health] = {}
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """See `ModelClient.stream`.
+
+        Raises:
+            ModelFailed: of the model that was asked first; `tried` lists each one's failure
+                where there were several.
+        """
+        names = self._order(request.model)
+        failures: list[tuple[str, ModelFailed]] = []
+        for name in names:
+            yielded = False
+            try:
+                async with aclosing(self._models.stream(replace(request, model=name))) as events:
+                    async for event in events:
+                        yielded = True
+                        if isinstance(event, Completed):
+                            self._health.pop(name, None)
+                        yield event
+            except ModelFailed as failure:
+                passing = bool(failure.details.get("retryable"))
+                if passing:
+                    self._note_failure(name)
+                if yielded:
+                    raise
+                failures.append((name, failure))
+                if not passing:
+                    break
+                log.warning("model %s failed: %s", name, failure.details.get("provider_code"))
+            else:
+                return
+        raise _all_failed(failures)
+
+    async def aclose(self) -> None:
+        """Close what sends the requests."""
+        await self._models.aclose()
+
+    def _order(self, model: str) -> list[str]:
+        """Whom to ask, one after the other; those that rest are left out."""
+        names = list(dict.fromkeys((model, *self._fallbacks)))
+        now = self._clock.monotonic()
+        rested = [name for name in names if self._health.get(name, _Health()).until <= now]
+        return rested or names
+
+    def _note_failure(self, name: str) -> None:
+        if name not in self._health and len(self._health) >= _MODELS_REMEMBERED:
+            # Sessions name models as they like.
+            self._health.pop(next(iter(self._health)))
+        health = self._health.setdefault(name, _Health())
+        health.failures += 1
+        if health.failures >= FAILURES_IN_A_ROW:
+            health.until = self._clock.monotonic() + REST_S
+
+
+def _all_failed(failures: Sequence[tuple[str, ModelFailed]]) -> ModelFailed:
+    first = failures[0][1]
+    if len(failures) == 1:
+        return first
+    tried: list[dict[str, Any]] = [
+        {"model": name, "provider_code": failure.details.get("provider_code")}
+        for name, failure in failures
+    ]
+    others = ", ".join(name for name, _ in failures[1:])
+    message = f"{first.message} The fallbacks failed too: {others}."
+    return ModelFailed(message, **{**first.details, "tried": tried})

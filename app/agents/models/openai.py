@@ -1,0 +1,175 @@
+"""Chat models of OpenAI, and of any server that speaks its chat completions.
+
+The package `openai` is an extra: `pip install 'tollgate[openai]'`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urlsplit
+
+from app.agents.models.assembly import MalformedStream
+from app.agents.models.chat_assembly import ChatAssembler
+from app.agents.models.chat_conversion import Dialect, call_ids, chat_arguments
+from app.agents.models.chat_failures import chunk_failure, error_in, status_failure
+from app.agents.models.failures import ProviderFailure
+from app.agents.models.protocol import ModelEvent, ModelRequest
+from app.agents.models.provider import (
+    CONNECT_SECONDS,
+    ProviderModel,
+    ProviderSettings,
+    malformed_stream,
+    require_event_stream,
+    stream_cut,
+)
+from app.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, AsyncStream
+    from openai._response import AsyncAPIResponse
+
+_OWN_URL = "https://api.openai.com/v1"
+_MAX_REFUSAL = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAISettings(ProviderSettings):
+    """How to reach OpenAI or another server of that wire.
+
+    `api_key` may be empty where `base_url` names a server that wants none.
+    """
+
+    key_setting: ClassVar[str] = "OPENAI_API_KEY"
+    url_setting: ClassVar[str] = "OPENAI_BASE_URL"
+
+    def _may_carry(self, key: str) -> bool:
+        if not key:
+            return self.base_url is not None
+        return key.isascii() and key.isprintable()
+
+
+def require_sdk() -> None:
+    """Raises: ConfigurationError when the extra is not installed."""
+    if importlib.util.find_spec("openai") is None:
+        raise ConfigurationError(
+            "The provider openai needs the package `openai`: pip install 'tollgate[openai]'.",
+            setting="TOLLGATE_MODEL_PROVIDER",
+        )
+
+
+class OpenAIModel(ProviderModel["AsyncOpenAI"]):
+    """A `ModelClient`."""
+
+    def __init__(
+        self,
+        settings: OpenAISettings,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(settings, sleep=sleep)
+        self._settings = settings
+        own = urlsplit(settings.base_url or _OWN_URL).hostname == urlsplit(_OWN_URL).hostname
+        self._dialect = Dialect("max_completion_tokens" if own else "max_tokens")
+        self._learned: dict[str, Dialect] = {}
+
+    def _connect(self) -> AsyncOpenAI:
+        require_sdk()
+        from openai import AsyncOpenAI, Timeout
+
+        settings = self._settings
+        return AsyncOpenAI(
+            # The SDK insists on a key; a server that wants none takes any.
+            api_key=settings.api_key or "none",
+            base_url=settings.base_url or _OWN_URL,
+            max_retries=0,
+            timeout=Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout)),
+        )
+
+    async def _attempt(
+        self, client: AsyncOpenAI, request: ModelRequest
+    ) -> AsyncGenerator[ModelEvent, None]:
+        import httpx2
+        import openai
+
+        assembler = ChatAssembler(request.model, call_ids(request.messages))
+        request_id: str | None = None
+        begun = False
+        try:
+            async with AsyncExitStack() as stack:
+                response = await self._opened(client, request, stack)
+                begun, request_id = True, response.headers.get("x-request-id")
+                require_event_stream(response.headers.get("content-type", ""))
+                chunks: AsyncStream[object] = await response.parse(to=openai.AsyncStream[object])
+                async for chunk in chunks:
+                    if (error := error_in(chunk)) is not None:
+                        raise chunk_failure(error, request_id)
+                    for event in assembler.feed(chunk):
+                        yield event
+        except (
+            openai.APIError,
+            httpx2.HTTPError,
+            MalformedStream,
+            ValueError,  # no JSON, no UTF-8, a number of five thousand digits
+            RecursionError,
+        ) as error:
+            # What breaks after the model has ended takes nothing from its answer.
+            if not assembler.ended:
+                raise _provider_failure(error, request_id, begun=begun) from None
+        try:
+            for event in assembler.close():
+                yield event
+        except MalformedStream as error:
+            raise malformed_stream(error, request_id) from None
+        completed = assembler.completed(request_id)
+        if completed is None:
+            raise stream_cut("no finish reason arrived", request_id)
+        yield completed
+
+    async def _opened(
+        self, client: AsyncOpenAI, request: ModelRequest, stack: AsyncExitStack
+    ) -> AsyncAPIResponse[object]:
+        """The answer's beginning; asked again in the words that the server knows."""
+        import openai
+
+        while True:
+            dialect = self._learned.get(request.model, self._dialect)
+            try:
+                return await stack.enter_async_context(
+                    client.chat.completions.with_streaming_response.create(
+                        **chat_arguments(request, dialect), stream=True
+                    )
+                )
+            except openai.APIStatusError as error:
+                said = str(error.body)[:_MAX_REFUSAL]
+                other = dialect.after_refusal(error.status_code, said)
+                if other is None:
+                    raise
+                self._learned[request.model] = other
+
+
+def _provider_failure(error: Exception, request_id: str | None, *, begun: bool) -> ProviderFailure:
+    """Why an attempt failed; `begun` when its headers had arrived."""
+    import httpx2
+    import openai
+
+    match error:
+        case openai.APIStatusError():
+            return status_failure(
+                error.status_code, error.body, error.request_id, error.response.headers
+            )
+        case openai.APITimeoutError() | httpx2.TimeoutException():
+            status = 200 if begun else None
+            return ProviderFailure("timeout_error", status, retryable=True, request_id=request_id)
+        case openai.APIConnectionError() | httpx2.HTTPError():
+            cause = error.__cause__ or error
+            if begun:
+                return stream_cut(f"{type(cause).__name__}: {cause}", request_id)
+            return ProviderFailure("connection_failed", None, str(cause), retryable=True)
+        case openai.APIError():
+            return chunk_failure(error.body, request_id)
+    return malformed_stream(error, request_id)

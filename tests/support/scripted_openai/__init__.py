@@ -1,0 +1,1 @@
+"""A scripted server of the chat completions wire, for tests of its client."""
