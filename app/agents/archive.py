@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +10,7 @@ from sqlalchemy import func, literal, text, tuple_
 from sqlmodel import col, select
 
 from app.db.engine import Database
-from app.db.event_blocks import EVERY, HEAD, READ
+from app.db.event_blocks import EVERY, HEAD, READ, READ_KIND
 from app.db.tables import (
     ArtifactRow,
     ConfirmationRow,
@@ -22,7 +22,7 @@ from app.db.tables import (
 from app.governance.identity.token_rules import DEFAULT_AGENT
 
 MAX_DEPTH = 10_000
-_HEAD, _EVENTS = text(HEAD), text(READ)
+_HEAD, _EVENTS, _KINDS = text(HEAD), text(READ), text(READ_KIND)
 
 
 class Archive:
@@ -164,6 +164,30 @@ class Archive:
         async with self._database.session() as session:
             rows = (await (await session.connection()).execute(_EVENTS, where)).all()
         return [(row[0], row[2]) for row in rows]
+
+    async def events_of_kind(
+        self, session_id: str, epoch: str, kind: str, *, after: int, limit: int
+    ) -> list[tuple[int, bytes | None]]:
+        """The `seq` of each of the next events, with its body where it is of that type."""
+        where = {
+            "session_id": session_id,
+            "epoch": epoch,
+            "after": after,
+            "upto": EVERY,
+            "most": limit,
+            "kind": kind,
+        }
+        async with self._database.session() as session:
+            rows = (await (await session.connection()).execute(_KINDS, where)).all()
+        return [(row[0], row[1]) for row in rows]
+
+    async def calls_of(self, session_id: str, operation_ids: Sequence[str]) -> list[ToolCallRow]:
+        """Those of the calls that are this session's."""
+        query = select(ToolCallRow).where(
+            ToolCallRow.session_id == session_id, col(ToolCallRow.operation_id).in_(operation_ids)
+        )
+        async with self._database.session() as session:
+            return list((await session.exec(query)).all())
 
     async def confirmation(self, confirmation_id: str) -> ConfirmationRow | None:
         async with self._database.session() as session:

@@ -8,6 +8,7 @@ asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -22,6 +23,37 @@ from app.governance.limits import Limits, Payer
 
 _PER = 1_000_000
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
+
+
+@dataclass(slots=True)
+class Spending:
+    """What one run, or one sub-agent, has used.
+
+    Attributes:
+        cost: dollars; None when a model of it has no price.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+
+    def add(self, usage: Usage, cost: float | None) -> None:
+        """Take in one answer; `cost` None when its model has no price."""
+        self.usage = self.usage + usage
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+    def fields(self) -> dict[str, Any]:
+        """As `run_finished` and the rows of runs carry it."""
+        fields: dict[str, Any] = usage_fields(self.usage)
+        if self.cost:
+            fields["cost"] = round(self.cost, 8)
+        return fields
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Spending:
+        """What `fields` was written of."""
+        usage = Usage(**{name: int(fields.get(name, 0)) for name in _COUNTED})
+        is_free = not any(usage_fields(usage).values())
+        return cls(usage, fields.get("cost", 0.0 if is_free else None))
 
 
 class Budget:
@@ -52,12 +84,14 @@ class Budget:
             )
         if cost is None:
             return
-        if model not in self._prices:
-            raise ConfigurationError(
-                f"cost_per_session is set, and model_prices has no price for {model!r}; without "
-                "one the model is not asked",
-                model=model,
-            )
+        # A fallback may answer in the model's place.
+        for name in (model, *self._gate.settings.model_fallbacks):
+            if name not in self._prices:
+                raise ConfigurationError(
+                    f"cost_per_session is set, and model_prices has no price for {name!r}; "
+                    "without one the model is not asked",
+                    model=name,
+                )
         spent = float(session.usage.get("cost", 0.0))
         if spent >= cost:
             self._hit(session, agent_id, "cost_budget", spent, cost)
@@ -69,8 +103,14 @@ class Budget:
                 used=round(spent, 6),
             )
 
-    def add(self, session: Session, *, model: str, usage: Usage) -> None:
-        """Count one answer."""
+    def add(
+        self, session: Session, *, model: str, usage: Usage, spending: Spending | None = None
+    ) -> None:
+        """Count one answer for its session.
+
+        Args:
+            spending: of the run, or of the sub-agent, that asked; it is counted there too.
+        """
         counted = {name: getattr(usage, name) for name in _COUNTED}
         if not any(counted.values()):
             return
@@ -78,6 +118,8 @@ class Budget:
         for name, number in counted.items():
             total[name] = total.get(name, 0) + number
         price = self._prices.get(model)
+        if spending is not None:
+            spending.add(usage, None if price is None else cost_of(usage, price))
         if price is None:
             total["unpriced_tokens"] = total.get("unpriced_tokens", 0) + sum(counted.values())
         else:
@@ -102,6 +144,11 @@ class Budget:
             outcome="denied",
             detail={"code": code, "limit": limit, "used": used},
         )
+
+
+def usage_fields(usage: Usage) -> dict[str, int]:
+    """Usage as the events carry it."""
+    return {name: getattr(usage, name) for name in _COUNTED}
 
 
 def tokens_of(usage: Mapping[str, Any]) -> int:

@@ -11,32 +11,57 @@ from typing import Any, Protocol
 
 import orjson
 
+from app.agents.context.compaction import SUMMARY, summary_message
+
 Block = dict[str, Any]
 Message = dict[str, Any]
 
 INTERRUPTED = "The service stopped while this call was running; whether it took effect is unknown."
+NOT_RUN = "The service stopped before this call began; it was not run. Call it again if it matters."
 
 
 class StoredEntry(Protocol):
     """What is read of an entry."""
 
+    id: str
     role: str
     content: str
 
 
 def to_messages(entries: Iterable[StoredEntry]) -> list[Message]:
-    """The messages of one branch, ready for `repair`."""
-    return [entry_message(entry.role, orjson.loads(entry.content)) for entry in entries]
+    """The messages of one branch, ready for `repair`, each with the `id` of its entry.
+
+    The newest summary on the branch stands first, for all that was said before the entry that
+    it keeps first.
+    """
+    path = list(entries)
+    messages: list[Message] = []
+    for place in range(len(path) - 1, -1, -1):
+        if path[place].role != SUMMARY:
+            continue
+        block = orjson.loads(path[place].content)[0]
+        ids = [entry.id for entry in path[:place]]
+        if block.get("keeps_from") in ids:
+            messages = [{**summary_message(block), "id": path[place].id}]
+            path = path[ids.index(block["keeps_from"]) :]
+            break
+    return messages + [
+        {**entry_message(entry.role, orjson.loads(entry.content)), "id": entry.id}
+        for entry in path
+        if entry.role != SUMMARY
+    ]
 
 
 def entry_message(role: str, content: list[Block]) -> Message:
-    """One entry as a message. Calls a person made directly are told as text."""
+    """One entry as a message. Calls a person made directly are told as text (`direct`)."""
     if role == "assistant":
         return {"role": "assistant", "content": content}
     if any(block.get("type") == "tool_use" for block in content):
-        return {"role": "user", "content": [_told_call(block) for block in content]}
+        told = [_told_call(block) for block in content]
+        return {"role": "user", "content": told, "direct": True}
     if role == "tool" and any(block.get("direct") for block in content):
-        return {"role": "user", "content": [_told_result(block) for block in content]}
+        told = [_told_result(block) for block in content]
+        return {"role": "user", "content": told, "direct": True}
     return {"role": "user", "content": content}
 
 

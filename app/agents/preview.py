@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.agents.prompt import system_prompt
+from app.agents.prompt.building import build_prompt
+from app.agents.prompt.facts import FactFinder, Known, Subject
+from app.agents.requesting import left_out
 from app.catalog.formats import estimate_tokens
 from app.execution.setup import Gate
-from app.tools.skills.ports import Viewer
+from app.governance.agents import SubagentScope
 
 
 async def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -> dict[str, Any]:
@@ -18,10 +20,13 @@ async def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -
     """
     if agent_id is not None:
         gate.agents.require(agent_id)
-    resolved = gate.resolver.resolve(agent_id, subagent=subagent)
-    skills = await gate.skills.told(Viewer(agent_id))
-    prompt = system_prompt(resolved, workspace=None, skills=skills)
-    schemas, spoken = resolved.exposure.visible_tokens, estimate_tokens({"": prompt})
+    resolved = gate.resolver.resolve(agent_id, subagent=SubagentScope() if subagent else None)
+    without = left_out(gate.settings, resolved.agent)
+    facts = await FactFinder(gate).find(
+        Subject(agent_id=agent_id, tools=resolved.tool_names), Known(), without=without
+    )
+    prompt = build_prompt(resolved, facts, without=without)
+    schemas, spoken = resolved.exposure.visible_tokens, estimate_tokens({"": prompt.system})
     return {
         "agent_id": agent_id,
         "subagent": subagent,
@@ -34,7 +39,8 @@ async def preview(gate: Gate, agent_id: str | None, *, subagent: bool = False) -
         },
         "visible": list(resolved.exposure.visible),
         "deferred": list(resolved.exposure.deferred),
-        "system_prompt": prompt,
+        "system_prompt": prompt.system,
+        "prompt_parts": prompt.described(),
         "tokens": {"schemas": schemas, "prompt": spoken, "total": schemas + spoken},
         "runtime_diagnostic": dict(resolved.runtime_diagnostic),
     }

@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 import orjson
 
+from app.agents.context.compaction import SUMMARY
 from app.core.clock import Clock, isoformat
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import dump_json, scrub
 from app.db.ledger import Ledger
 from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION
-from app.events.durable import MessageCompleted
+from app.events.durable import ContextCompacted, MessageCompleted
 from app.events.log import EventLog, SessionLog
 from app.execution.record import bounded
 
@@ -158,11 +159,13 @@ class Sessions:
         client_message_id: str | None = None,
         entry_id: str | None = None,
         agent_id: str | None = None,
+        model: str | None = None,
     ) -> str:
         """Add a message below the leaf and announce it; its id.
 
         Args:
             agent_id: whose run it belongs to, where that is not the session's own agent.
+            model: which wrote it, where one did.
         """
         entry_id = entry_id or new_id("msg")
         moment = isoformat(self._clock.now())
@@ -182,6 +185,47 @@ class Sessions:
             role=role,
             content=_shown([self._masked(block) for block in content]),
             client_message_id=client_message_id,
+            model=model,
+        )
+        return entry_id
+
+    def summarise(
+        self,
+        session: Session,
+        summary: Block,
+        *,
+        run_id: str | None,
+        agent_id: str | None = None,
+        replaced: int,
+        tokens: tuple[int, int],
+    ) -> str:
+        """Add a summary below the leaf and announce it; its id.
+
+        What it stands for stays where it is: a branch from above it has all of it.
+
+        Args:
+            summary: `text`, `keeps_from` and `method`, as `Compaction.block` gives them.
+            replaced: how many messages it stands for.
+            tokens: of the whole request before and after, estimated.
+        """
+        entry_id = new_id("msg")
+        moment = isoformat(self._clock.now())
+        encoded = dump_json([summary]).decode()
+        row = (entry_id, session.id, session.leaf, run_id, SUMMARY, encoded, moment)
+        self._ledger.append(ADD_ENTRY, row)
+        self._ledger.append(MOVE_LEAF, (entry_id, moment, session.id))
+        session.leaf = entry_id
+        session.log.emit(
+            ContextCompacted,
+            run_id=run_id,
+            agent_id=agent_id or session.agent_id,
+            message_id=entry_id,
+            keeps_from=summary["keeps_from"],
+            method=summary["method"],
+            summary=self._redactor.text(summary["text"])[:SHOWN_CHARS],
+            replaced=replaced,
+            tokens_before=tokens[0],
+            tokens_after=tokens[1],
         )
         return entry_id
 

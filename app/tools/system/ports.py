@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 SESSION_SEARCH = "session_search"
+STORED_RESULTS = "stored_results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +52,35 @@ class SessionSearch(Protocol):
         self, words: Sequence[str], visitor: Visitor, *, limit: int
     ) -> Sequence[FoundMessage]:
         """What holds all `words`, in any case: titles first, then the newest messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads a stored result: a run of a session. A sub-agent's reads only its own calls."""
+
+    session_id: str
+    run_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """What a call came to, as its model was told."""
+
+    tool_call_id: str
+    tool_name: str
+    text: str
+
+    @property
+    def chars(self) -> int:
+        return len(self.text)
+
+
+@runtime_checkable
+class StoredResults(Protocol):
+    """The service `STORED_RESULTS`: results of the calls of a session that have ended."""
+
+    async def find(self, reader: Reader, tool_call_id: str) -> StoredResult | None:
+        """The newest call of that id."""
+
+    async def newest(self, reader: Reader, *, limit: int) -> Sequence[StoredResult]:
+        """The last calls, the newest first."""

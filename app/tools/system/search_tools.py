@@ -19,7 +19,14 @@ class SearchToolsArgs(ToolArgs):
     limit: int = Field(default=5, ge=1, le=20, description="How many tools at most.")
 
 
-@tool(category="system", toolset="system", kind="search", core=True, tags=("tools", "discovery"))
+@tool(
+    category="system",
+    toolset="system",
+    kind="search",
+    routing_hint="main-process-proxy",
+    core=True,
+    tags=("tools", "discovery"),
+)
 async def search_tools(args: SearchToolsArgs, ctx: ToolContext) -> ToolResult:
     """Find further tools; not all that you may use are shown to you.
 

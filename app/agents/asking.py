@@ -1,0 +1,49 @@
+"""One model request, streamed to whoever watches, and what its answer asks for."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+from app.agents.models.protocol import (
+    Completed,
+    ModelClient,
+    ModelRequest,
+    TextDelta,
+    ThinkingDelta,
+)
+from app.agents.sessions import Block
+from app.agents.writing import LiveMessage
+from app.core.errors import InvalidInput, ModelFailed
+from app.core.text import clean
+from app.execution.calls import CallRequest, parse_call
+
+
+async def ask(model: ModelClient, request: ModelRequest, live: LiveMessage) -> Completed:
+    """The whole answer; `live` shows it while it comes. Closing `live` is the caller's.
+
+    Raises:
+        ModelFailed: the provider failed, or its answer ended early.
+    """
+    completed: Completed | None = None
+    async with aclosing(model.stream(request)) as answer:
+        async for event in answer:
+            if isinstance(event, Completed):
+                completed = event
+            elif isinstance(event, TextDelta):
+                live.add("text_delta", event.text)
+            elif isinstance(event, ThinkingDelta):
+                live.add("thinking_delta", event.text)
+            else:
+                live.tool_input(event.tool_use_id, event.name, event.partial_json)
+    if completed is None:
+        raise ModelFailed("The model's answer ended early", provider_code="stream_cut")
+    return completed
+
+
+def call_of(block: Block) -> CallRequest:
+    """A `tool_use` block as a request."""
+    try:
+        return parse_call(block)
+    except InvalidInput:
+        # A provider may use ids or names that we refuse from clients; it still gets an answer.
+        return CallRequest(clean(str(block.get("id", ""))), str(block.get("name", "")), "{")

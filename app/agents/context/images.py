@@ -1,0 +1,142 @@
+"""Images in a conversation: the newest ones as bytes, older ones as a note."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from app.core.errors import NotFound, StorageUnavailable, ToolFailed
+from app.execution.outcome import CallOutcome
+from app.toolkit.result import RawResult
+from app.tools.images import image_type
+
+MOST_IMAGES = 16
+"""More than these in one conversation, and all but the newest `KEPT_IMAGES` become notes."""
+KEPT_IMAGES = 8
+MAX_IMAGE_BYTES = 3_500_000
+"""Of one image: providers take 5 MB of base64."""
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+MAX_ALL_BYTES = 20_000_000
+"""Of all images of one request: providers take 32 MB of JSON."""
+MAX_PER_RESULT = 4
+
+Block = dict[str, Any]
+Message = dict[str, Any]
+Load = Callable[[str], Awaitable[bytes]]
+
+
+def image_blocks(raw: RawResult | None) -> list[Block]:
+    """The images of a tool's result, as a session stores them: by the id of their artifact."""
+    if raw is None or raw.type != "image" or not isinstance(raw.data, dict):
+        return []
+    blocks: list[Block] = []
+    images = raw.data.get("images")
+    for image in images if isinstance(images, list) else ():
+        if not isinstance(image, dict):
+            continue
+        artifact_id, kind, size = (
+            image.get(name) for name in ("artifact_id", "media_type", "size")
+        )
+        if not artifact_id or kind not in MEDIA_TYPES:
+            continue
+        if not isinstance(size, int) or size > MAX_IMAGE_BYTES:
+            continue
+        source = {
+            "type": "artifact",
+            "artifact_id": str(artifact_id),
+            "media_type": kind,
+            "size": size,
+        }
+        blocks.append({"type": "image", "source": source})
+    return blocks[:MAX_PER_RESULT]
+
+
+def result_block(outcome: CallOutcome) -> Block:
+    """A call's `tool_result`, with the images that it shows."""
+    block = outcome.tool_result_block()
+    return {**block, "content": [*block["content"], *image_blocks(outcome.result.raw_result)]}
+
+
+async def with_images(
+    messages: Sequence[Message], load: Load, *, shown: bool = True
+) -> list[Message]:
+    """The messages with the bytes of their newest images; the others are told as a note.
+
+    Which images become notes changes only when there are too many, and then for many at once:
+    what a provider has cached stays as it is.
+
+    Args:
+        load: an artifact's bytes. Raises ToolFailed or NotFound when it is gone.
+        shown: False makes a note of each of them.
+    """
+    sizes = [size for message in messages for size in _sizes(message["content"])]
+    dropped = _dropped(sizes) if shown else len(sizes)
+    told: list[Message] = []
+    seen = 0
+    for message in messages:
+        blocks = []
+        for block in message["content"]:
+            blocks.append(await _block(block, dropped - seen, load))
+            seen += _count(block)
+        told.append({**message, "content": blocks})
+    return told
+
+
+def _dropped(sizes: Sequence[int]) -> int:
+    """How many of the oldest images become notes."""
+    dropped = 0
+    if len(sizes) > MOST_IMAGES:
+        step = MOST_IMAGES - KEPT_IMAGES
+        dropped = -(-(len(sizes) - MOST_IMAGES) // step) * step
+    while sum(sizes[dropped:]) > MAX_ALL_BYTES:
+        dropped += 1
+    return dropped
+
+
+def _sizes(blocks: Iterable[Mapping[str, Any]]) -> Iterator[int]:
+    """About how many bytes each image has, those in results too."""
+    for block in blocks:
+        if block.get("type") == "tool_result" and not isinstance(block.get("content"), str):
+            yield from _sizes(block.get("content") or ())
+        elif block.get("type") == "image":
+            source = block.get("source") or {}
+            yield int(source.get("size") or len(source.get("data") or "") * 3 // 4)
+
+
+def _count(block: Mapping[str, Any]) -> int:
+    return sum(1 for _ in _sizes([block]))
+
+
+async def _block(block: Block, dropped: int, load: Load) -> Block:
+    """A block; its first `dropped` images become notes."""
+    if not _count(block):
+        return block
+    if block["type"] == "image":
+        return await _image(block, load) if dropped <= 0 else _note(block, "older")
+    parts = []
+    for part in block["content"]:
+        parts.append(await _block(part, dropped, load))
+        dropped -= _count(part)
+    return {**block, "content": parts}
+
+
+async def _image(block: Block, load: Load) -> Block:
+    source = block.get("source") or {}
+    if source.get("type") != "artifact":
+        return block
+    try:
+        data = await load(source["artifact_id"])
+    except (ToolFailed, NotFound, StorageUnavailable):
+        return _note(block, "gone")
+    if len(data) > MAX_IMAGE_BYTES or image_type(data) != source["media_type"]:
+        return _note(block, "it cannot be shown")
+    encoded = b64encode(data).decode()
+    kept = {"type": "base64", "media_type": source["media_type"], "data": encoded}
+    return {"type": "image", "source": kept}
+
+
+def _note(block: Block, why: str) -> Block:
+    artifact_id = (block.get("source") or {}).get("artifact_id")
+    where = f"; artifact {artifact_id}" if artifact_id else ""
+    return {"type": "text", "text": f"[An image is left out here: {why}{where}.]"}

@@ -1,0 +1,167 @@
+"""A conversation that fits into its budget at every request, whatever was said in it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.agents.context.compaction import (
+    Compaction,
+    Method,
+    digest,
+    find_cut,
+    summary_message,
+    transcript,
+    words_of_user,
+)
+from app.agents.context.estimate import Calibration, messages_tokens
+from app.agents.context.trimming import HARD, cut_message, trimmed
+from app.agents.history import repair
+from app.agents.models.protocol import Usage
+from app.core.errors import ContextFull, ModelFailed
+
+Message = dict[str, Any]
+Summarise = Callable[[str], Awaitable[str]]
+"""A transcript → its summary. Raises ModelFailed."""
+
+_TRIM_SHARE = 0.4
+_COMPACT_SHARE = 0.8
+_KEEP_SHARE = 0.3
+_LEAST_SHARE = 0.1
+_TRANSCRIPT_CHARS_PER_TOKEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A conversation as it can be sent.
+
+    Attributes:
+        messages: to send: repaired, trimmed, within the budget.
+        history: to go on with; shorter than what was given when it was compacted.
+        tokens: of the whole request, corrected by what former answers have cost.
+        estimated: the same before it was corrected.
+        compaction: what was replaced by a summary this time.
+    """
+
+    messages: list[Message]
+    history: list[Message]
+    tokens: int
+    estimated: int
+    compaction: Compaction | None = None
+
+
+class ContextWindow:
+    """Keeps one conversation within `budget` tokens.
+
+    Args:
+        budget: of a whole request; may be changed between two requests.
+        reader: the tool that reads a trimmed result on, where it can be called.
+    """
+
+    def __init__(self, budget: int, *, reader: str | None = None) -> None:
+        self.budget = budget
+        self.reader = reader
+        self._calibration = Calibration()
+        # What a provider has refused as too long is too long for the next requests as well.
+        self._refused: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """Tokens that a whole request should not exceed; beyond `budget` none is sent."""
+        return self.budget if self._refused is None else min(self.budget, self._refused)
+
+    async def fit(
+        self,
+        messages: Sequence[Message],
+        *,
+        overhead: int = 0,
+        summarise: Summarise | None = None,
+        overflowed: bool = False,
+    ) -> Fitted:
+        """The conversation for the next request.
+
+        Old large results are trimmed; what is too long all the same is compacted: a summary
+        stands for the older part from then on.
+
+        Args:
+            overhead: tokens of the system prompt and of the definitions of tools.
+            summarise: writes summaries; without it a digest of first lines is made.
+            overflowed: the provider has just refused this very conversation as too long.
+
+        Raises:
+            ContextFull: what must be sent does not fit; the message says what to do.
+        """
+        sent = self._fitted(list(messages), overhead)
+        if overflowed:
+            fixed = int(overhead * self._calibration.ratio)
+            said = min(self.limit, sent.tokens) - fixed
+            self._refused = fixed + max(0, int(said * _COMPACT_SHARE))
+        if sent.tokens > self.limit * _COMPACT_SHARE:
+            sent = await self._compacted(sent, overhead, summarise, must=overflowed)
+        return sent if sent.tokens <= self.limit else self._squeezed(sent, overhead)
+
+    def learn(self, fitted: Fitted, usage: Usage) -> None:
+        """Take what the provider has counted for a request."""
+        self._calibration.learn(fitted.estimated, usage)
+
+    def _fitted(self, history: list[Message], overhead: int) -> Fitted:
+        # What is trimmed must not hang on what was learned: it would change, and no cache
+        # would know the conversation again.
+        threshold = int(self.budget * _TRIM_SHARE)
+        messages = trimmed(repair(history), threshold=threshold, reader=self.reader)
+        return self._counted(messages, history, overhead)
+
+    def _counted(self, messages: list[Message], history: list[Message], overhead: int) -> Fitted:
+        estimated = messages_tokens(messages) + overhead
+        return Fitted(messages, history, round(estimated * self._calibration.ratio), estimated)
+
+    async def _compacted(
+        self, sent: Fitted, overhead: int, summarise: Summarise | None, *, must: bool
+    ) -> Fitted:
+        history = sent.history
+        room = int((self.limit / self._calibration.ratio - overhead) * _KEEP_SHARE)
+        cut = find_cut(history, room)
+        older = history[:cut]
+        worth = messages_tokens(older) * self._calibration.ratio >= self.limit * _LEAST_SHARE
+        if not cut or not (worth or must or sent.tokens > self.budget):
+            return sent
+        summary, method = await self._summary(older, summarise)
+        compaction = Compaction(
+            cut, summary, method, words_of_user(older), len(older), tokens_before=sent.tokens
+        )
+        fitted = self._fitted([summary_message(compaction.block(None)), *history[cut:]], overhead)
+        return replace(fitted, compaction=replace(compaction, tokens_after=fitted.tokens))
+
+    async def _summary(
+        self, older: list[Message], summarise: Summarise | None
+    ) -> tuple[str, Method]:
+        """A run must not end because its summary could not be written."""
+        if summarise is not None:
+            longest = max(4_000, int(self.limit * _COMPACT_SHARE) * _TRANSCRIPT_CHARS_PER_TOKEN)
+            try:
+                written = await summarise(transcript(older, longest))
+            except ModelFailed:
+                written = ""
+            if written.strip():
+                return written.strip(), "model"
+        return digest(older), "digest"
+
+    def _squeezed(self, sent: Fitted, overhead: int) -> Fitted:
+        """Trim what is recent too: first all but the newest message, then that one as well."""
+        tried = sent
+        for upto in (len(sent.messages) - 1, len(sent.messages)):
+            hard = [cut_message(message, HARD, self.reader) for message in sent.messages[:upto]]
+            messages = [*hard, *sent.messages[upto:]]
+            tried = self._counted(messages, sent.history, overhead)
+            if tried.tokens <= self.limit:
+                break
+        if tried.tokens <= self.budget:
+            return replace(tried, compaction=sent.compaction)
+        raise ContextFull(
+            f"The next model request needs about {tried.tokens} tokens and may have {self.budget}: "
+            "send shorter messages or fewer images, start a new session, show fewer tools, or "
+            "raise context_tokens (TOLLGATE_CONTEXT_TOKENS) where the model takes more",
+            needed=tried.tokens,
+            limit=self.budget,
+        )

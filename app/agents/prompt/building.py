@@ -1,0 +1,156 @@
+"""What a model is told, in an order that providers can cache.
+
+First what all sessions of an agent share, then what is the session's own, then, behind the
+last message, what changes from request to request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from app.agents.context.estimate import text_tokens
+from app.agents.prompt.facts import NO_FACTS, Facts
+from app.resolver.resolver import ResolvedToolset
+from app.toolkit.ports import SEARCH_TOOLS
+
+READ_SKILL = "read_skill"
+IDENTITY = (
+    "You are an assistant working through Tollgate, which runs tools for you. Some calls need a "
+    "person's confirmation: when one is declined, respect it and do not try the same thing "
+    "another way. A call that was denied by policy will not succeed when repeated. Use tools "
+    "only where they help, several at once when they do not depend on each other."
+)
+_REMINDER = (
+    "<reminder>\nTollgate adds this to each request; the user did not write it.\n\n{}\n</reminder>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of what a model is told."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """All parts, in their order.
+
+    Attributes:
+        shared: what all sessions of the agent are told alike.
+        own: what belongs to the session's workspace.
+        changing: what may differ in each request.
+    """
+
+    shared: tuple[Part, ...]
+    own: tuple[Part, ...] = ()
+    changing: tuple[Part, ...] = ()
+
+    @property
+    def shared_system(self) -> str:
+        """The beginning of `system` that other sessions share."""
+        return _joined(self.shared)
+
+    @property
+    def system(self) -> str:
+        """The system prompt."""
+        return _joined((*self.shared, *self.own))
+
+    @property
+    def reminder(self) -> dict[str, Any] | None:
+        """A block for the end of the last user message; it is never stored."""
+        if not self.changing:
+            return None
+        text = _REMINDER.format(_joined(self.changing))
+        return {"type": "text", "text": text, "reminder": True}
+
+    @property
+    def tokens(self) -> int:
+        """About what all of it costs."""
+        reminder = self.reminder
+        return text_tokens(self.system) + (text_tokens(reminder["text"]) if reminder else 0)
+
+    def described(self) -> list[dict[str, Any]]:
+        """Each part with its place and its estimated tokens, for people."""
+        places = (("shared", self.shared), ("session", self.own), ("request", self.changing))
+        return [
+            {"name": part.name, "place": place, "tokens": text_tokens(part.text), "text": part.text}
+            for place, parts in places
+            for part in parts
+        ]
+
+
+def build_prompt(
+    toolset: ResolvedToolset,
+    facts: Facts = NO_FACTS,
+    *,
+    found: Iterable[str] = (),
+    without: Collection[str] = (),
+) -> Prompt:
+    """The parts for an agent.
+
+    Args:
+        facts: of the session; those that it lacks are left out.
+        found: tools that the run has found with `search_tools`.
+        without: names of parts to leave out.
+    """
+    agent = toolset.agent
+    shared = (
+        Part("identity", IDENTITY),
+        Part("agent", (agent and agent.system_prompt) or ""),
+        Part("hints", _hints(toolset, found)),
+        Part("skills", facts.skills if READ_SKILL in toolset.tool_names else ""),
+        Part("search", _more(toolset, found)),
+    )
+    own = (
+        Part("workspace", _workspace(facts.root)),
+        Part("instructions", facts.instructions),
+    )
+    changing = (
+        Part("listing", facts.listing),
+        Part("memory", facts.memory),
+        Part("todo", facts.todo),
+        Part("date", facts.date),
+    )
+    return Prompt(*(_kept(parts, without) for parts in (shared, own, changing)))
+
+
+def _kept(parts: Iterable[Part], without: Collection[str]) -> tuple[Part, ...]:
+    return tuple(part for part in parts if part.text and part.name not in without)
+
+
+def _joined(parts: Iterable[Part]) -> str:
+    return "\n\n".join(part.text for part in parts)
+
+
+def _hints(toolset: ResolvedToolset, found: Iterable[str]) -> str:
+    exposure = toolset.exposure
+    shown = {*exposure.visible, *found}
+    hints = [
+        f"- {exposure.definitions[name]['name']}: {hint}"
+        for name, hint in toolset.prompt_hints.items()
+        if name in shown
+    ]
+    return "About the tools:\n" + "\n".join(hints) if hints else ""
+
+
+def _more(toolset: ResolvedToolset, found: Iterable[str]) -> str:
+    hidden = len(set(toolset.exposure.deferred).difference(found))
+    if not hidden:
+        return ""
+    return (
+        f"More tools ({hidden}) are not shown to you: when none of yours fits, look with "
+        f"{SEARCH_TOOLS} before you say that something cannot be done."
+    )
+
+
+def _workspace(root: str | None) -> str:
+    if root is None:
+        return ""
+    return (
+        f"The workspace is {root}; file paths are relative to it, and nothing outside it "
+        "can be read or written by the file tools."
+    )

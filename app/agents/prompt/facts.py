@@ -1,0 +1,171 @@
+"""Facts of a session that its model is told: workspace, memory, plans, the date."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from app.agents.prompt.workspace import instructions_of, listing_of
+from app.core.text import truncate
+from app.execution.context import Project
+from app.execution.setup import Gate
+from app.tools.memory.lines import marked, told
+from app.tools.memory.ports import Line, Place, Wanted
+from app.tools.skills.ports import Viewer
+
+PINNED = "pinned"
+"""The tag of a memory that every request is told."""
+_PINNED_LINES, _RELEVANT_LINES = 20, 6
+_MEMORY_LINE, _MEMORY_CHARS = 400, 4_000
+_TODO_LINE, _TODO_CHARS = 200, 3_000
+_QUESTION_CHARS = 500
+_READ_FILE, _RECALL, _TODO = "read_file", "memory_recall", "todo"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known; an empty text is not told.
+
+    Attributes:
+        root: of the workspace.
+        skills: what is told of skills.
+        instructions: the project's own words.
+        listing: what lies in the workspace.
+        memory: what is pinned, and what fits the question.
+        todo: what the session plans to do.
+        date: of today.
+    """
+
+    root: str | None = None
+    skills: str = ""
+    instructions: str = ""
+    listing: str = ""
+    memory: str = ""
+    todo: str = ""
+    date: str = ""
+
+
+NO_FACTS = Facts()
+
+
+@dataclass(slots=True)
+class Known:
+    """What was found out for one run and holds until it ends, or until another question."""
+
+    instructions: str | None = None
+    memory: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """About whom facts are wanted.
+
+    Attributes:
+        question: what the user said last.
+        tools: what the agent may call: it is told only what it might look up itself.
+    """
+
+    agent_id: str | None
+    tools: Collection[str]
+    user_id: str | None = None
+    project: Project | None = None
+    session_id: str | None = None
+    question: str = ""
+
+
+class FactFinder:
+    """Looks facts up. Every text is bounded, and secrets in it are masked."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    async def find(self, subject: Subject, known: Known, *, without: Collection[str] = ()) -> Facts:
+        """What a model is told of `subject`, but for the parts in `without`."""
+        project = subject.project
+        viewer = Viewer(subject.agent_id, project.id if project else None)
+        may_read = project is not None and _READ_FILE in subject.tools
+        return Facts(
+            root=project.root if project else None,
+            skills="" if "skills" in without else await self._gate.skills.told(viewer),
+            instructions=await self._instructions(project, known)
+            if project and may_read and "instructions" not in without
+            else "",
+            listing=await listing_of(project.operations.files)
+            if project and may_read and "listing" not in without
+            else "",
+            memory=await self._memory(subject, known)
+            if _RECALL in subject.tools and "memory" not in without
+            else "",
+            todo=await self._todo(subject.session_id)
+            if _TODO in subject.tools and subject.session_id and "todo" not in without
+            else "",
+            date=f"Today is {self._gate.clock.now():%A, %Y-%m-%d} (UTC).",
+        )
+
+    async def _instructions(self, project: Project, known: Known) -> str:
+        """Once for a run: what stands in the cached part must not change under it."""
+        if known.instructions is None:
+            text = await instructions_of(project.operations.files)
+            known.instructions = self._gate.redactor.text(text)
+        return known.instructions
+
+    async def _memory(self, subject: Subject, known: Known) -> str:
+        question = subject.question[:_QUESTION_CHARS]
+        if question not in known.memory:
+            known.memory = {question: await self._recalled(subject, question)}
+        return known.memory[question]
+
+    async def _recalled(self, subject: Subject, question: str) -> str:
+        places = _places(subject)
+        if not places:
+            return ""
+        store = self._gate.memory.store
+        pinned = await store.recall(places, Wanted(None, (PINNED,), limit=_PINNED_LINES))
+        lines = list(pinned.lines)
+        if question.strip():
+            fitting = await store.recall(places, Wanted(question, limit=_RELEVANT_LINES))
+            seen = {line.memory.id for line in lines}
+            lines += [line for line in fitting.lines if line.memory.id not in seen]
+        if not lines:
+            return ""
+        text = self._gate.redactor.text(_bounded(lines))
+        memories = [line.memory for line in lines]
+        return "From memory (more with memory_recall):\n" + marked(
+            text, memories, subject.session_id
+        )
+
+    async def _todo(self, session_id: str) -> str:
+        found = await self._gate.boards.todos.read(session_id)
+        open_items = [item for item in found.items if item.status in ("pending", "in_progress")]
+        if not open_items:
+            return ""
+        lines = [
+            f"- [{item.status}] {truncate(' '.join(item.content.split()), _TODO_LINE, '…')}"
+            for item in open_items
+        ]
+        done = len(found.items) - len(open_items)
+        text = truncate("\n".join(lines), _TODO_CHARS)
+        return self._gate.redactor.text(f"The todo list ({done} items are done):\n{text}")
+
+
+def _places(subject: Subject) -> list[Place]:
+    """Where its own memory tools would look."""
+    places = []
+    if subject.user_id:
+        places.append(Place("user", subject.user_id))
+    if subject.agent_id:
+        places.append(Place("agent", subject.agent_id))
+    if subject.project:
+        places.append(Place("project", subject.project.id))
+    return places
+
+
+def _bounded(lines: Sequence[Line]) -> str:
+    shown, room = [], _MEMORY_CHARS
+    for line in lines:
+        text = truncate(told(line), _MEMORY_LINE, "…")
+        room -= len(text)
+        if room < 0:
+            break
+        shown.append(text)
+    return "\n".join(shown)

@@ -1,0 +1,283 @@
+"""The next question to a session's model: what it is told, within its window, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.agents.asking import ask
+from app.agents.budget import Budget, Spending
+from app.agents.context.compaction import Compaction
+from app.agents.context.estimate import text_tokens
+from app.agents.context.images import with_images
+from app.agents.context.overflow import WINDOW_EXCEEDED, is_overflow, refuses_images
+from app.agents.context.summarising import Summariser
+from app.agents.context.trimming import READ_RESULT
+from app.agents.context.window import ContextWindow, Fitted
+from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
+from app.agents.prompt.building import Prompt, build_prompt
+from app.agents.prompt.facts import FactFinder, Known, Subject
+from app.agents.sessions import Session, Sessions
+from app.agents.writing import LiveMessage
+from app.core.errors import ModelFailed
+from app.core.settings import Settings
+from app.execution.setup import Gate
+from app.governance.agents import AgentProfile
+from app.resolver.exposure import definitions_for
+from app.resolver.resolver import ResolvedToolset
+
+_LOADED_BYTES = 8 << 20
+
+Message = dict[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Asker:
+    """Who asks: one run of an agent in a session.
+
+    Attributes:
+        user_id: whose memory is told.
+        spending: where what the requests cost is summed up.
+        model, max_tokens: of the next request.
+        window: made at the first request.
+        shows_images: until a provider has refused one.
+        known: facts that hold for the whole run.
+    """
+
+    run_id: str
+    agent_id: str | None
+    user_id: str | None
+    spending: Spending
+    model: str = ""
+    max_tokens: int = 1
+    window: ContextWindow | None = None
+    shows_images: bool = True
+    known: Known = field(default_factory=Known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a request is made of but for its messages."""
+
+    prompt: Prompt
+    tools: list[dict[str, Any]]
+    overhead: int
+
+
+class Requesting:
+    """Asks for one turn after the other; what it remembers of a run stands in its `Asker`."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        sessions: Sessions,
+        model: ModelClient,
+        settings: Settings,
+        budget: Budget,
+    ) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._model = model
+        self._settings = settings
+        self._budget = budget
+        self._facts = FactFinder(gate)
+
+    async def ask(
+        self,
+        session: Session,
+        asker: Asker,
+        messages: list[Message],
+        live: LiveMessage,
+        profile: AgentProfile | None,
+    ) -> Completed:
+        """The model's answer to `messages`, which are shortened in place when they must be.
+
+        Raises:
+            ModelFailed: the provider failed, or takes not even the shortened conversation.
+            ContextFull: what must be sent does not fit into the budget.
+        """
+        toolset = self._gate.resolver.resolve(asker.agent_id)
+        window = self._window(asker, toolset, profile)
+        question = await self._question(session, asker, messages, toolset, profile)
+        fitted = await self._fit(session, asker, messages, question)
+        request = await self._request(session, asker, fitted, question, profile)
+        completed = await self._first_answer(request, live)
+        if not isinstance(completed, Completed) or completed.stop_reason == WINDOW_EXCEEDED:
+            if isinstance(completed, Completed):
+                self._count(session, asker, completed.usage)
+            if completed == "images":
+                # They would be refused with every request of this conversation.
+                asker.shows_images = False
+            else:
+                fitted = await self._fit(session, asker, messages, question, overflowed=True)
+            request = await self._request(session, asker, fitted, question, profile)
+            completed = await ask(self._model, request, live)
+        window.learn(fitted, completed.usage)
+        return completed
+
+    async def _first_answer(
+        self, request: ModelRequest, live: LiveMessage
+    ) -> Completed | Literal["length", "images"]:
+        """The answer; or why the provider took this request not, where it may take another."""
+        try:
+            return await ask(self._model, request, live)
+        except ModelFailed as error:
+            if not live.text() and is_overflow(error):
+                return "length"
+            if not live.text() and refuses_images(error):
+                return "images"
+            raise
+
+    def _window(
+        self, asker: Asker, toolset: ResolvedToolset, profile: AgentProfile | None
+    ) -> ContextWindow:
+        """The run's window, as wide as its agent's is now."""
+        budget = (profile and profile.context_tokens) or self._settings.context_tokens
+        if asker.window is None:
+            asker.window = ContextWindow(budget)
+        asker.window.budget = budget
+        # By the name under which the agent's model knows it.
+        reader = toolset.exposure.definitions.get(READ_RESULT)
+        asker.window.reader = reader["name"] if reader else None
+        return asker.window
+
+    async def _question(
+        self,
+        session: Session,
+        asker: Asker,
+        messages: Sequence[Message],
+        toolset: ResolvedToolset,
+        profile: AgentProfile | None,
+    ) -> _Question:
+        found = self._gate.deferred.shown_to(asker.run_id)
+        without = left_out(self._settings, profile)
+        subject = Subject(
+            agent_id=asker.agent_id,
+            tools=toolset.tool_names,
+            user_id=asker.user_id,
+            project=self._gate.projects.get(session.project_id) if session.project_id else None,
+            session_id=session.id,
+            question=_last_words(messages),
+        )
+        facts = await self._facts.find(subject, asker.known, without=without)
+        prompt = build_prompt(toolset, facts, found=found, without=without)
+        shown = definitions_for(toolset.exposure, found)
+        schemas = toolset.exposure.visible_tokens
+        if found:
+            more = shown[len(toolset.exposure.visible) :]
+            schemas += text_tokens(str(more))
+        return _Question(prompt, shown, prompt.tokens + schemas)
+
+    async def _fit(
+        self,
+        session: Session,
+        asker: Asker,
+        messages: list[Message],
+        question: _Question,
+        *,
+        overflowed: bool = False,
+    ) -> Fitted:
+        assert asker.window is not None
+        summarise = Summariser(
+            self._model,
+            asker.model,
+            max_tokens=asker.max_tokens,
+            count=lambda usage: self._count(session, asker, usage),
+        )
+        fitted = await asker.window.fit(
+            messages, overhead=question.overhead, summarise=summarise, overflowed=overflowed
+        )
+        if fitted.compaction is not None:
+            self._keep(session, asker, messages, fitted, fitted.compaction)
+        return fitted
+
+    def _keep(
+        self,
+        session: Session,
+        asker: Asker,
+        messages: list[Message],
+        fitted: Fitted,
+        compaction: Compaction,
+    ) -> None:
+        """Store a summary, and go on with the shorter conversation."""
+        first_kept = messages[compaction.keeps_from].get("id")
+        if first_kept is not None:
+            self._sessions.summarise(
+                session,
+                compaction.block(first_kept),
+                run_id=asker.run_id,
+                agent_id=asker.agent_id,
+                replaced=compaction.replaced,
+                tokens=(compaction.tokens_before, compaction.tokens_after),
+            )
+        self._gate.metrics.count("compactions", compaction.method)
+        messages[:] = fitted.history
+
+    async def _request(
+        self,
+        session: Session,
+        asker: Asker,
+        fitted: Fitted,
+        question: _Question,
+        profile: AgentProfile | None,
+    ) -> ModelRequest:
+        async def load(artifact_id: str) -> bytes:
+            return await self._gate.artifacts.load(
+                artifact_id, session_id=session.id, max_bytes=_LOADED_BYTES
+            )
+
+        messages = await with_images(fitted.messages, load, shown=asker.shows_images)
+        budget, adaptive = thinking_of(self._settings, profile)
+        prompt, chosen = question.prompt, self._settings
+        temperature = profile.temperature if profile else None
+        return ModelRequest(
+            model=asker.model,
+            messages=_reminded(messages, prompt.reminder),
+            max_tokens=asker.max_tokens,
+            system=prompt.system,
+            shared_system=prompt.shared_system,
+            tools=question.tools,
+            temperature=chosen.temperature if temperature is None else temperature,
+            thinking_budget=budget,
+            adaptive_thinking=adaptive,
+            effort=(profile and profile.effort) or chosen.effort,
+        )
+
+    def _count(self, session: Session, asker: Asker, usage: Usage) -> None:
+        """Count a request whose answer is not a message of the session."""
+        self._budget.add(session, model=asker.model, usage=usage, spending=asker.spending)
+
+
+def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int | None, bool]:
+    """The budget for thinking, and whether the model decides itself; of these one at most."""
+    chosen: Settings | AgentProfile = settings
+    if profile and (profile.thinking_budget, profile.adaptive_thinking) != (None, None):
+        chosen = profile
+    adaptive = bool(chosen.adaptive_thinking)
+    return (None if adaptive else chosen.thinking_budget or None), adaptive
+
+
+def left_out(settings: Settings, profile: AgentProfile | None) -> frozenset[str]:
+    """Parts of the prompt that this agent is not told."""
+    chosen = profile.prompt_without if profile else None
+    return frozenset(settings.prompt_without if chosen is None else chosen)
+
+
+def _last_words(messages: Sequence[Message]) -> str:
+    """What the user said last."""
+    for message in reversed(messages):
+        if message["role"] != "user" or message.get("direct"):
+            continue
+        texts = [block["text"] for block in message["content"] if block.get("type") == "text"]
+        if texts:
+            return "\n".join(texts)
+    return ""
+
+
+def _reminded(messages: list[Message], reminder: dict[str, Any] | None) -> list[Message]:
+    """The messages with what changes behind the last of them."""
+    if reminder is None or not messages or messages[-1]["role"] != "user":
+        return messages
+    last = messages[-1]
+    return [*messages[:-1], {**last, "content": [*last["content"], reminder]}]

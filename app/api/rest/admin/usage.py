@@ -1,0 +1,103 @@
+"""Tokens and cost of model requests, by agent, model, session or day."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from app.agents.usage import Group, Total, UsageBook
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.audit import Moment
+from app.api.rest.body import JsonRoute
+from app.api.rest.shapes import example
+from app.governance.audit.reading import moment_of
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+MAX_GROUPS = 1000
+_TOTAL: dict[str, Any] = {
+    "runs": 12,
+    "input_tokens": 48_000,
+    "output_tokens": 6_100,
+    "cache_read_tokens": 210_000,
+    "cache_creation_tokens": 31_000,
+    "cost": 0.41,
+    "unpriced_tokens": 0,
+}
+
+
+class UsageTotal(BaseModel):
+    """What runs have used, those of sub-agents counted as runs."""
+
+    model_config = example(**_TOTAL)
+
+    runs: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_creation_tokens: int
+    cost: float = Field(description="Dollars of the runs whose models all have a price.")
+    unpriced_tokens: int = Field(description="Tokens of the other runs; see `model_prices`.")
+
+    @classmethod
+    def of(cls, total: Total) -> Self:
+        return cls(**asdict(total))
+
+
+class UsageGroup(UsageTotal):
+    """The total of one agent, model, session or day."""
+
+    model_config = example(key="writer", **_TOTAL)
+
+    key: str = Field(description="The agent (`default` for none), model, session, or day (UTC).")
+
+
+class UsageReport(BaseModel):
+    """Totals, those that cost most first."""
+
+    model_config = example(
+        by="agent", groups=[{"key": "writer", **_TOTAL}], total=_TOTAL, is_cut=False
+    )
+
+    by: Group
+    groups: list[UsageGroup]
+    total: UsageTotal
+    is_cut: bool = Field(
+        description="There are more runs or groups than one answer holds: ask for less time."
+    )
+
+
+@router.get("/usage", summary="Tokens and cost", responses=problems())
+async def get_usage(
+    service: ServiceDep,
+    principal: Admin,
+    by: Annotated[Group, Query(description="What the runs are grouped by.")] = "agent",
+    since: Moment = None,
+    until: Moment = None,
+    agent_id: Annotated[
+        str | None, Query(max_length=128, description="Of one agent; `default` for none.")
+    ] = None,
+    session_id: Annotated[str | None, Query(max_length=128, description="Of one session.")] = None,
+) -> UsageReport:
+    """Scope `admin`. Of runs that have ended and asked a model.
+
+    Raises:
+        InvalidInput: `since` or `until` is no moment.
+    """
+    sums = await UsageBook(service.database).sums(
+        by,
+        since=moment_of(since, "since") if since else None,
+        until=moment_of(until, "until") if until else None,
+        agent_id=agent_id,
+        session_id=session_id,
+    )
+    return UsageReport(
+        by=by,
+        groups=[UsageGroup(key=key, **asdict(total)) for key, total in sums.groups[:MAX_GROUPS]],
+        total=UsageTotal.of(sums.total),
+        is_cut=sums.is_cut or len(sums.groups) > MAX_GROUPS,
+    )

@@ -1,0 +1,39 @@
+"""Reading what earlier calls of a session came to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.db.ledger import Ledger, Transaction
+from app.tools.system.ports import Reader, StoredResult
+
+# A sub-agent may have been given less than its parent, so it reads what it has called itself.
+_SEEN = (
+    "SELECT tool_call_id, tool_name, text FROM tool_calls WHERE session_id = ?"
+    " AND text IS NOT NULL AND (run_id = ? OR NOT EXISTS"
+    " (SELECT 1 FROM runs WHERE id = ? AND trigger = 'delegation'))"
+)
+_FIND = f"{_SEEN} AND tool_call_id = ? ORDER BY started_at DESC LIMIT 1"
+_NEWEST = f"{_SEEN} ORDER BY started_at DESC LIMIT ?"
+
+
+class ResultArchive:
+    """Implements `StoredResults` on the ledger's database."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    async def find(self, reader: Reader, tool_call_id: str) -> StoredResult | None:
+        found = await self._read(_FIND, reader, tool_call_id)
+        return found[0] if found else None
+
+    async def newest(self, reader: Reader, *, limit: int) -> list[StoredResult]:
+        return await self._read(_NEWEST, reader, limit)
+
+    async def _read(self, sql: str, reader: Reader, last: Any) -> list[StoredResult]:
+        values = (reader.session_id, reader.run_id, reader.run_id, last)
+
+        def read(transaction: Transaction) -> list[StoredResult]:
+            return [StoredResult(*row) for row in transaction.fetch(sql, values)]
+
+        return await self._ledger.transact(read)
