@@ -4,39 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from app.agents.budget import Budget
-from app.agents.history import missing_result, repair
-from app.agents.models.protocol import (
-    Completed,
-    ModelClient,
-    ModelRequest,
-    TextDelta,
-    ThinkingDelta,
-    Usage,
-)
-from app.agents.prompt import system_prompt
+from app.agents.asking import call_of
+from app.agents.budget import Budget, Spending
+from app.agents.context.images import result_block
+from app.agents.history import NOT_RUN, missing_result
+from app.agents.models.protocol import Completed, ModelClient
+from app.agents.requesting import Asker, Requesting
 from app.agents.sessions import Block, Session, Sessions
 from app.agents.writing import LiveMessage
-from app.core.errors import InvalidInput, ModelFailed
+from app.core.errors import ModelFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
-from app.core.text import clean
 from app.events.durable import RunStatus
-from app.execution.calls import CallRequest, parse_call
+from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Batch
 from app.execution.setup import Gate
 from app.governance.agents import AgentProfile
 from app.governance.limits import NOBODY, Payer
-from app.resolver.exposure import definitions_for
 from app.toolkit.context import NOTHING
-from app.tools.skills.ports import Viewer
 
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
 STOPPED = "The run was cancelled before this call finished."
@@ -49,25 +40,34 @@ class Turns:
     Attributes:
         messages: the conversation as the model reads it; grows with every turn.
         agent_id: whose turns they are; its profile is read anew for each.
+        spending: what its requests have used.
         taken: how many there have been.
         steering: user messages that arrived meanwhile (id, content), for the next turn.
         payer: whom its requests and calls are counted for.
         attended: somebody is, or may come to be, there to confirm what asks.
+        tries: how often the run was taken up after a crash since a request last finished.
+        keep: called when a step has finished, before anything else happens.
+        is_left: the run stops with the service, and the next process goes on with it.
+        asker: what the run remembers of its requests; made at the first of them.
     """
 
     messages: list[dict[str, Any]]
     agent_id: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    spending: Spending = field(default_factory=Spending)
     steering: list[tuple[str, list[Block]]] = field(default_factory=list)
     stop_reason: str | None = None
     taken: int = 0
     payer: Payer = NOBODY
     attended: bool = True
+    tries: int = 0
+    keep: Callable[[], None] = lambda: None
+    is_left: bool = False
+    asker: Asker | None = None
 
     def progress(self) -> dict[str, Any]:
         """What of it must survive while a call waits for a person."""
         return {
-            "usage": usage_fields(self.usage),
+            "usage": self.spending.fields(),
             "stop_reason": self.stop_reason,
             "taken": self.taken,
         }
@@ -84,6 +84,7 @@ class AgentLoop:
         self._model = model
         self._settings = settings
         self._budget = Budget(gate, settings.model_prices)
+        self._requesting = Requesting(gate, sessions, model, settings, self._budget)
 
     async def run(self, session: Session, run_id: str, turns: Turns) -> RunStatus:
         """Take turns until the model is done or the iteration cap is reached.
@@ -92,6 +93,7 @@ class AgentLoop:
             ModelFailed: the provider failed; everything before stays in the session.
             NotFound: the agent was removed, or never was.
             BudgetExceeded: the session has used up its tokens or its money.
+            ContextFull: what its model must be told does not fit.
         """
         try:
             return await self._take_turns(session, run_id, turns)
@@ -108,8 +110,13 @@ class AgentLoop:
 
     def turns_of(self, agent_id: str | None, progress: Mapping[str, Any]) -> Turns:
         """The turns that `Turns.progress` was written of; their messages stand in the session."""
-        usage = Usage(**progress.get("usage", {}))
-        return Turns([], agent_id, usage, [], progress.get("stop_reason"), progress.get("taken", 0))
+        return Turns(
+            [],
+            agent_id,
+            Spending.of(progress.get("usage", {})),
+            stop_reason=progress.get("stop_reason"),
+            taken=progress.get("taken", 0),
+        )
 
     async def _take_turns(self, session: Session, run_id: str, turns: Turns) -> RunStatus:
         while turns.taken < self._max_iterations(turns):
@@ -117,8 +124,12 @@ class AgentLoop:
             model = self._model_of(session, self._profile(turns))
             self._budget.check(session, model=model, agent_id=turns.agent_id, payer=turns.payer)
             completed, message_id = await self._ask(session, run_id, turns)
-            turns.usage = turns.usage + completed.usage
-            self._budget.add(session, model=model, usage=completed.usage)
+            self._budget.add(
+                session,
+                model=completed.asked or model,
+                usage=completed.usage,
+                spending=turns.spending,
+            )
             turns.stop_reason = completed.stop_reason
             content = list(completed.content)
             if content:
@@ -129,8 +140,11 @@ class AgentLoop:
                     run_id=run_id,
                     entry_id=message_id,
                     agent_id=turns.agent_id,
+                    model=completed.asked or model,
                 )
-                turns.messages.append({"role": "assistant", "content": content})
+                turns.messages.append({"role": "assistant", "content": content, "id": message_id})
+            turns.tries = 0
+            turns.keep()
             if completed.dropped_tool_uses:
                 raise ModelFailed(
                     "The model ran out of tokens inside a tool call; nothing of it was run. "
@@ -154,50 +168,33 @@ class AgentLoop:
         if turns.agent_id:
             head["agent_id"] = turns.agent_id
         live = LiveMessage(session.log, head, message_id)
-        completed: Completed | None = None
-        skills = await self._gate.skills.told(Viewer(turns.agent_id, session.project_id))
         try:
-            async with aclosing(
-                self._model.stream(self._request(session, run_id, turns, skills))
-            ) as answer:
-                async for event in answer:
-                    if isinstance(event, Completed):
-                        completed = event
-                    elif isinstance(event, TextDelta):
-                        live.add("text_delta", event.text)
-                    elif isinstance(event, ThinkingDelta):
-                        live.add("thinking_delta", event.text)
-                    else:
-                        live.tool_input(event.tool_use_id, event.name, event.partial_json)
+            asker = self._asker(session, run_id, turns)
+            profile = self._profile(turns)
+            completed = await self._requesting.ask(session, asker, turns.messages, live, profile)
         except (asyncio.CancelledError, ModelFailed):
-            self._keep_partial(session, run_id, turns, live.text())
+            # Whoever goes on with the run asks again.
+            if not turns.is_left:
+                self._keep_partial(session, run_id, turns, live.text())
             raise
         finally:
             live.close()
-        if completed is None:
-            raise ModelFailed("The model's answer ended early", provider_code="stream_cut")
         return completed, message_id
 
-    def _request(self, session: Session, run_id: str, turns: Turns, skills: str) -> ModelRequest:
+    def _asker(self, session: Session, run_id: str, turns: Turns) -> Asker:
+        """Who asks, as the agent's profile says it now."""
         profile = self._profile(turns)
-        toolset = self._gate.resolver.resolve(turns.agent_id)
-        found = self._gate.deferred.shown_to(run_id)
-        project = self._gate.projects.get(session.project_id) if session.project_id else None
-        settings = self._settings
-        return ModelRequest(
-            model=self._model_of(session, profile),
-            messages=repair(turns.messages),
-            max_tokens=self._max_tokens(profile),
-            system=system_prompt(
-                toolset,
-                workspace=project.root if project else None,
-                found=found,
-                skills=skills,
-            ),
-            tools=definitions_for(toolset.exposure, found),
-            temperature=settings.temperature,
-            thinking_budget=settings.thinking_budget or None,
-        )
+        asker = turns.asker
+        if asker is None:
+            asker = turns.asker = Asker(
+                run_id=run_id,
+                agent_id=turns.agent_id,
+                user_id=turns.payer.user_id or session.user_id,
+                spending=turns.spending,
+            )
+        asker.model = self._model_of(session, profile)
+        asker.max_tokens = self._max_tokens(profile)
+        return asker
 
     def _profile(self, turns: Turns) -> AgentProfile | None:
         """The agent as it is now; one that is gone must not go on as nobody in particular."""
@@ -219,16 +216,16 @@ class AgentLoop:
         """What the model had written when it was cut off stays in the session."""
         if text.strip():
             content: list[Block] = [{"type": "text", "text": text}]
-            self._sessions.append(
+            kept = self._sessions.append(
                 session, "assistant", content, run_id=run_id, agent_id=turns.agent_id
             )
-            turns.messages.append({"role": "assistant", "content": content})
+            turns.messages.append({"role": "assistant", "content": content, "id": kept})
 
     async def _act(
         self, session: Session, run_id: str, turns: Turns, uses: list[Block], message_id: str
     ) -> None:
         """Run the calls of one turn together, and answer every one of them."""
-        requests = [_request_of(block) for block in uses]
+        requests = [call_of(block) for block in uses]
         context = self.context(session, run_id, turns, message_id)
         self._remember_used(run_id, turns, requests)
         execute = partial(self._gate.executor.run, requests, context)
@@ -257,19 +254,22 @@ class AgentLoop:
     ) -> None:
         if not self._gate.parking.is_parked(run_id):
             results = [
-                finished[use["id"]].tool_result_block()
+                result_block(finished[use["id"]])
                 if use["id"] in finished
-                else missing_result(use["id"], STOPPED)
+                else missing_result(use["id"], NOT_RUN if turns.is_left else STOPPED)
                 for use in uses
             ]
-            self._sessions.append(session, "tool", results, run_id=run_id, agent_id=turns.agent_id)
-            turns.messages.append({"role": "user", "content": results})
+            kept = self._sessions.append(
+                session, "tool", results, run_id=run_id, agent_id=turns.agent_id
+            )
+            turns.messages.append({"role": "user", "content": results, "id": kept})
+            turns.keep()
 
     def _steered(self, session: Session, run_id: str, turns: Turns) -> bool:
         """Add what the user said meanwhile; whether there was anything."""
         steering, turns.steering = turns.steering, []
-        for _, content in steering:
-            turns.messages.append({"role": "user", "content": content})
+        for message_id, content in steering:
+            turns.messages.append({"role": "user", "content": content, "id": message_id})
         return bool(steering)
 
     def _remember_used(self, run_id: str, turns: Turns, requests: list[CallRequest]) -> None:
@@ -302,21 +302,3 @@ class AgentLoop:
                 "temperature": self._settings.temperature,
             },
         )
-
-
-def _request_of(block: Block) -> CallRequest:
-    try:
-        return parse_call(block)
-    except InvalidInput:
-        # A provider may use ids or names that we refuse from clients; it still gets an answer.
-        return CallRequest(clean(str(block.get("id", ""))), str(block.get("name", "")), "{")
-
-
-def usage_fields(usage: Usage) -> dict[str, int]:
-    """Usage as the events carry it."""
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_creation_tokens": usage.cache_creation_tokens,
-    }

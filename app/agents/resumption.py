@@ -1,4 +1,4 @@
-"""What is left to do of a run in which a person was asked when its process ended."""
+"""What is left to do of a run whose process ended: it waited for a person, or was at work."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 
 import orjson
 
+from app.agents.closing import close_open, unended
+from app.agents.durability import Durability
 from app.agents.history import to_messages
 from app.agents.loop import AgentLoop
+from app.agents.recovery import CutRun
 from app.agents.run import Run, direct_context
-from app.events.durable import RunStatus
+from app.agents.sessions import Sessions
+from app.events.durable import RunResumed, RunStatus
 from app.execution.batches import ParkedBatch
 from app.execution.calls import CallRequest
 from app.execution.pipeline import Batch
@@ -23,12 +27,38 @@ AnswerCalls = Callable[[Run, Sequence[CallRequest], Callable[..., Any]], Awaitab
 
 
 class Resumption:
-    """Turns a parked batch into the rest of its run."""
+    """Turns what is left of a run into what it goes on with."""
 
-    def __init__(self, gate: Gate, loop: AgentLoop | None, archive: Any) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        sessions: Sessions,
+        loop: AgentLoop | None,
+        archive: Any,
+        durability: Durability,
+    ) -> None:
         self._gate = gate
+        self._sessions = sessions
         self._loop = loop
         self._archive = archive
+        self._durability = durability
+
+    def cut_off(self, run: Run, cut: CutRun) -> None:
+        """End what a run was at when its process ended, and tell its model.
+
+        Nothing is awaited here: one commit holds all of it, so that a process that ends in the
+        middle has done nothing.
+        """
+        progress, session = cut.progress, run.session
+        run.before, run.unheard = progress, progress.unheard
+        run.payer, run.attended = progress.payer, progress.attended
+        self._gate.deferred.reveal(run.id, progress.found)
+        begun = [event["tool_call_id"] for event in unended(cut.trail)]
+        session.log.emit(RunResumed, run_id=run.id, agent_id=run.agent_id, interrupted=begun)
+        close_open(self._gate, session.log, cut.trail)
+        if cut.turn.results:
+            results = list(cut.turn.results)
+            self._sessions.append(session, "tool", results, run_id=run.id, agent_id=run.agent_id)
 
     def work_of(self, run: Run, parked: ParkedBatch, answer_calls: AnswerCalls) -> Work:
         """The rest of a run; its calls wait for their answers again from here on."""
@@ -39,6 +69,7 @@ class Resumption:
             assert parked.message_id is not None
             run.turns = self._loop.turns_of(run.agent_id, parked.progress)
             run.turns.payer = run.payer
+            run.turns.keep = partial(self._durability.keep, run)
             run.attended = run.turns.attended = parked.attended
             context = self._loop.context(run.session, run.id, run.turns, parked.message_id)
             run.batch = executor.rebuild(parked, context)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.agents.loop import Turns
+from app.agents.progress import Progress
 from app.agents.sessions import Block, Session
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
@@ -28,7 +29,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Run:
-    """One run. `done` is resolved after `run_finished` has been appended."""
+    """One run. `done` is resolved after `run_finished` has been appended.
+
+    Attributes:
+        unheard: messages of the branch, by id, that come last: the answer before them did not
+            know them.
+        before: what it had come to in the process that began it.
+        is_left: it stops with the service, and the next process goes on with it.
+    """
 
     id: str
     session: Session
@@ -46,16 +54,29 @@ class Run:
     batch: Batch | None = None
     payer: Payer = NOBODY
     attended: bool = True
+    unheard: tuple[str, ...] = ()
+    before: Progress | None = None
+    is_left: bool = False
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model decides what is called."""
+        return self.trigger not in ("direct", "rest")
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A message that waits for the run before it; stored, because it was acknowledged."""
+    """A message that waits for the run before it; stored, because it was acknowledged.
+
+    Attributes:
+        place: what came later has a higher one, also within the same millisecond.
+    """
 
     run: Run
     message_id: str
     content: list[Block]
     client_message_id: str | None
+    place: int = 0
 
     def stored(self) -> str:
         waiting = {
@@ -65,6 +86,7 @@ class Queued:
             "payer": self.run.payer.to_json(),
             "trigger": self.run.trigger,
             "attended": self.run.attended,
+            "place": self.place,
         }
         return dump_json(waiting).decode()
 

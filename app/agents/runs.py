@@ -8,52 +8,51 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import orjson
-
+from app.agents.durability import CLOSING, Durability
 from app.agents.history import to_messages
-from app.agents.loop import AgentLoop, Turns, usage_fields
-from app.agents.models.protocol import Usage
-from app.agents.recovery import Recovered, close_parked
-from app.agents.resumption import Resumption, Work
-from app.agents.run import (
-    Queued,
-    Run,
-    direct_context,
-    error_body,
-    error_of,
-    stopped,
-    told_call,
+from app.agents.loop import AgentLoop
+from app.agents.progress import Progress
+from app.agents.queueing import Queues
+from app.agents.recovery import (
+    CutRun,
+    FoundRun,
+    ParkedRun,
+    Recovered,
+    WaitingMessage,
+    close_found,
 )
+from app.agents.resumption import Resumption, Work
+from app.agents.run import Queued, Run, direct_context, error_of, stopped, told_call
+from app.agents.run_records import RunRecords
 from app.agents.sessions import Block, Session, Sessions
-from app.core import process
-from app.core.clock import isoformat
 from app.core.contain import Contained, attempt
 from app.core.errors import (
     Busy,
     InvalidInput,
     StorageUnavailable,
     TollgateError,
+    Unauthenticated,
 )
 from app.core.ids import new_id
-from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN, QUEUE_RUN, START_QUEUED
-from app.events.durable import RunFinished, RunStarted, RunStatus, Trigger
+from app.events.durable import RunStatus, Trigger
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate
 from app.governance.limits import NOBODY, Payer
 
+if TYPE_CHECKING:
+    from app.governance.identity.tokens import Tokens
+
 log = logging.getLogger(__name__)
 
 WhenBusy = Literal["reject", "queue", "steer"]
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
-MAX_QUEUED = 100
 CLOSE_S = 10.0
 
 
@@ -61,16 +60,24 @@ class RunEngine:
     """Starts, queues, steers and stops runs."""
 
     def __init__(
-        self, gate: Gate, sessions: Sessions, loop: AgentLoop | None, archive: Any
+        self,
+        gate: Gate,
+        sessions: Sessions,
+        loop: AgentLoop | None,
+        archive: Any,
+        durability: Durability = CLOSING,
     ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._loop = loop
         self._archive = archive
         self._active: dict[str, Run] = {}
-        self._queues: dict[str, deque[Queued]] = {}
-        self._owner = process.identity()
-        self._resumption = Resumption(gate, loop, archive)
+        # Told when somebody stops a run that is under way.
+        self.on_cancel: Callable[[str], None] | None = None
+        self._queues = Queues()
+        self._durability = durability
+        self._records = RunRecords(gate, durability)
+        self._resumption = Resumption(gate, sessions, loop, archive, durability)
 
     def active(self, session_id: str) -> Run | None:
         """The session's run that is under way."""
@@ -128,22 +135,19 @@ class RunEngine:
         # Claimed before the first await: two messages must not both find the session free.
         self._active[session.id] = run
         with self._starting(run):
-            self._announce(run)
+            self._records.started(run)
             message_id = self._user_entry(session, content, run.id, client_message_id)
         self._begin(run, partial(self._converse, run))
         return run.id, message_id
 
     def _enqueue(self, run: Run, content: list[Block], client_message_id: str | None) -> str:
         """Let a message wait for the run before it; its id."""
-        session = run.session
-        queue = self._queues.setdefault(session.id, deque())
-        if len(queue) >= MAX_QUEUED:
-            active = self._active[session.id]
-            raise Busy(f"{MAX_QUEUED} messages are waiting in this session", run_id=active.id)
-        waiting = Queued(run, new_id("msg"), content, client_message_id)
-        self._gate.ledger.append(QUEUE_RUN, (*self._row(run, "queued"), waiting.stored()))
-        queue.append(waiting)
-        return waiting.message_id
+        self._queues.require_room(run.session.id, self._active[run.session.id].id)
+        place = self._queues.place()
+        item = Queued(run, new_id("msg"), content, client_message_id, place)
+        self._records.queued(item)
+        self._queues.add(item)
+        return item.message_id
 
     async def call_tools(
         self,
@@ -174,7 +178,7 @@ class RunEngine:
         )
         self._active[session.id] = run
         with self._starting(run):
-            self._announce(run)
+            self._records.started(run)
         self._begin(run, partial(self._call, run, list(requests), context, max_workers))
         return run
 
@@ -182,52 +186,56 @@ class RunEngine:
         """Stop a run; False when it is over, or when the session has no such run."""
         active = self._active.get(session_id)
         if active is not None and active.id == run_id:
+            self._durability.forget(active)
             self._stop(active)
+            if self.on_cancel is not None:
+                self.on_cancel(run_id)
             return True
-        queue = self._queues.get(session_id, deque())
-        for item in queue:
-            if item.run.id == run_id:
-                queue.remove(item)
-                self._announce(item.run, queued=True)
-                self._finish(item.run, "cancelled", None)
-                return True
-        return False
+        item = self._queues.remove(session_id, run_id)
+        if item is None:
+            return False
+        self._records.started(item.run, was_queued=True)
+        self._finish(item.run, "cancelled", None)
+        return True
 
     async def cancel_paid_by(self, token_id: str) -> None:
         """Stop every run that a token started, those that wait too."""
-        queued = [item.run for queue in self._queues.values() for item in queue]
+        queued = [item.run for item in self._queues.all()]
         for run in [*self._active.values(), *queued]:
             if run.payer.token_id == token_id:
                 await self.cancel(run.session.id, run.id)
 
     async def close(self) -> None:
-        """Stop everything: runs are recorded as interrupted.
+        """Stop everything: runs are left to whoever starts next, or recorded as interrupted.
 
-        A run in which a person is asked is not over: whoever starts next goes on with it.
+        A run in which a person is asked is always left.
         """
-        runs = list(self._active.values())
-        waiting = [item for queue in self._queues.values() for item in queue]
-        self._queues.clear()
-        parked = set()
+        runs, waiting = list(self._active.values()), self._queues.clear()
+        left = {run.session.id for run in runs if self._leave(run)}
         for run in runs:
-            run.interrupted = True
-            if self._gate.parking.park(run.id):
-                parked.add(run.session.id)
-                self._gate.ledger.append(PARK_RUN, (run.id,))
             self._stop(run)
         if runs:
             await asyncio.wait([run.done for run in runs], timeout=CLOSE_S)
         for run in runs:
             if not run.done.done():
-                log.error("run %s does not end; it is recorded as interrupted", run.id)
+                log.error("run %s does not stop; it is left as it is", run.id)
                 self._finish(run, "interrupted", None)
         for item in waiting:
-            if item.run.session.id in parked:
-                self._gate.ledger.append(PARK_RUN, (item.run.id,))
+            if self._durability.continues or item.run.session.id in left:
+                self._records.left_waiting(item)
                 continue
             # Accepted, and so kept: the message stands in the session, unanswered.
             self._open_queued(item)
             self._finish(item.run, "interrupted", None)
+
+    def _leave(self, run: Run) -> bool:
+        """Before it is stopped: whether the next process goes on with the run."""
+        run.interrupted = True
+        run.is_left = self._durability.leaves(run)
+        if run.turns is not None:
+            run.turns.is_left = run.is_left
+        is_parked = self._gate.parking.park(run.id)
+        return is_parked or run.is_left
 
     def _new_run(
         self,
@@ -268,45 +276,6 @@ class RunEngine:
     def _begin(self, run: Run, work: Work) -> None:
         run.task = asyncio.create_task(self._guard(run, work), name=run.id)
 
-    def _model_of(self, run: Run) -> str | None:
-        if run.trigger in ("direct", "rest"):
-            return None
-        profile = self._gate.agents.get(run.agent_id)
-        return run.session.model or (profile and profile.model) or self._gate.settings.model
-
-    def _row(self, run: Run, status: str) -> tuple[Any, ...]:
-        session = run.session
-        run.started_at = isoformat(self._gate.clock.now())
-        return (
-            run.id,
-            session.id,
-            run.trigger,
-            status,
-            run.agent_id,
-            self._model_of(run),
-            None,
-            self._owner,
-            run.started_at,
-        )
-
-    def _announce(self, run: Run, *, queued: bool = False) -> None:
-        session = run.session
-        row = self._row(run, "running")
-        session.log.holders.add(run.id)
-        if queued:
-            self._gate.ledger.append(START_QUEUED, (run.started_at, run.id))
-        else:
-            self._gate.ledger.append(ADD_RUN, row)
-        session.log.emit(
-            RunStarted,
-            run_id=run.id,
-            agent_id=run.agent_id,
-            trigger=run.trigger,
-            model=self._model_of(run),
-            tool_names=list(self._gate.resolver.resolve(run.agent_id).tool_names),
-        )
-        self._gate.metrics.gauge("runs_active", 1)
-
     async def _guard(self, run: Run, work: Work) -> None:
         """Run `work`; whatever happens, the run ends properly."""
         run.is_begun = True
@@ -329,78 +298,40 @@ class RunEngine:
         if run.done.done():
             return
         session = run.session
-        if status == "interrupted" and self._gate.parking.is_parked(run.id):
-            self._let_go(run)
+        if status == "interrupted" and (run.is_left or self._gate.parking.is_parked(run.id)):
+            # Nothing of it is over; from here on, and not before, it may be another's.
+            self._records.left(run)
+            self._active.pop(session.id, None)
+            run.done.set_result("interrupted")
             return
-        with Contained() as held:
-            self._record_end(run, status, error)
-        if held.error is not None:
-            log.error("the end of run %s is not recorded", run.id, exc_info=held.error)
-        session.log.holders.discard(run.id)
-        self._gate.limits.store.run_ended(run.id)
-        self._gate.metrics.gauge("runs_active", -1)
-        self._gate.metrics.count("runs", status)
+        self._records.ended(run, status, error)
         run.done.set_result(status)
         if self._active.get(session.id) is run:
             del self._active[session.id]
             if run.turns and run.turns.steering and status not in ("cancelled", "interrupted"):
-                self._follow_up(run, run.turns.steering)
+                self._follow_up(run, tuple(said[0] for said in run.turns.steering))
             else:
                 self._next(session)
 
-    def _let_go(self, run: Run) -> None:
-        """Leave a run to the next process: nothing of it is over."""
-        run.session.log.holders.discard(run.id)
-        self._gate.metrics.gauge("runs_active", -1)
-        self._active.pop(run.session.id, None)
-        run.done.set_result("interrupted")
-
-    def _record_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
-        session = run.session
-        usage = usage_fields(run.turns.usage if run.turns else Usage())
-        stop_reason = run.turns.stop_reason if run.turns else None
-        body = None if error is None else error_body(error)
-        row = (
-            status,
-            stop_reason,
-            None if body is None else orjson.dumps(body).decode(),
-            orjson.dumps(usage).decode(),
-            isoformat(self._gate.clock.now()),
-            run.id,
-        )
-        self._gate.ledger.append(FINISH_RUN, row)
-        self._gate.grants.end_run(run.id)
-        session.log.emit(
-            RunFinished,
-            run_id=run.id,
-            agent_id=run.agent_id,
-            status=status,
-            stop_reason=stop_reason,
-            error=body,
-            usage=usage,
-        )
-
     def _next(self, session: Session) -> None:
         """Start the next queued message."""
-        queue = self._queues.get(session.id)
-        if not queue:
-            self._queues.pop(session.id, None)
+        item = self._queues.take(session.id)
+        if item is None:
             return
-        item = queue.popleft()
         self._active[session.id] = item.run
         with self._starting(item.run):
             self._open_queued(item)
         self._begin(item.run, partial(self._converse, item.run))
 
-    def _follow_up(self, ended: Run, unheard: list[tuple[str, list[Block]]]) -> None:
+    def _follow_up(self, ended: Run, unheard: tuple[str, ...]) -> None:
         """Answer what was said to a run that ended before it heard it."""
         session = ended.session
         run = self._new_run(session, "message", ended.agent_id)
-        run.payer = ended.payer
+        run.payer, run.unheard = ended.payer, unheard
         self._active[session.id] = run
         with self._starting(run):
-            self._announce(run)
-        self._begin(run, partial(self._converse, run, unheard))
+            self._records.started(run)
+        self._begin(run, partial(self._converse, run))
 
     def _require_storage(self) -> None:
         error = self._gate.ledger.error
@@ -410,7 +341,7 @@ class RunEngine:
     def _open_queued(self, item: Queued) -> None:
         """Announce the run of a message that waited, and add the message."""
         run = item.run
-        self._announce(run, queued=True)
+        self._records.started(run, was_queued=True)
         self._sessions.append(
             run.session,
             "user",
@@ -420,18 +351,19 @@ class RunEngine:
             entry_id=item.message_id,
         )
 
-    async def _converse(
-        self, run: Run, unheard: Sequence[tuple[str, list[Block]]] = ()
-    ) -> RunStatus:
+    async def _converse(self, run: Run) -> RunStatus:
         """Talk about everything in the branch; what was `unheard` comes last."""
         assert self._loop is not None
         await self._gate.ledger.durable()
         path = await self._archive.path(run.session.id, run.session.leaf)
-        late = {message_id for message_id, _ in unheard}
-        messages = to_messages(entry for entry in path if entry.id not in late)
-        messages += [{"role": "user", "content": content} for _, content in unheard]
-        run.turns = Turns(messages, run.agent_id, payer=run.payer, attended=run.attended)
-        return await self._loop.run(run.session, run.id, run.turns)
+        late = [entry for entry in path if entry.id in run.unheard]
+        messages = to_messages([*(e for e in path if e.id not in run.unheard), *late])
+        before = run.before or Progress()
+        turns = run.turns = self._loop.turns_of(run.agent_id, before.turns)
+        turns.messages, turns.tries = messages, before.tries
+        turns.payer, turns.attended = run.payer, run.attended
+        turns.keep = partial(self._durability.keep, run)
+        return await self._loop.run(run.session, run.id, turns)
 
     async def _call(
         self,
@@ -463,36 +395,84 @@ class RunEngine:
                 self._sessions.append(run.session, "tool", results, run_id=run.id)
         return "success"
 
-    async def resume(self, recovered: Recovered) -> None:
-        """Go on with runs in which a former process had asked a person.
+    async def resume(self, recovered: Recovered, tokens: Tokens) -> None:
+        """Go on with what a former process left.
 
         When this returns, every question that is still open can be answered.
         """
         for parked in recovered.parked:
-            session = await self._sessions.get(parked.session_id)
-            if session is None:
-                continue
-            run = self._new_run(session, parked.trigger, parked.agent_id)
-            run.id, run.started_at = parked.id, parked.started_at
-            work, error = attempt(self._resumption.work_of, run, parked.batch, self._answered)
-            if work is None:
-                log.error("run %s cannot go on", run.id, exc_info=error)
-                self._gate.confirmations.forget(run.id)
-                self._gate.waiting.forget(run.id)
-                close_parked(self._gate, session.log, parked)
-                continue
-            self._active[session.id] = run
-            session.log.holders.add(run.id)
-            self._gate.metrics.gauge("runs_active", 1)
-            self._begin(run, work)
+            await self._resume_parked(parked, tokens)
+        for cut in recovered.cut:
+            await self._resume_cut(cut, tokens)
+        for item in recovered.waiting:
+            await self._wait_again(item, tokens)
         for item in recovered.waiting:
             session = await self._sessions.get(item.session_id)
-            if session is None:
-                continue
-            message = dict(item.message)
-            trigger = message.pop("trigger", "message")
-            run = self._new_run(session, trigger, item.agent_id, run_id=item.run_id)
-            run.attended = message.pop("attended", True)
-            run.payer = Payer.from_json(message.pop("payer", {}))
-            queue = self._queues.setdefault(session.id, deque())
-            queue.append(Queued(run, **message))
+            if session is not None and session.id not in self._active:
+                self._next(session)
+
+    async def _resume_parked(self, parked: ParkedRun, tokens: Tokens) -> None:
+        session = await self._sessions.get(parked.session_id)
+        if session is None:
+            return
+        if await _is_revoked(parked.batch.token_id, tokens):
+            close_found(self._gate, session.log, parked, _revoked())
+            return
+        run = self._found(session, parked)
+        work, error = attempt(self._resumption.work_of, run, parked.batch, self._answered)
+        if work is None:
+            log.error("run %s cannot go on", run.id, exc_info=error)
+            self._gate.confirmations.forget(run.id)
+            self._gate.waiting.forget(run.id)
+            close_found(self._gate, session.log, parked)
+            return
+        self._take_up(run, work)
+
+    async def _resume_cut(self, cut: CutRun, tokens: Tokens) -> None:
+        session = await self._sessions.get(cut.session_id)
+        if session is None:
+            return
+        if await _is_revoked(cut.progress.payer.token_id, tokens):
+            close_found(self._gate, session.log, cut, _revoked())
+            return
+        run = self._found(session, cut)
+        self._resumption.cut_off(run, cut)
+        said = cut.turn.is_answered and not run.unheard
+        work = partial(_last_word, cut.progress) if said else partial(self._converse, run)
+        self._take_up(run, work)
+
+    async def _wait_again(self, item: WaitingMessage, tokens: Tokens) -> None:
+        session = await self._sessions.get(item.session_id)
+        if session is None:
+            return
+        message = dict(item.message)
+        trigger = message.pop("trigger", "message")
+        run = self._new_run(session, trigger, item.agent_id, run_id=item.run_id)
+        run.attended = message.pop("attended", True)
+        run.payer = Payer.from_json(message.pop("payer", {}))
+        self._queues.add(Queued(run, **message))
+        if await _is_revoked(run.payer.token_id, tokens):
+            await self.cancel(session.id, run.id)
+
+    def _found(self, session: Session, left: FoundRun) -> Run:
+        run = self._new_run(session, left.trigger, left.agent_id, run_id=left.id)
+        run.started_at = left.started_at
+        return run
+
+    def _take_up(self, run: Run, work: Work) -> None:
+        self._active[run.session.id] = run
+        self._records.taken_up(run)
+        self._begin(run, work)
+
+
+async def _last_word(progress: Progress) -> RunStatus:
+    """How a run ends whose model had no more to say."""
+    return "refused" if progress.stop_reason == "refusal" else "success"
+
+
+async def _is_revoked(token_id: str | None, tokens: Tokens) -> bool:
+    return token_id is not None and await tokens.standing(token_id) == "revoked"
+
+
+def _revoked() -> Unauthenticated:
+    return Unauthenticated("The token that began this run was revoked while the service stood")

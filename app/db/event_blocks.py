@@ -50,6 +50,8 @@ READ = (
     f" UNION ALL SELECT seq, type, body FROM events WHERE position > {_UNCOVERED} AND {_WANTED}"
     ") AS found ORDER BY seq LIMIT :most"
 )
+# As READ, with the parameter kind: the body only of events of that type.
+READ_KIND = f"SELECT seq, CASE WHEN type = :kind THEN body END FROM ({READ}) AS page ORDER BY seq"  # noqa: S608
 HEAD = (
     "SELECT max(head) FROM ("  # noqa: S608
     f" SELECT max(last_seq) AS head FROM event_blocks WHERE {_MINE}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.db.event_blocks import Fetch, cover
+from app.db.process_samples import merge_samples
 
 Prepare = Callable[[Fetch, list[Sequence[Any]]], list[Sequence[Any]]]
 
@@ -81,17 +82,21 @@ START_QUEUED = Statement(
 )
 # What a restarted service needs to go on with a batch in which a call waits for a person.
 KEEP_BATCH = Statement(22, "UPDATE runs SET input = ? WHERE id = ?")
+# How far a run has come, in the commit that holds its last step; NULL: it must not go on.
+KEEP_PROGRESS = Statement(22, "UPDATE runs SET progress = ? WHERE id = ?")
 # Nobody's: whoever starts next goes on with it.
 PARK_RUN = Statement(22, "UPDATE runs SET owner = NULL WHERE id = ?")
 FINISH_RUN = Statement(
     23,
     "UPDATE runs SET status = ?, stop_reason = ?, error = ?, usage = ?, finished_at = ?,"
-    " input = NULL WHERE id = ?",
+    " input = NULL, progress = NULL WHERE id = ?",
 )
 ADD_ENTRY = insert(30, "entries", "id, session_id, parent_id, run_id, role, content, created_at")
 MOVE_LEAF = Statement(31, "UPDATE sessions SET leaf_entry_id = ?, updated_at = ? WHERE id = ?")
 RENAME_SESSION = Statement(32, "UPDATE sessions SET title = ?, updated_at = ? WHERE id = ?")
 SET_USAGE = Statement(33, "UPDATE sessions SET usage = ? WHERE id = ?")
+# A sample of a call's progress; `prepare` puts it among those that the metadata holds.
+KEEP_SAMPLE = Statement(34, "UPDATE sessions SET meta = ? WHERE id = ?", prepare=merge_samples)
 START_CALL = insert(
     40,
     "tool_calls",
@@ -171,12 +176,14 @@ ALL = (
     QUEUE_RUN,
     START_QUEUED,
     KEEP_BATCH,
+    KEEP_PROGRESS,
     PARK_RUN,
     FINISH_RUN,
     ADD_ENTRY,
     MOVE_LEAF,
     RENAME_SESSION,
     SET_USAGE,
+    KEEP_SAMPLE,
     START_CALL,
     ADD_CALL,
     FINISH_CALL,

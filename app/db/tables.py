@@ -66,6 +66,8 @@ class RunRow(SQLModel, table=True):
     usage: str = Field(default="{}", sa_column_kwargs=NONE_YET)
     started_at: str
     finished_at: str | None = None
+    # What the next process goes on with, as `app.agents.progress` writes it.
+    progress: str | None = Field(default=None, sa_column=Column(Text))
 
 
 class EntryRow(SQLModel, table=True):

@@ -181,6 +181,7 @@ async def test_a_session_whose_project_is_gone_is_not_busy_afterwards(settings: 
 
 async def test_closing_ends_the_active_run_and_keeps_what_was_queued(settings: Settings):
     gate = Gate()
+    settings = settings.model_copy(update={"durable_runs": "close"})
     async with open_office(settings, Turn(text("a", gate))) as office:
         first = await office.say("one")
         queued = await office.say("two", when_busy="queue")

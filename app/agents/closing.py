@@ -1,0 +1,161 @@
+"""Ending what a process left open: questions, calls, runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from app.agents.lost_runs import Trail
+from app.agents.run import error_body
+from app.core.clock import isoformat
+from app.core.errors import TollgateError
+from app.db.question_statements import CANCEL_QUESTION
+from app.db.statements import CANCEL_CONFIRMATION, FINISH_CALL, FINISH_RUN
+from app.events.durable import (
+    QuestionAnswered,
+    RunFinished,
+    ToolCallCompleted,
+    ToolConfirmationResolved,
+)
+from app.events.log import SessionLog
+from app.execution.setup import Gate
+
+MESSAGE = "The service stopped during this call; whether it took effect is unknown"
+
+
+def close_run(
+    gate: Gate,
+    log: SessionLog,
+    run_id: str,
+    trail: Trail,
+    *,
+    usage: dict[str, Any] | None = None,
+    error: TollgateError | None = None,
+) -> None:
+    """End a run that does not go on; `error` says why, where it might have."""
+    close_open(gate, log, trail)
+    moment = isoformat(gate.clock.now())
+    body = None if error is None else error_body(error)
+    told = None if body is None else orjson.dumps(body).decode()
+    used = orjson.dumps(usage or {}).decode()
+    gate.ledger.append(FINISH_RUN, ("interrupted", None, told, used, moment, run_id))
+    log.emit(RunFinished, run_id=run_id, status="interrupted", error=body, usage=usage or {})
+
+
+def unended(trail: Trail) -> list[dict[str, Any]]:
+    """The starts of calls that had begun and not ended."""
+    ended = {e["operation_id"] for e in trail.events if e["type"] == "tool_call_completed"}
+    begun = (e for e in trail.events if e["type"] == "tool_call_started")
+    return [event for event in begun if event["operation_id"] not in ended]
+
+
+def close_open(gate: Gate, log: SessionLog, trail: Trail) -> None:
+    """End what was open in a run."""
+    events = trail.events
+    answered = {e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"}
+    moment = isoformat(gate.clock.now())
+    names = {e["operation_id"]: e["tool_name"] for e in events if e["type"] == "tool_call_started"}
+    for event in events:
+        confirmation_id = event.get("confirmation_id")
+        is_open = event["type"] == "tool_confirmation_request" and confirmation_id not in answered
+        if is_open:
+            gate.ledger.append(CANCEL_CONFIRMATION, (moment, confirmation_id))
+            log.emit(
+                ToolConfirmationResolved,
+                **_ids(event),
+                confirmation_id=confirmation_id,
+                outcome="cancelled",
+            )
+        if is_open and confirmation_id in trail.unanswered:
+            gate.audit.record(
+                "confirmation.answered",
+                actor="system",
+                subject=confirmation_id,
+                **_about(log, event, names.get(event["operation_id"])),
+                outcome="cancelled",
+            )
+    _close_questions(gate, log, events, moment)
+    for event in unended(trail):
+        _close_call(gate, log, event, trail)
+
+
+def _close_questions(
+    gate: Gate, log: SessionLog, events: Sequence[dict[str, Any]], moment: str
+) -> None:
+    """Take back what the calls of a lost run asked the user."""
+    over = {e["question_id"] for e in events if e["type"] == "question_answered"}
+    for event in events:
+        if event["type"] == "question_asked" and event["question_id"] not in over:
+            question_id = event["question_id"]
+            gate.ledger.append(CANCEL_QUESTION, (moment, question_id))
+            log.emit(QuestionAnswered, **_ids(event), question_id=question_id, outcome="cancelled")
+            gate.audit.record(
+                "question.answered",
+                actor="system",
+                subject=question_id,
+                **_about(log, event, event.get("tool_name")),
+                outcome="cancelled",
+            )
+
+
+def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any], trail: Trail) -> None:
+    detail = {"tool_call_id": started["tool_call_id"], "code": "interrupted"}
+    args = gate.audit.arguments(started.get("args"))
+    if args is not None:
+        detail["args"] = orjson.loads(args)
+    gate.audit.record(
+        "call.finished",
+        actor=trail.user_id or "system",
+        **_about(log, started, started["tool_name"]),
+        verdict=trail.verdicts.get(started["operation_id"], "allow"),
+        outcome="interrupted",
+        detail=detail,
+    )
+    log.emit(
+        ToolCallCompleted,
+        **_ids(started),
+        tool_name=started["tool_name"],
+        status="interrupted",
+        content=[{"type": "text", "text": MESSAGE}],
+        error={"code": "interrupted", "message": MESSAGE},
+    )
+    result = orjson.dumps({"success": False, "data": None, "error": MESSAGE}).decode()
+    row = (
+        started["operation_id"],
+        started["tool_call_id"],
+        log.session_id,
+        started.get("run_id"),
+        started.get("agent_id"),
+        started["tool_name"],
+        orjson.dumps(started.get("args")).decode(),
+        "interrupted",
+        started["ts"],
+        result,
+        MESSAGE,
+        False,
+        False,
+        False,
+        None,
+        None,
+        0.0,
+        None,
+    )
+    gate.ledger.append(FINISH_CALL, row)
+
+
+def _ids(event: dict[str, Any]) -> dict[str, Any]:
+    names = ("run_id", "agent_id", "tool_call_id", "operation_id")
+    return {name: event[name] for name in names if name in event}
+
+
+def _about(log: SessionLog, event: dict[str, Any], tool_name: str | None) -> dict[str, Any]:
+    """What a row of the audit says of a call."""
+    return {
+        "session_id": log.session_id,
+        "run_id": event.get("run_id"),
+        "agent_id": event.get("agent_id"),
+        "tool_name": tool_name,
+        "operation_id": event["operation_id"],
+    }

@@ -1,0 +1,218 @@
+"""Runs of processes that are gone: what they left, read in one transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from app.agents.context.compaction import SUMMARY
+from app.agents.history import INTERRUPTED, NOT_RUN, Block, missing_result
+from app.agents.progress import Progress
+from app.core.contain import attempt
+from app.core.text import clean
+from app.db.ledger import Transaction
+from app.execution.batches import (
+    ParkedBatch,
+    StoredCall,
+    StoredConfirmation,
+    StoredWait,
+    parked_batch,
+)
+from app.execution.calls import CallRequest
+from app.execution.resuming import outcome_of
+
+log = logging.getLogger(__name__)
+
+_EVENTS = (
+    "SELECT type, body FROM events WHERE session_id = ? AND epoch = ?"
+    " AND type IN ('tool_call_started', 'tool_call_completed',"
+    " 'tool_confirmation_request', 'tool_confirmation_resolved',"
+    " 'question_asked', 'question_answered') ORDER BY seq"
+)
+_CALLS = (
+    "SELECT operation_id, status, tool_name, result, text, cached, duplicate_of, artifact_id,"
+    " execution_time FROM tool_calls WHERE session_id = ? AND run_id = ?"
+)
+_ASKED = (
+    "SELECT operation_id, id, tool_name, digest, status, request, call, edited_args, option_id,"
+    " answered_by, message, expires_at FROM confirmations"
+    " WHERE session_id = ? AND run_id = ? AND consumed_at IS NULL ORDER BY created_at"
+)
+_AWAITED = (
+    "SELECT operation_id, id, 'question',"
+    " CASE WHEN status = 'open' THEN request ELSE '{}' END FROM questions"
+    " WHERE session_id = ? AND run_id = ? AND status <> 'cancelled'"
+    " UNION ALL SELECT operation_id, id, 'ticket', '{}' FROM tickets"
+    " WHERE session_id = ? AND run_id = ? AND blocking"
+)
+_DECIDED = (
+    "SELECT operation_id, verdict FROM audit"
+    " WHERE ts >= ? AND kind = 'call.decided' AND session_id = ? AND run_id = ?"
+)
+_OPEN = "SELECT id FROM confirmations WHERE session_id = ? AND run_id = ? AND status = 'pending'"
+_ENTRIES = "SELECT id, parent_id, role FROM entries WHERE session_id = ? AND run_id = ?"
+_CONTENT = "SELECT content FROM entries WHERE session_id = ? AND id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class RunHead:
+    """The row of a run that is gone, with what its session says.
+
+    Attributes:
+        head: the last `seq` of the session's log.
+        batch: what was kept of the batch in which somebody was asked, as JSON text.
+    """
+
+    id: str
+    session_id: str
+    owner: str | None
+    epoch: str
+    head: int
+    user_id: str | None
+    trigger: str
+    agent_id: str | None
+    started_at: str
+    leaf: str | None
+    batch: str | None
+    progress: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """What a run left: its events, and what the audit must know to tell how its calls ended.
+
+    Attributes:
+        verdicts: by operation, of calls that asked or were refused.
+        unanswered: questions that nobody had answered.
+    """
+
+    user_id: str | None
+    events: list[dict[str, Any]]
+    verdicts: dict[str, str]
+    unanswered: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """Where a conversation stopped.
+
+    Attributes:
+        results: answers to the calls of the last turn, where those were not stored yet.
+        is_answered: the model had said its last word.
+    """
+
+    results: tuple[Block, ...] = ()
+    is_answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LostRun:
+    """A run of a process that is gone.
+
+    Attributes:
+        batch: calls of which at least one waits for somebody.
+        progress: how far it had come, where it is to go on.
+    """
+
+    row: RunHead
+    trail: Trail
+    batch: ParkedBatch | None = None
+    progress: Progress | None = None
+    turn: LastTurn = LastTurn()
+
+
+def read_lost(transaction: Transaction, row: RunHead, progress: Progress | None) -> LostRun:
+    """What a run left."""
+    ids = (row.session_id, row.id)
+    bodies = transaction.fetch(_EVENTS, (row.session_id, row.epoch))
+    events = [event for _, body in bodies if (event := orjson.loads(body)).get("run_id") == row.id]
+    verdicts = dict(transaction.fetch(_DECIDED, (row.started_at, *ids)))
+    unanswered = frozenset(found[0] for found in transaction.fetch(_OPEN, ids))
+    trail = Trail(row.user_id, events, verdicts, unanswered)
+    calls = {found[0]: StoredCall(*found[1:]) for found in transaction.fetch(_CALLS, ids)}
+    if row.batch is not None:
+        asked = transaction.fetch(_ASKED, ids)
+        awaited = transaction.fetch(_AWAITED, ids * 2)
+        batch, error = attempt(_batch, row.batch, events, calls, asked, awaited)
+        if error is not None:
+            log.error("what run %s left cannot be read", row.id, exc_info=error)
+        if batch is not None:
+            return LostRun(row, trail, batch, progress)
+    if progress is None:
+        return LostRun(row, trail)
+    return LostRun(row, trail, None, progress, _last_turn(transaction, row, events, calls))
+
+
+def _batch(
+    kept: str,
+    events: Sequence[dict[str, Any]],
+    calls: dict[str, StoredCall],
+    asked: Sequence[tuple[Any, ...]],
+    awaited: Sequence[tuple[Any, ...]],
+) -> ParkedBatch | None:
+    """The batch, when somebody is asked for one of its calls, or was and nothing came of it."""
+    batch = parked_batch(
+        kept,
+        rows=calls,
+        confirmations={row[0]: StoredConfirmation(*row[1:]) for row in asked},
+        started={e["operation_id"]: e["ts"] for e in events if e["type"] == "tool_call_started"},
+        told=frozenset(
+            e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"
+        ),
+        awaited={row[0]: StoredWait(row[1], row[2], orjson.loads(row[3])) for row in awaited},
+    )
+    return batch if any(_waits(batch, operation_id) for _, operation_id in batch.requests) else None
+
+
+def _waits(batch: ParkedBatch, operation_id: str) -> bool:
+    """Whether a call of a batch waits for somebody."""
+    row = batch.rows.get(operation_id)
+    if operation_id in batch.awaited and (row is None or row.status == "started"):
+        return True
+    question = batch.confirmations.get(operation_id)
+    return row is None and question is not None and question.status != "cancelled"
+
+
+def _last_turn(
+    transaction: Transaction,
+    row: RunHead,
+    events: Sequence[dict[str, Any]],
+    calls: dict[str, StoredCall],
+) -> LastTurn:
+    """What the run's own messages end with."""
+    entries = {
+        found[0]: (found[1], found[2])
+        for found in transaction.fetch(_ENTRIES, (row.session_id, row.id))
+    }
+    entry_id, was_spoken_to = row.leaf, False
+    while entry_id in entries and entries[entry_id][1] in ("user", SUMMARY):
+        was_spoken_to = was_spoken_to or entries[entry_id][1] == "user"
+        entry_id = entries[entry_id][0]
+    if entry_id not in entries or entries[entry_id][1] != "assistant":
+        return LastTurn()
+    ((content,),) = transaction.fetch(_CONTENT, (row.session_id, entry_id))
+    uses = [block for block in orjson.loads(content) if block.get("type") == "tool_use"]
+    begun = {
+        event["tool_call_id"]: event["operation_id"]
+        for event in events
+        if event["type"] == "tool_call_started" and event.get("message_id") == entry_id
+    }
+    results = tuple(_result(use, begun, calls) for use in uses)
+    return LastTurn(results, is_answered=not uses and not was_spoken_to)
+
+
+def _result(use: Block, begun: dict[str, str], calls: dict[str, StoredCall]) -> Block:
+    """What a model is told of a call of a turn that was cut off."""
+    call_id = str(use.get("id", ""))
+    operation_id = begun.get(clean(call_id))
+    if operation_id is None:
+        return missing_result(call_id, NOT_RUN)
+    stored = calls.get(operation_id)
+    if stored is None or stored.status == "started":
+        return missing_result(call_id, INTERRUPTED)
+    request = CallRequest(call_id, str(use.get("name", "")), {})
+    return outcome_of(stored, request, operation_id).tool_result_block()

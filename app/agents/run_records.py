@@ -1,0 +1,129 @@
+"""Writing down that a run begins and how it ends: its row, its events, its figures."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import orjson
+
+from app.agents.budget import Spending
+from app.agents.durability import Durability
+from app.agents.run import Queued, Run, error_body
+from app.core import process
+from app.core.clock import isoformat
+from app.core.contain import Contained
+from app.core.errors import TollgateError
+from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN, QUEUE_RUN, START_QUEUED
+from app.events.durable import RunFinished, RunStarted, RunStatus
+from app.execution.setup import Gate
+
+log = logging.getLogger(__name__)
+
+
+class RunRecords:
+    """What the database and the event log say of runs. Nothing here awaits."""
+
+    def __init__(self, gate: Gate, durability: Durability) -> None:
+        self._gate = gate
+        self._durability = durability
+        self._owner = process.identity()
+
+    def queued(self, item: Queued) -> None:
+        """A message was accepted and waits."""
+        row = self._row(item.run, "queued")
+        self._gate.ledger.append(QUEUE_RUN, (*row, item.stored()))
+
+    def started(self, run: Run, *, was_queued: bool = False) -> None:
+        """The run begins."""
+        session = run.session
+        row = self._row(run, "running")
+        session.log.holders.add(run.id)
+        if was_queued:
+            self._gate.ledger.append(START_QUEUED, (run.started_at, run.id))
+        else:
+            self._gate.ledger.append(ADD_RUN, row)
+        self._durability.keep(run)
+        session.log.emit(
+            RunStarted,
+            run_id=run.id,
+            agent_id=run.agent_id,
+            trigger=run.trigger,
+            model=self._model_of(run),
+            tool_names=list(self._gate.resolver.resolve(run.agent_id).tool_names),
+        )
+        self._gate.metrics.gauge("runs_active", 1)
+
+    def taken_up(self, run: Run) -> None:
+        """A run that another process began goes on here."""
+        run.session.log.holders.add(run.id)
+        self._gate.metrics.gauge("runs_active", 1)
+
+    def left_waiting(self, item: Queued) -> None:
+        """Whoever starts next goes on with the message."""
+        self._gate.ledger.append(PARK_RUN, (item.run.id,))
+
+    def left(self, run: Run) -> None:
+        """Whoever starts next goes on with the run."""
+        self._gate.ledger.append(PARK_RUN, (run.id,))
+        run.session.log.holders.discard(run.id)
+        self._gate.metrics.gauge("runs_active", -1)
+
+    def ended(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
+        """The end of a run; whatever cannot be recorded, the session goes on."""
+        with Contained() as held:
+            self._write_end(run, status, error)
+        if held.error is not None:
+            log.error("the end of run %s is not recorded", run.id, exc_info=held.error)
+        run.session.log.holders.discard(run.id)
+        self._gate.limits.store.run_ended(run.id)
+        self._gate.metrics.gauge("runs_active", -1)
+        self._gate.metrics.count("runs", status)
+
+    def _write_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
+        turns, before = run.turns, run.before
+        usage = before.usage if before else Spending().fields()
+        stop_reason = before.stop_reason if before else None
+        if turns is not None:
+            usage, stop_reason = turns.spending.fields(), turns.stop_reason
+        body = None if error is None else error_body(error)
+        row = (
+            status,
+            stop_reason,
+            None if body is None else orjson.dumps(body).decode(),
+            orjson.dumps(usage).decode(),
+            isoformat(self._gate.clock.now()),
+            run.id,
+        )
+        self._gate.ledger.append(FINISH_RUN, row)
+        self._gate.grants.end_run(run.id)
+        run.session.log.emit(
+            RunFinished,
+            run_id=run.id,
+            agent_id=run.agent_id,
+            status=status,
+            stop_reason=stop_reason,
+            error=body,
+            usage=usage,
+        )
+
+    def _row(self, run: Run, status: str) -> tuple[Any, ...]:
+        session = run.session
+        run.started_at = isoformat(self._gate.clock.now())
+        return (
+            run.id,
+            session.id,
+            run.trigger,
+            status,
+            run.agent_id,
+            self._model_of(run),
+            None,
+            self._owner,
+            run.started_at,
+        )
+
+    def _model_of(self, run: Run) -> str | None:
+        if not run.has_model:
+            return None
+        profile = self._gate.agents.get(run.agent_id)
+        return run.session.model or (profile and profile.model) or self._gate.settings.model
