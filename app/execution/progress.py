@@ -2,37 +2,66 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from app.core.clock import Clock, stamp
-from app.core.text import scrub
+from app.core.text import scrub, truncate
+from app.db.ledger import Ledger
+from app.db.statements import KEEP_SAMPLE
 from app.events.durable import ProcessEvent
 from app.events.log import SessionLog
+from app.execution.operation_logs import OperationLogs
 from app.toolkit.context import Progress
 
 SAMPLE_S = 1.0
-MAX_LOG_BYTES = 16 << 20
+MAX_STAGES = 200
+"""Changes of stage of one call that are recorded at once; further ones only once a second."""
+
+_SAMPLE_CHARS = 200
+_SAMPLED = (
+    "operation_id",
+    "tool_call_id",
+    "parent_tool_call_id",
+    "run_id",
+    "agent_id",
+    "op_seq",
+)
 
 
 class ProgressReporter:
-    """Takes one call's reports. `op_seq` grows by one with each."""
+    """Takes one call's reports. `op_seq` grows by one with each.
+
+    Args:
+        head: the ids that every report carries.
+        tool_name: what the session's metadata calls it.
+    """
 
     def __init__(
-        self, log: SessionLog, head: dict[str, Any], operation_id: str, folder: Path, clock: Clock
+        self,
+        log: SessionLog,
+        head: dict[str, Any],
+        tool_name: str,
+        *,
+        logs: OperationLogs,
+        ledger: Ledger,
+        clock: Clock,
     ) -> None:
         self._log = log
         self._head = head
-        self._path = folder / f"{operation_id}.jsonl"
+        self._tool_name = tool_name
+        self._operation_id: str = head["operation_id"]
+        self._logs = logs
+        self._ledger = ledger
         self._clock = clock
         self._op_seq = 0
         self._stage: str | None = None
+        self._stages = 0
         self._sampled_at = float("-inf")
         self._written = 0
+        self._last: dict[str, Any] = {}
 
     async def report(self, progress: Progress) -> None:
         """Record one report; a stage change, or one a second, also enters the log."""
@@ -50,36 +79,57 @@ class ProgressReporter:
         fields = scrub(fields)
         self._log.send("process_progress", fields)
         now = self._clock.monotonic()
-        if progress.stage != self._stage or now - self._sampled_at >= SAMPLE_S:
-            started = progress.stage != self._stage
+        started = progress.stage != self._stage
+        is_due = now - self._sampled_at >= SAMPLE_S
+        if is_due or (started and self._stages < MAX_STAGES):
+            self._stages += started
             self._stage, self._sampled_at = progress.stage, now
-            status = "started" if started else "progress"
-            self._log.emit(ProcessEvent, **fields, status=status, log_ref=self._path.name)
+            self._sample(fields, "started" if started else "progress")
+        self._last = fields
         await self._keep(fields)
 
     def finish(self, *, failed: bool) -> None:
         """The last sample, when there was any report at all."""
         if self._stage is not None:
             self._op_seq += 1
-            self._log.emit(
-                ProcessEvent,
-                **self._head,
-                op_seq=self._op_seq,
-                stage=self._stage,
-                status="failed" if failed else "completed",
-                log_ref=self._path.name,
-            )
+            fields = {**self._head, "op_seq": self._op_seq, "stage": self._last["stage"]}
+            status = "failed" if failed else "completed"
+            self._emit(fields, status)
+            self._keep_sample({**self._last, **fields}, status)
+
+    def _sample(self, fields: dict[str, Any], status: str) -> None:
+        self._emit(fields, status)
+        self._keep_sample(fields, status)
+
+    def _emit(self, fields: dict[str, Any], status: str) -> None:
+        name = self._logs.name(self._operation_id)
+        self._log.emit(ProcessEvent, **fields, status=status, log_ref=name)
+
+    def _keep_sample(self, fields: dict[str, Any], status: str) -> None:
+        """How far the call is, for the metadata of its session."""
+        sample = {name: fields[name] for name in _SAMPLED if name in fields}
+        sample |= {
+            "tool_name": self._tool_name,
+            "stage": truncate(fields["stage"], _SAMPLE_CHARS),
+            "status": status,
+            "message": truncate(fields.get("message", ""), _SAMPLE_CHARS) or None,
+            "percent": fields.get("progress", {}).get("percent"),
+            "ts": stamp(self._clock.time()),
+        }
+        row = (orjson.dumps(sample).decode(), self._log.session_id)
+        self._ledger.append(KEEP_SAMPLE, row)
 
     async def _keep(self, fields: dict[str, Any]) -> None:
+        """Write it down, until the call has written as much as it may: the last line says so."""
+        if self._written > self._logs.max_bytes:
+            return
         line = orjson.dumps({"ts": stamp(self._clock.time()), **fields}) + b"\n"
+        begins = self._written == 0
         self._written += len(line)
-        if self._written <= MAX_LOG_BYTES:
-            await asyncio.to_thread(self._append, line)
-
-    def _append(self, line: bytes) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab") as file:
-            file.write(line)
+        if self._written > self._logs.max_bytes:
+            line = orjson.dumps({"ts": stamp(self._clock.time()), "truncated": True}) + b"\n"
+        if not await self._logs.append(self._operation_id, line, begins=begins):
+            self._written = self._logs.max_bytes + 1
 
 
 def _figure(progress: Progress) -> dict[str, Any] | None:

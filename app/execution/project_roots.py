@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import stat
+from collections.abc import Sequence
 from pathlib import Path
 
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, NotFound, ToolFailed
+from app.operations.paths import join_path, split_path
+
+MAX_ROOTS = 16
+"""The most folders that a workspace can be narrowed to."""
+
+_FIELD = "workspace_roots"
 
 # Nothing in these is anybody's project.
 _TREES = tuple(
@@ -51,6 +59,58 @@ def check_root(root: str, *, data_dir: Path, workspace: Path, force: bool) -> Pa
             field="root",
         )
     return path
+
+
+def check_roots(root: str, roots: Sequence[str]) -> tuple[str, ...]:
+    """Folders of a workspace as plain relative paths, none of them in another. Touches the disk.
+
+    Raises:
+        InvalidInput: one is absolute, leads upwards or through a link, is the workspace itself
+            or no folder; or there are too many. Names the field `workspace_roots`.
+        NotFound: one does not exist.
+    """
+    if len(roots) > MAX_ROOTS:
+        raise _unfit(f"names {len(roots)} folders; {MAX_ROOTS} are the most")
+    found = {_plain(root, folder): None for folder in roots}
+    outermost = [parts for parts in found if not any(_is_in(parts, other) for other in found)]
+    return tuple(join_path(parts) for parts in outermost)
+
+
+def _plain(root: str, folder: str) -> tuple[str, ...]:
+    if folder.startswith("/"):
+        raise _unfit(f"{folder!r} must be relative to the workspace")
+    try:
+        parts = split_path(folder, ())
+    except ToolFailed as error:
+        raise _unfit(error.message) from None
+    if not parts or ".." in parts:
+        raise _unfit(
+            f"{folder!r} must be a folder below the workspace's root; leave {_FIELD} out for all"
+        )
+    for count in range(1, len(parts) + 1):
+        _require_folder(Path(root, *parts[:count]), folder)
+    return parts
+
+
+def _require_folder(path: Path, folder: str) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        raise NotFound(f"{_FIELD}: there is no folder {folder!r}", field=_FIELD) from None
+    except OSError as error:
+        raise _unfit(f"{folder!r} cannot be opened: {error.strerror}") from None
+    if stat.S_ISLNK(mode):
+        raise _unfit(f"{folder!r} leads through a link; name the folder itself")
+    if not stat.S_ISDIR(mode):
+        raise _unfit(f"{folder!r} is not a folder")
+
+
+def _is_in(parts: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return len(other) < len(parts) and parts[: len(other)] == other
+
+
+def _unfit(sentence: str) -> InvalidInput:
+    return InvalidInput(f"{_FIELD}: {sentence}", field=_FIELD)
 
 
 def _doubt(path: Path, data_dir: Path) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +15,15 @@ from app.core.ids import new_id
 from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.execution.context import Project
-from app.execution.project_roots import check_root
+from app.execution.project_roots import check_root, check_roots
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
 from app.operations.protocols.workspaces import Workspaces
 
 DEFAULT_PROJECT = "default"
 SUBJECT = "projects"
+MAX_NARROWED = 64
+"""Narrowed workspaces that are kept open; each holds a descriptor of its root."""
 
 _READ = "SELECT id, name, root, network, version, created_at, updated_at FROM projects ORDER BY id"
 _ADD = (
@@ -80,6 +83,7 @@ class Projects:
         self._mounted: dict[str, StoredProject] = {}
         self._stored: dict[str, StoredProject] = {}
         self._opened: dict[str, Project] = {}
+        self._narrowed: OrderedDict[tuple[str, tuple[str, ...]], Project] = OrderedDict()
         changes.watch(SUBJECT, self.load)
 
     async def load(self) -> None:
@@ -91,7 +95,7 @@ class Projects:
         self._mounted[project_id] = StoredProject(
             project_id, project_id, str(root.absolute()), tcp_ports
         )
-        self._opened.pop(project_id, None)
+        self._close(project_id)
 
     def get(self, project_id: str) -> Project:
         """The opened project.
@@ -106,6 +110,31 @@ class Projects:
             operations = self._workspaces.open(Path(about.root), tcp_ports=about.tcp_ports)
             project = self._opened[project_id] = Project(project_id, operations.root, operations)
         return project
+
+    def narrowed(self, project_id: str, roots: Sequence[str]) -> Project:
+        """The project, seen through some of its folders; calls reach nothing else of it.
+
+        Args:
+            roots: folders relative to its root; none for the project itself.
+
+        Raises:
+            NotFound: there is no such project, or no such folder in it.
+            InvalidInput: one of `roots` is no plain folder beneath its root.
+            ConfigurationError: its root is not a folder.
+        """
+        project = self.get(project_id)
+        if not roots:
+            return project
+        key = project_id, check_roots(project.root, roots)
+        found = self._narrowed.get(key)
+        if found is None:
+            ports = self.about(project_id).tcp_ports
+            operations = self._workspaces.open(Path(project.root), tcp_ports=ports, roots=key[1])
+            found = self._narrowed[key] = Project(project_id, project.root, operations)
+            while len(self._narrowed) > MAX_NARROWED:
+                self._narrowed.popitem(last=False)  # its last call lets go of it
+        self._narrowed.move_to_end(key)
+        return found
 
     def about(self, project_id: str) -> StoredProject:
         """What is known of a project.
@@ -251,8 +280,14 @@ class Projects:
             before = self._mounted.get(project_id) or self._stored.get(project_id)
             # Calls under way keep the workspace that they began in.
             if known is None or before is None or _place(known) != _place(before):
-                del self._opened[project_id]
+                self._close(project_id)
         self._stored = stored
+
+    def _close(self, project_id: str) -> None:
+        """Open it anew at its next use."""
+        self._opened.pop(project_id, None)
+        for key in [key for key in self._narrowed if key[0] == project_id]:
+            del self._narrowed[key]
 
 
 def _read(transaction: Transaction) -> tuple[dict[str, StoredProject], int]:

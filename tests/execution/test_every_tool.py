@@ -23,10 +23,12 @@ from app.operations.screens.pictures import PageRequest, Picture
 from app.operations.screens.screens import Screens
 from app.operations.web.protocol import WebResponse
 from app.operations.web.urls import parse_url
+from app.toolkit.context import ToolContext
 from app.toolkit.ports import SCREEN_CAPTURE
 from app.tools.automation.ports import SCHEDULES
 from app.tools.data.weather.reports import WEATHER
 from app.tools.data.weather.simulated import SimulatedWeather
+from app.tools.delegation.ports import DELEGATION, TaskSpec
 from app.tools.media.image_work import LocalDrawing
 from app.tools.media.ports import IMAGE_PROVIDER
 from app.tools.memory.ports import Draft, Place, Writer
@@ -36,6 +38,7 @@ from tests.execution.lab import Lab
 from tests.execution.orders import orders_source
 from tests.operations.images.maker import PNG
 from tests.support.source import ROOT
+from tests.tools.delegation.scripted import ScriptedDelegation
 from tests.tools.web.pages import EngineByHeart, PagesByHeart
 
 Arguments = dict[str, Any]
@@ -59,6 +62,7 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
     "grep": ({"pattern": "hello"}, {"pattern": "("}),
     "file_search": ({"query": "hello", "pattern": "*.TXT"}, {"pattern": "*", "path": "../.."}),
     "search_tools": ({"query": "read a file"}, {"query": ""}),
+    "read_result": ({}, {"tool_call_id": "nope"}),
     "ask_user": ({"question": "Which?", "choices": ["x", "y"]}, {"question": " "}),
     "escalate": ({"reason": "May I?"}, {"reason": "May I?", "to": "model_tier"}),
     "bash": ({"command": "cat a.txt"}, {"command": "exit 3"}),
@@ -90,6 +94,30 @@ CASES: dict[str, tuple[Arguments, Arguments]] = {
     "memory_recall": ({"query": "tea"}, {"query": "x", "scope": "agent"}),
     "memory_read": ({"recent_count": 2}, {"start_line": 2, "end_line": 1}),
     "memory_forget": ({"key": "k"}, {"key": "missing"}),
+    "delegate_task": ({"goal": "Count the files"}, {"goal": " "}),
+    "delegate_parallel": (
+        {"tasks": [{"goal": "Read a.txt", "label": "a"}, {"goal": "Read b.txt", "label": "b"}]},
+        {"tasks": [{"goal": "x", "label": "a"}, {"goal": "y", "label": "a"}]},
+    ),
+    "team_agent": (
+        {
+            "name": "crew",
+            "members": [{"name": "Ann", "role": "Reader"}, {"name": "Bob", "role": "Writer"}],
+            "tasks": [
+                {"name": "read", "member": "Ann", "instruction": "Read a.txt"},
+                {"name": "write", "member": "Bob", "instruction": "Sum it up", "after": ["read"]},
+            ],
+            "review": "Ann",
+        },
+        {
+            "name": "crew",
+            "members": [{"name": "Ann", "role": "Reader"}],
+            "tasks": [{"name": "read", "member": "Eve", "instruction": "Read a.txt"}],
+        },
+    ),
+    "task_broadcast": ({"text": "The deadline is noon."}, {"text": " "}),
+    "delegate_status": ({}, {"id": "tsk_none"}),
+    "delegate_cancel": ({"id": "tsk_1_1"}, {"id": "tsk_none"}),
     "calculator": ({"expression": "1+1"}, {"expression": "1/0"}),
     "text_process": (
         {"text": "a b", "operation": "words"},
@@ -216,11 +244,21 @@ async def furnished(house: Lab, tmp_path: Path) -> AsyncIterator[Lab]:
             Place("user", "ann"), kept, Writer("test"), expected=None
         )
         services.register(IMAGE_PROVIDER, LocalDrawing(4))
+        services.register(DELEGATION, await _sub_agents(house))
         services.register(SCHEDULES, schedules_of(house.gate))
         services.register(WEB_ACCESS, WebByHeart({"http://a.test/": b"<p>hello"}))
         await store_trigger(house.gate)
         services.register(WEB_SEARCH, EngineByHeart())
         yield house
+
+
+async def _sub_agents(house: Lab) -> ScriptedDelegation:
+    """One of them is at work in the background."""
+    delegation = ScriptedDelegation()
+    context = ToolContext("call_0", "op_0", session_id=house.session.id)
+    spec = TaskSpec(goal="Watch the log", label="watcher")
+    await delegation.start([spec], context, kind="task", background=True)
+    return delegation
 
 
 def schedules_of(gate: Gate) -> Schedules:

@@ -10,7 +10,7 @@ import pytest
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
-from app.governance.agents import AgentProfile
+from app.governance.agents import AgentProfile, SubagentScope
 from tests.execution.lab import Lab, open_lab
 
 SECRET = "sk-ant-" + "api03-abcdefgh12345678"
@@ -53,7 +53,7 @@ async def test_saved_in_one_session_recalled_in_another(house: Lab, ann: dict[st
 
 @pytest.mark.requirement("MEM-01")
 async def test_writing_goes_through_the_main_process(house: Lab):
-    routes = house.gate.resolver.resolve(None, subagent=True).routes
+    routes = house.gate.resolver.resolve(None, subagent=SubagentScope()).routes
     names = ("memory_save", "memory_forget", "memory_recall", "memory_read")
     assert {routes[name] for name in names} == {"main-process-proxy"}
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.agents.prompt import system_prompt
+from app.agents.prompt.building import build_prompt
+from app.agents.prompt.facts import Facts
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
 from app.core.settings import Settings
 from app.governance.agents import AgentProfile
@@ -186,9 +187,9 @@ async def test_the_prompt_tells_skills_to_who_can_read_them(house: Lab):
     assert "Never shout." in told
     await house.gate.agents.create(AgentProfile(id="mute", selection=()), actor="ann")
     toolset = house.gate.resolver.resolve(None)
-    assert "Never shout." in system_prompt(toolset, workspace=None, skills=told)
+    assert "Never shout." in build_prompt(toolset, Facts(skills=told)).system
     mute = house.gate.resolver.resolve("mute")
-    assert "Never shout." not in system_prompt(mute, workspace=None, skills=told)
+    assert "Never shout." not in build_prompt(mute, Facts(skills=told)).system
 
 
 async def test_a_description_is_one_short_line_of_the_prompt(house: Lab):

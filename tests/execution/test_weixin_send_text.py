@@ -14,7 +14,7 @@ from app.core.channels import ChannelSettings
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
-from app.governance.agents import AgentProfile
+from app.governance.agents import AgentProfile, SubagentScope
 from tests.channels.desk import GROUP, channel, claim_of, operator, sitting
 from tests.execution.lab import Lab, open_lab
 
@@ -154,7 +154,7 @@ async def test_texts_are_marked_in_three_ways(house: Lab):
 
 @pytest.mark.requirement("WXD-07")
 async def test_sub_agents_send_through_the_main_process(house: Lab):
-    for subagent in (False, True):
+    for subagent in (None, SubagentScope()):
         resolved = house.gate.resolver.resolve(None, subagent=subagent)
         assert resolved.routes["weixin_send_text"] == "main-process-proxy"
 

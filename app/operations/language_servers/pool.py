@@ -20,8 +20,8 @@ from app.operations.protocols.operations import Operations
 _FREE_FAILURES = 2
 _MAX_PAUSE_S = 60.0
 
-Key = tuple[str, str]
-"""Workspace root, name of the server."""
+Key = tuple[tuple[str, ...], str]
+"""Workspace root with the folders it is narrowed to, name of the server."""
 
 
 def python_server() -> LanguageServerSettings:
@@ -129,7 +129,7 @@ class LanguageServerPool:
     async def _use(
         self, operations: Operations, settings: LanguageServerSettings
     ) -> AsyncIterator[CodeServer]:
-        key = (operations.root, settings.name)
+        key = ((operations.root, *operations.roots), settings.name)
         place = self._places.setdefault(key, _Place(settings))
         place.users += 1
         if place.expiry is not None:

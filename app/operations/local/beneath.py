@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from app.core.errors import ConfigurationError
+from app.core.errors import ConfigurationError, OutsideWorkspace, TollgateError
 from app.operations.local.failures import failure, not_a_file, service_folder
 from app.operations.local.owners import give_folder
 from app.operations.paths import join_path, leaves_lexically, split_path
@@ -183,6 +183,9 @@ class Beneath:
         restrict: False lets every path of the machine in, as an operator may choose:
             relative paths start at `root`, and results carry absolute paths.
         hidden: real paths of folders of the service; those below `root` are out of bounds.
+        roots: folders below `root`, relative to it; nothing outside of them can be reached
+            then. Paths stay relative to `root`, and are resolved beneath the folder that they
+            begin with, so that no link and no `..` leads from one of them to another place.
     """
 
     def __init__(
@@ -192,7 +195,10 @@ class Beneath:
         *,
         restrict: bool = True,
         hidden: Sequence[str] = (),
+        roots: Sequence[str] = (),
     ) -> None:
+        if roots and not restrict:
+            raise ConfigurationError("Only a workspace with restriction can have `roots`")
         self._opener = (opener or best_opener()) if restrict else open_anywhere
         self._restrict = restrict
         try:
@@ -208,6 +214,26 @@ class Beneath:
         self.root = real
         self._roots = tuple(dict.fromkeys((real, str(root.absolute()))))
         self._hidden = tuple(path for path in hidden if path.startswith(f"{real.rstrip('/')}/"))
+        self._limits = tuple(_plain(folder) for folder in roots)
+
+    def __del__(self) -> None:
+        # Workspaces that were narrowed are let go while the service runs.
+        if hasattr(self, "_root"):
+            self.close()
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that alone can be reached, relative to `root`; empty for all."""
+        return tuple(join_path(limit) for limit in self._limits)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The absolute paths of what can be reached: `root` itself, or `roots`."""
+        return tuple(f"{self.root.rstrip('/')}/{path}" for path in self.roots) or (self.root,)
+
+    def start(self, cwd: str) -> str:
+        """Where a program starts that is to start in `cwd`; by default in the first of `roots`."""
+        return self.roots[0] if self._limits and not self.parts(cwd) else cwd
 
     @property
     def hidden_folders(self) -> frozenset[tuple[int, int]]:
@@ -251,6 +277,14 @@ class Beneath:
         if not self._restrict:
             return below
         return below[len(base) :] if below.startswith(base) else self.join(self.parts(path))
+
+    def depth(self, parts: tuple[str, ...], path: str) -> int:
+        """How many of `parts` name the folder that `path` may not leave; 0 for `root`.
+
+        Raises:
+            OutsideWorkspace: they are in none of `roots`.
+        """
+        return len(self._limit(parts, path))
 
     @contextmanager
     def opened(self, path: str, flags: int) -> Iterator[int]:
@@ -305,10 +339,11 @@ class Beneath:
         """Create the directory `parts` with its parents; False when it was there."""
         if self._is_folder(parts, path):
             return False
-        if leaves_lexically(parts):
-            raise failure(OSError(errno.EXDEV, ""), path)
+        top = self.depth(parts, path)
+        if leaves_lexically(parts[top:]):
+            raise self._outside(path)
         created = False
-        for count in range(1, len(parts) + 1):
+        for count in range(top + 1, len(parts) + 1):
             if parts[count - 1] == "..":
                 continue
             folder = self._open(parts[: count - 1], _FOLDER, path)
@@ -327,22 +362,52 @@ class Beneath:
 
     def _is_folder(self, parts: tuple[str, ...], path: str) -> bool:
         try:
-            os.close(self._opener(self._root, join_path(parts), _FOLDER))
+            os.close(self._resolve(parts, _FOLDER, path))
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise failure(error, path) from None
+            raise self._failure(error, path) from None
         return True
 
     def _open(self, parts: tuple[str, ...], flags: int, path: str) -> int:
         try:
-            descriptor = self._opener(self._root, join_path(parts), flags)
+            descriptor = self._resolve(parts, flags, path)
         except OSError as error:
-            raise failure(error, path) from None
+            raise self._failure(error, path) from None
         if self._hidden and self._is_hidden(descriptor):
             os.close(descriptor)
             raise service_folder(path)
         return descriptor
+
+    def _resolve(self, parts: tuple[str, ...], flags: int, path: str) -> int:
+        """Open `parts` beneath the folder that they may not leave."""
+        limit = self._limit(parts, path)
+        if not limit:
+            return self._opener(self._root, join_path(parts), flags)
+        top = _enter(self._root, limit)
+        try:
+            return self._opener(top, join_path(parts[len(limit) :]), flags)
+        finally:
+            os.close(top)
+
+    def _limit(self, parts: tuple[str, ...], path: str) -> tuple[str, ...]:
+        """The one of `roots` that `parts` begin with; `()` where there are none.
+
+        Raises:
+            OutsideWorkspace: they begin with no one of them.
+        """
+        if not self._limits:
+            return ()
+        for limit in self._limits:
+            if parts[: len(limit)] == limit:
+                return limit
+        raise self._outside(path)
+
+    def _outside(self, path: str) -> OutsideWorkspace:
+        return OutsideWorkspace(path, self.roots)
+
+    def _failure(self, error: OSError, path: str) -> TollgateError:
+        return self._outside(path) if error.errno == errno.EXDEV else failure(error, path)
 
     def _is_hidden(self, descriptor: int) -> bool:
         """Whether what was opened lies in a folder of the service; so when it cannot be told."""
@@ -361,5 +426,31 @@ class Beneath:
                 return None
             raise failure(error, path) from None
         if self._restrict and target.startswith("/"):
-            raise failure(OSError(errno.EXDEV, ""), path)
+            raise self._outside(path)
         return target
+
+
+def _plain(folder: str) -> tuple[str, ...]:
+    """The components of one of `roots`.
+
+    Raises:
+        ConfigurationError: it is absolute, the root itself, or leads upwards.
+    """
+    parts = split_path(folder, ())
+    if not parts or ".." in parts:
+        raise ConfigurationError(f"{folder!r} must be a folder below the workspace's root")
+    return parts
+
+
+def _enter(root: int, parts: tuple[str, ...]) -> int:
+    """Open a folder through no link: what limits others must itself be where it says."""
+    here = os.dup(root)
+    try:
+        for name in parts:
+            below = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = below
+    except OSError:
+        os.close(here)
+        raise
+    return here

@@ -122,7 +122,7 @@ class LocalSearch:
         rules: IgnoreRules | None = None
         if ".." in parts:  # the folders passed are not the folders above
             return None
-        for count in range(len(parts)):
+        for count in range(self._beneath.depth(parts, self._beneath.join(parts)), len(parts)):
             above = self._beneath.join(parts[:count])
             base = len(above) + 1 if count else len(above.strip("."))
             with ExitStack() as stack:

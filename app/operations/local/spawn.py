@@ -76,7 +76,7 @@ def start(beneath: Beneath, spec: ProcessSpec, private_tmp: str | None) -> Start
     home = private_tmp or beneath.root
     environment = clean_environment(home, spec.env, private_tmp)
     token = secrets.token_hex(16)
-    with beneath.opened(spec.cwd, os.O_PATH | os.O_DIRECTORY) as folder:
+    with beneath.opened(beneath.start(spec.cwd), os.O_PATH | os.O_DIRECTORY) as folder:
         program = find_program(spec.argv[0], folder, environment["PATH"])
         environment[MARKER] = token
         command = [program, *spec.argv[1:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from app.core.errors import ConfigurationError
@@ -11,11 +12,23 @@ from app.operations.local.files import LocalFiles
 from app.operations.local.processes import LocalProcesses
 from app.operations.local.queue import WriteQueue
 from app.operations.local.search import LocalSearch
+from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.code import CodeOperations
 from app.operations.protocols.operations import Operations
+from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LEVELS, LevelStatus, SandboxStatus
 
 NOTHING_CONFINES = "Nothing confines commands: they have the rights of the service"
+
+
+class NoProcesses:
+    """`ProcessOperations` that refuses: nothing would hold a program to the folders."""
+
+    def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
+        raise sandbox_unavailable(
+            f"{spec.argv[0]!r} cannot run here: this workspace is narrowed to some folders, and"
+            " has no sandbox that holds programs to them"
+        )
 
 
 class LocalWorkspace:
@@ -27,9 +40,12 @@ class LocalWorkspace:
         queue: share one among all workspaces of the process, so that two workspaces over
             the same files queue their edits together.
         restrict: False lets every path of the machine in; an operator's choice.
+        roots: folders beneath `root`, relative to it, which nothing leaves then. Nothing
+            confines programs here, so that none is started in such a workspace.
 
     Raises:
-        ConfigurationError: `root` or `private_tmp` is missing or no directory.
+        ConfigurationError: `root` or `private_tmp` is missing or no directory, or one of
+            `roots` no path below `root`.
     """
 
     def __init__(
@@ -39,19 +55,22 @@ class LocalWorkspace:
         private_tmp: Path | None = None,
         queue: WriteQueue | None = None,
         restrict: bool = True,
+        roots: tuple[str, ...] = (),
     ) -> None:
         if private_tmp is not None and not private_tmp.is_dir():
             raise ConfigurationError(
                 f"The private temporary folder {str(private_tmp)!r} must be an existing directory"
             )
-        self._beneath = Beneath(root, restrict=restrict)
+        self._beneath = Beneath(root, restrict=restrict, roots=roots)
         tmp = None if private_tmp is None else str(private_tmp.absolute())
+        unlimited = LocalProcesses(self._beneath, private_tmp=tmp)
         self.operations = Operations(
             root=self._beneath.root,
             files=LocalFiles(self._beneath, queue or WriteQueue()),
             search=LocalSearch(self._beneath),
-            processes=LocalProcesses(self._beneath, private_tmp=tmp),
+            processes=NoProcesses() if roots else unlimited,
             code=NoCode(),
+            roots=self._beneath.roots,
         )
 
     def close(self) -> None:
@@ -87,8 +106,10 @@ class LocalWorkspaces:
     def keep_out(self, port: int) -> None:
         """Nothing limits the network here."""
 
-    def open(self, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> Operations:
-        return self.open_for_operator(root)
+    def open(
+        self, root: Path, *, tcp_ports: tuple[int, ...] = (), roots: tuple[str, ...] = ()
+    ) -> Operations:
+        return LocalWorkspace(root, queue=self._queue, roots=roots).operations
 
     def open_for_operator(self, root: Path) -> Operations:
         return LocalWorkspace(root, queue=self._queue).operations

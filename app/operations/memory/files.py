@@ -40,6 +40,7 @@ class MemoryTree:
     files: dict[str, MemoryFile] = field(default_factory=dict)
     folders: dict[str, datetime] = field(default_factory=dict)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    roots: tuple[str, ...] = ()
 
     def fill(self, files: Mapping[str, bytes | str]) -> None:
         """Put files in, text as UTF-8."""
@@ -50,8 +51,9 @@ class MemoryTree:
     def resolve(self, path: str) -> str:
         """The relative path without `..`; `.` for the root."""
         parts = split_path(path, (ROOT,))
-        if leaves_lexically(parts):
-            raise OutsideWorkspace(path)
+        top = self._depth(parts)
+        if top is None or leaves_lexically(parts[top:]):
+            raise OutsideWorkspace(path, self.roots)
         kept: list[str] = []
         for part in parts:
             if part == "..":
@@ -59,6 +61,15 @@ class MemoryTree:
             else:
                 kept.append(part)
         return join_path(kept)
+
+    def _depth(self, parts: tuple[str, ...]) -> int | None:
+        """How many of `parts` name the folder they may not leave; None outside of `roots`."""
+        limits = [split_path(root, ()) for root in self.roots] or [()]
+        return next((len(limit) for limit in limits if parts[: len(limit)] == limit), None)
+
+    def start(self, cwd: str) -> str:
+        """Where a program starts that is to start in `cwd`."""
+        return self.roots[0] if self.roots and not split_path(cwd, (ROOT,)) else cwd
 
     def is_folder(self, path: str) -> bool:
         return path == "." or path in self.folders

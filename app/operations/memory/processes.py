@@ -43,7 +43,7 @@ class MemoryProcesses:
 
     @asynccontextmanager
     async def _open(self, spec: ProcessSpec) -> AsyncIterator[RunningProcess]:
-        self._tree.folder(spec.cwd)
+        self._tree.folder(self._tree.start(spec.cwd))
         self.started.append(spec)
         chunks, ended = self._script(spec)
         takes_input = spec.interactive or spec.terminal is not None

@@ -19,6 +19,7 @@ def memory_workspace(
     script: Script = no_programs,
     code: CodeOperations | None = None,
     clock: Clock | None = None,
+    roots: tuple[str, ...] = (),
 ) -> Operations:
     """Operations on a workspace that holds `files`, text as UTF-8.
 
@@ -26,13 +27,16 @@ def memory_workspace(
         script: what a started program prints and how it ends.
         code: what Python answers; nothing runs by default.
         clock: where modification times come from.
+        roots: folders that alone can be reached then; `files` are put in all the same.
     """
     tree = MemoryTree(clock or SystemClock())
     tree.fill(files or {})
+    tree.roots = roots
     return Operations(
         root=ROOT,
         files=MemoryFiles(tree),
         search=MemorySearch(tree),
         processes=MemoryProcesses(tree, script),
         code=code or MemoryCode(),
+        roots=roots,
     )

@@ -12,10 +12,15 @@ from app.operations.protocols.search import SearchOperations
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """The four together, bound to one workspace root."""
+    """The four together, bound to one workspace root.
+
+    Attributes:
+        roots: folders of it that alone can be reached, relative to it; empty for all of it.
+    """
 
     root: str
     files: FileOperations
     search: SearchOperations
     processes: ProcessOperations
     code: CodeOperations
+    roots: tuple[str, ...] = ()

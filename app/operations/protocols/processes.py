@@ -56,6 +56,8 @@ class ProcessSpec:
         terminal: run it on a terminal of this size (implies `interactive`); both output
             streams then come as `stdout`.
         network: False forbids the network also where the project allows it.
+        readable: real absolute folders outside the workspace that it may read, not run. One
+            that has become a link meanwhile is not followed.
     """
 
     argv: tuple[str, ...]
@@ -66,6 +68,7 @@ class ProcessSpec:
     interactive: bool = False
     terminal: Terminal | None = None
     network: bool = True
+    readable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

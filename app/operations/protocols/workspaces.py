@@ -27,14 +27,19 @@ class Workspaces(Protocol):
     def keep_out(self, port: int) -> None:
         """Let no workspace that is opened connect to `port`: the service listens there."""
 
-    def open(self, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> Operations:
+    def open(
+        self, root: Path, *, tcp_ports: tuple[int, ...] = (), roots: tuple[str, ...] = ()
+    ) -> Operations:
         """For calls of agents: what they start is confined.
 
         Args:
             tcp_ports: where commands may connect to; none is no network.
+            roots: folders beneath `root`, relative to it. Paths stay relative to `root`, but
+                nothing outside of these folders is read, written, listed or searched, also
+                not by programs, which start in the first of them when told nothing else.
 
         Raises:
-            ConfigurationError: `root` is no folder.
+            ConfigurationError: `root` is no folder, or one of `roots` no path below it.
         """
 
     def open_for_operator(self, root: Path) -> Operations:

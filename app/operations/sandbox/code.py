@@ -22,11 +22,20 @@ _NO_FILES: tuple[tuple[ProducedFile, ...], int] = ((), 0)
 
 
 class SandboxedCode:
-    """`CodeOperations` in `sandbox`; lenient code may read and write the workspace `root`."""
+    """`CodeOperations` in `sandbox`.
 
-    def __init__(self, sandbox: Sandbox, root: str | None = None) -> None:
+    Args:
+        folders: real paths that lenient code may read and write: the workspace's root, or
+            some folders of it.
+        narrowed: the root, when `folders` are some of its folders.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, folders: tuple[str, ...] = (), narrowed: str | None = None
+    ) -> None:
         self._sandbox = sandbox
-        self._roots = () if root is None else (root,)
+        self._folders = folders
+        self._narrowed = narrowed
 
     def open(self, spec: CodeSpec) -> AbstractAsyncContextManager[RunningCode]:
         return self._open(spec)
@@ -66,7 +75,10 @@ class SandboxedCode:
                 f"Level lenient does not run with a weaker sandbox. {status.sentence}"
             )
         await to_end(run_in(PROCESSES, _furnish, folder, sandbox.config.uid))
-        policy = lenient_policy(sandbox.config, status, spec.wall_s, (*self._roots, folder))
+        writable = (*self._folders, folder)
+        policy = lenient_policy(
+            *(sandbox.config, status, spec.wall_s, writable), narrowed=self._narrowed
+        )
         work = Work(spec.code, spec.modules, module_folders())
         return await start_worker(sandbox.zygote, python_job(policy, work, folder))
 

@@ -27,17 +27,28 @@ def command_policy(
     *,
     writable: tuple[str, ...],
     program: str,
+    narrowed: str | None = None,
     network: Network = NO_NETWORK,
+    readable: tuple[str, ...] = (),
     level: Level = "bash",
 ) -> Policy:
     """For programs of a workspace: its folders, and the network it is let at.
 
+    Args:
+        narrowed: the workspace's root, when only folders in it are `writable`.
+        readable: further folders of data, as in a `ProcessSpec`.
+
     Raises:
-        ToolFailed: code `sandbox_unavailable`, when a folder of the service lies in a
-            writable one and cannot be hidden.
+        ToolFailed: code `sandbox_unavailable`, when a folder of the service lies in one of
+            these and cannot be hidden, or when nothing holds programs to folders.
     """
+    if narrowed is not None and "landlock-fs" not in status.layers:
+        raise sandbox_unavailable(
+            "Programs cannot be held to some folders of a workspace here: this kernel has no"
+            " Landlock. Give the sub-agent no workspace_roots, or no tools that start programs"
+        )
     disk = _least(limits.disk_bytes, config.disk_bytes)
-    hidden = _hidden(config, status, writable)
+    hidden = _hidden(config, status, (*writable, *readable))
     ports = _ports(config, status, network)
     return Policy(
         level=level,
@@ -50,7 +61,9 @@ def command_policy(
         disk_bytes=disk,
         open_files=limits.open_files or _OPEN_FILES,
         writable=writable,
+        mounted=() if narrowed is None else (narrowed, *_apart(writable, narrowed)),
         readable=(*config.readable, *_python_of(program)),
+        exact=readable,
         hidden=hidden,
         tcp_ports=ports,
         udp=bool(ports) and network.udp,
@@ -59,7 +72,11 @@ def command_policy(
 
 
 def lenient_policy(
-    config: SandboxConfig, status: LevelStatus, wall_s: float, writable: tuple[str, ...]
+    config: SandboxConfig,
+    status: LevelStatus,
+    wall_s: float,
+    writable: tuple[str, ...],
+    narrowed: str | None = None,
 ) -> Policy:
     """For Python that may do what a command may, without a network."""
     limits = ProcessLimits(wall_s=wall_s, cpu_s=int(wall_s) + 1)
@@ -67,6 +84,7 @@ def lenient_policy(
         *(config, status, limits),
         writable=writable,
         program=sys.executable,
+        narrowed=narrowed,
         level="lenient",
     )
 
@@ -108,16 +126,21 @@ def _python_of(program: str) -> tuple[str, ...]:
     return folders if inside else ()
 
 
+def _apart(folders: tuple[str, ...], root: str) -> tuple[str, ...]:
+    """Those that do not lie in `root`."""
+    return tuple(path for path in folders if not PurePath(path).is_relative_to(root))
+
+
 def _hidden(
-    config: SandboxConfig, status: LevelStatus, writable: tuple[str, ...]
+    config: SandboxConfig, status: LevelStatus, granted: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Folders of the service that lie in a writable one."""
+    """Folders of the service that lie in a granted one."""
     found = tuple(
         folder
         for folder in config.hidden
-        if any(PurePath(folder).is_relative_to(root) for root in writable)
+        if any(PurePath(folder).is_relative_to(root) for root in granted)
     )
-    inside = [root for root in writable if any(PurePath(root).is_relative_to(f) for f in found)]
+    inside = [root for root in granted if any(PurePath(root).is_relative_to(f) for f in found)]
     if found and ("namespaces" not in status.layers or inside):
         raise sandbox_unavailable(
             f"The workspace holds the service's own folder {found[0]!r}, which cannot be hidden"

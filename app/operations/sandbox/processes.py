@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -28,7 +29,8 @@ class SandboxedProcesses:
     """`ProcessOperations` at level `bash`, on a `Beneath`.
 
     All programs of the workspace share one private temporary folder, HOME and TMPDIR of
-    theirs, which is made for the first of them and removed by `close`.
+    theirs, which is made for the first of them and removed by `close`, or when nobody has the
+    workspace any more.
     """
 
     def __init__(self, sandbox: Sandbox, beneath: Beneath, network: Network = NO_NETWORK) -> None:
@@ -36,6 +38,7 @@ class SandboxedProcesses:
         self._beneath = beneath
         self._network = network
         self._private_tmp: str | None = None
+        self._dropping: weakref.finalize[..., SandboxedProcesses] | None = None
         self._making = asyncio.Lock()
 
     def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
@@ -45,6 +48,7 @@ class SandboxedProcesses:
         """Remove the private folder; start nothing afterwards."""
         async with self._making:
             folder, self._private_tmp = self._private_tmp, None
+            self._keep_tmp()
             if folder is not None:
                 await self._sandbox.remove_folder(folder)
 
@@ -84,14 +88,16 @@ class SandboxedProcesses:
         program = await to_end(run_in(PROCESSES, _find, self._beneath, spec, environment["PATH"]))
         policy = command_policy(
             *(self._sandbox.config, status, spec.limits),
-            writable=(self._beneath.root, tmp),
+            writable=(*self._beneath.folders, tmp),
             program=program,
+            narrowed=self._beneath.root if self._beneath.roots else None,
             network=network,
+            readable=spec.readable,
         )
         return Job(
             policy=policy,
             root=self._beneath.root,
-            cwd="/".join(self._beneath.parts(spec.cwd)) or ".",
+            cwd="/".join(self._beneath.parts(self._beneath.start(spec.cwd))) or ".",
             argv=(program, *spec.argv[1:]),
             env=environment,
             terminal=spec.terminal is not None,
@@ -102,7 +108,17 @@ class SandboxedProcesses:
         async with self._making:
             if self._private_tmp is None:
                 self._private_tmp = await self._sandbox.make_folder()
+                self._dropping = weakref.finalize(
+                    self, self._sandbox.drop_folder, self._private_tmp
+                )
+                self._dropping.atexit = False  # the sandbox removes them all
             return self._private_tmp
+
+    def _keep_tmp(self) -> None:
+        """The private folder is no longer this workspace's to drop."""
+        if self._dropping is not None:
+            self._dropping.detach()
+            self._dropping = None
 
     async def _lost(self, tmp: str) -> bool:
         """Whether somebody has removed the private folder, so that another one is needed.
@@ -114,6 +130,7 @@ class SandboxedProcesses:
         async with self._making:
             if self._private_tmp == tmp:
                 self._private_tmp = None
+                self._keep_tmp()
         return True
 
 
@@ -129,5 +146,5 @@ def _extra(spec: ProcessSpec, network: Network) -> dict[str, str]:
 
 def _find(beneath: Beneath, spec: ProcessSpec, search: str) -> str:
     """The program's path; blocking. Refuses a `cwd` outside or that is no folder."""
-    with beneath.opened(spec.cwd, os.O_PATH | os.O_DIRECTORY) as folder:
+    with beneath.opened(beneath.start(spec.cwd), os.O_PATH | os.O_DIRECTORY) as folder:
         return find_program(spec.argv[0], folder, search)

@@ -124,6 +124,10 @@ class Sandbox:
                 await self.remove_folder(making.result())
             raise
 
+    def drop_folder(self, folder: str) -> None:
+        """Remove a private folder that nobody uses any more, some time from now."""
+        _REMOVALS.submit(self._folders.remove, folder)
+
     async def remove_folder(self, folder: str) -> None:
         await to_end(run_in(_REMOVALS, self._folders.remove, folder))
 

@@ -25,9 +25,10 @@ class SandboxedWorkspace:
         root: an existing directory.
         network: where its programs may connect to.
         queue: share one among all workspaces of the process.
+        roots: folders beneath `root`, relative to it, which nothing leaves then.
 
     Raises:
-        ConfigurationError: `root` is no directory.
+        ConfigurationError: `root` is no directory, or one of `roots` no path below it.
     """
 
     def __init__(
@@ -37,15 +38,19 @@ class SandboxedWorkspace:
         sandbox: Sandbox,
         network: Network = NO_NETWORK,
         queue: WriteQueue | None = None,
+        roots: tuple[str, ...] = (),
     ) -> None:
-        self._beneath = Beneath(root, hidden=sandbox.config.hidden)
+        self._beneath = Beneath(root, hidden=sandbox.config.hidden, roots=roots)
         self._processes = SandboxedProcesses(sandbox, self._beneath, network)
         self.operations = Operations(
             root=self._beneath.root,
             files=LocalFiles(self._beneath, queue or WriteQueue()),
             search=LocalSearch(self._beneath),
             processes=self._processes,
-            code=SandboxedCode(sandbox, self._beneath.root),
+            code=SandboxedCode(
+                sandbox, self._beneath.folders, self._beneath.root if roots else None
+            ),
+            roots=self._beneath.roots,
         )
 
     async def close(self) -> None:
@@ -84,10 +89,12 @@ class SandboxedWorkspaces:
     def keep_out(self, port: int) -> None:
         self._sandbox.keep_out(port)
 
-    def open(self, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> Operations:
+    def open(
+        self, root: Path, *, tcp_ports: tuple[int, ...] = (), roots: tuple[str, ...] = ()
+    ) -> Operations:
         network = Network(tcp_ports)
         workspace = SandboxedWorkspace(
-            root, sandbox=self._sandbox, network=network, queue=self._queue
+            root, sandbox=self._sandbox, network=network, queue=self._queue, roots=roots
         )
         return workspace.operations
 

@@ -92,7 +92,8 @@ def _domain(policy: Policy, around: Surroundings) -> landlock.Domain:
     if layers.LANDLOCK_FILES in policy.layers:
         files = paths.rules(policy, own=around.own, terminal=around.terminal)
     connect = policy.tcp_ports if layers.LANDLOCK_NETWORK in policy.layers else None
-    return landlock.Domain(files, connect, scope=layers.LANDLOCK_SCOPE in policy.layers)
+    scope = layers.LANDLOCK_SCOPE in policy.layers
+    return landlock.Domain(files, connect, scope=scope, exact=frozenset(policy.exact))
 
 
 def _filter(policy: Policy, around: Surroundings, pid: int) -> bytes:

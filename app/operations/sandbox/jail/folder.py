@@ -33,6 +33,19 @@ def enter(root: str, relative: str) -> None:
         os.close(descriptor)
 
 
+def open_plain(path: str) -> int:
+    """Open the folder at an absolute path none of whose components is a link.
+
+    Raises:
+        OSError: ENOTDIR when there is a link in it; else as the kernel answers.
+    """
+    top = os.open("/", _FOLDER)
+    try:
+        return _walk(top, path)
+    finally:
+        os.close(top)
+
+
 def count_since(path: str, since_ns: int, limit: int) -> int:
     """How many entries below `path` are new since then; beyond `limit`, counting stops.
 

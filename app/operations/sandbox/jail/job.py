@@ -39,7 +39,10 @@ class Policy:
         layers: which layers to install, from the probe; those that fail are reported missing.
         writable: absolute folders the tree may read, write and execute in.
         readable: further absolute paths it may read and execute.
-        hidden: folders below writable ones that are empty for the tree; needs namespaces.
+        mounted: folders to mount as writable where that must not be done by the names of
+            `writable`: others could make those links meanwhile, while of these they cannot.
+        exact: further real folders it may read, which are not opened through a link.
+        hidden: folders below writable or exact ones that are empty for the tree; needs namespaces.
         tcp_ports: ports it may connect to; empty is no network at all.
         udp: datagrams beside `tcp_ports`, for name look-ups.
         uid: user to become when the service is root.
@@ -57,7 +60,9 @@ class Policy:
     disk_floor_bytes: int = 512 << 20
     open_files: int = 512
     writable: tuple[str, ...] = ()
+    mounted: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False

@@ -13,9 +13,9 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+from app.operations.sandbox.jail import folder
 from app.operations.sandbox.jail.kernel import syscall
 
 EXECUTE = 1 << 0
@@ -60,11 +60,13 @@ class Domain:
         files: paths and their rights; None leaves files alone.
         connect: TCP ports it may connect to; None leaves TCP alone. None may be bound.
         scope: no signal and no abstract socket leaves the domain.
+        exact: those of `files` that are no rule where a link stands in them.
     """
 
     files: tuple[tuple[str, int], ...] | None = None
     connect: tuple[int, ...] | None = None
     scope: bool = False
+    exact: frozenset[str] = frozenset()
 
 
 def abi() -> int:
@@ -80,7 +82,8 @@ def restrict(domain: Domain) -> None:
 
     Raises:
         OSError: ENOTSUP when the kernel is too old for a part of it; nothing is installed
-            then. A path that does not exist grants nothing.
+            then. A path that does not exist grants nothing, nor does one of a writable
+            folder that leads through a link.
     """
     version = abi()
     too_old = (
@@ -97,7 +100,7 @@ def restrict(domain: Domain) -> None:
     attributes = struct.pack("QQQ", rights, ports, scope)[:size]
     ruleset = syscall("landlock_create_ruleset", attributes, size, 0)
     try:
-        _allow_paths(ruleset, domain.files or (), rights)
+        _allow_paths(ruleset, domain, rights)
         for port in domain.connect or ():
             _add(ruleset, _RULE_PORT, struct.pack("<QQ", _CONNECT_TCP, port))
         syscall("landlock_restrict_self", ruleset, 0)
@@ -111,10 +114,10 @@ def _rights(version: int) -> int:
     )
 
 
-def _allow_paths(ruleset: int, files: Iterable[tuple[str, int]], handled: int) -> None:
-    for path, rights in files:
+def _allow_paths(ruleset: int, domain: Domain, handled: int) -> None:
+    for path, rights in domain.files or ():
         try:
-            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            descriptor = _open(path, rights, exact=path in domain.exact)
         except OSError:
             continue
         try:
@@ -124,6 +127,14 @@ def _allow_paths(ruleset: int, files: Iterable[tuple[str, int]], handled: int) -
             _add(ruleset, _RULE_PATH, struct.pack("<Qi", allowed, descriptor))
         finally:
             os.close(descriptor)
+
+
+def _open(path: str, rights: int, *, exact: bool) -> int:
+    """What a rule is about. A writable folder is named by its real path: a link that has
+    come to stand there since grants nothing."""
+    if exact or rights == WRITE_EXECUTE:
+        return folder.open_plain(path)
+    return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
 def _add(ruleset: int, kind: int, rule: bytes) -> None:

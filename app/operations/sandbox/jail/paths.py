@@ -64,4 +64,5 @@ def _ordinary(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> list[R
     if _SHARED_MEMORY in own:
         found.append((_SHARED_MEMORY, landlock.WRITE))
     found += [(path, landlock.WRITE_EXECUTE) for path in policy.writable]
+    found += [(path, landlock.READ) for path in policy.exact]
     return found

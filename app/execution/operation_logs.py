@@ -1,0 +1,126 @@
+"""The complete reports of running tools: one file of JSON lines for each call, bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from pathlib import Path
+
+from app.core.errors import NotFound
+from app.core.sections import ProgressSettings
+from app.core.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_SUFFIX = ".jsonl"
+_PRUNE_EVERY = 50
+
+
+def operation_logs_of(settings: Settings) -> OperationLogs:
+    """The logs of an installation."""
+    return OperationLogs(settings.data_dir / "operations", settings.progress)
+
+
+class OperationLogs:
+    """Files of JSON lines by operation id. Old ones go when new ones come.
+
+    Args:
+        folder: made with the first file.
+    """
+
+    def __init__(self, folder: Path, settings: ProgressSettings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._begun = 0
+
+    @property
+    def max_bytes(self) -> int:
+        """The most that one call may write."""
+        return self._settings.log_mb << 20
+
+    def name(self, operation_id: str) -> str:
+        """The file's name, as events carry it."""
+        return f"{operation_id}{_SUFFIX}"
+
+    async def append(self, operation_id: str, line: bytes, *, begins: bool) -> bool:
+        """Add a line; False when it cannot be kept. What is kept never fails a call.
+
+        Args:
+            begins: it is the first line of its call.
+        """
+        return await asyncio.to_thread(self._append, operation_id, line, begins)
+
+    def _append(self, operation_id: str, line: bytes, begins: bool) -> bool:  # noqa: FBT001 - private
+        try:
+            if begins:
+                self._make_room()
+            with (self._folder / self.name(operation_id)).open("ab") as file:
+                file.write(line)
+        except OSError as error:
+            log.warning("progress of %s is not kept: %s", operation_id, error.strerror)
+            return False
+        return True
+
+    def _make_room(self) -> None:
+        # Reports are for the operator and for whoever watches the session, no other user.
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._lock:
+            due = self._begun % _PRUNE_EVERY == 0
+            self._begun += 1
+            if due:
+                self.prune()
+
+    def prune(self) -> int:
+        """Remove files that are too old, or too many, or together too large. How many went.
+
+        Blocks. The oldest go first, by the time of their last line.
+        """
+        settings = self._settings
+        found = []
+        for path in self._folder.glob(f"*{_SUFFIX}"):
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            found.append((status.st_mtime, path, status.st_size))
+        found.sort(reverse=True)
+        oldest = time.time() - settings.log_days * 86_400 if settings.log_days else 0.0
+        room, gone = settings.total_mb << 20, 0
+        for number, (moment, path, size) in enumerate(found):
+            room -= size
+            if number >= settings.log_files or moment < oldest or room < 0:
+                path.unlink(missing_ok=True)
+                gone += 1
+        return gone
+
+    async def size(self, operation_id: str) -> int | None:
+        """Bytes of a call's log; None when there is none (any more)."""
+        return await asyncio.to_thread(self._size, operation_id)
+
+    def _size(self, operation_id: str) -> int | None:
+        try:
+            return (self._folder / self.name(operation_id)).stat().st_size
+        except OSError:
+            return None
+
+    async def read(self, operation_id: str, *, offset: int = 0, limit: int = -1) -> bytes:
+        """Bytes of a call's log.
+
+        Raises:
+            NotFound: there is none, or it was let go.
+        """
+        return await asyncio.to_thread(self._read, operation_id, offset, limit)
+
+    def _read(self, operation_id: str, offset: int, limit: int) -> bytes:
+        try:
+            with (self._folder / self.name(operation_id)).open("rb") as file:
+                file.seek(offset)
+                return file.read(limit)
+        except OSError:
+            raise NotFound(
+                f"No reports of {operation_id!r} are kept: it made none, or they were let go",
+                operation_id=operation_id,
+            ) from None
