@@ -24,6 +24,7 @@ BUILTIN_TOOLSETS: tuple[str, ...] = (
     "app.tools.planning.toolset",
     "app.tools.automation.toolset",
     "app.tools.memory.toolset",
+    "app.tools.delegation.toolset",
     "app.tools.interaction.toolset",
     "app.tools.sql.toolset",
     "app.tools.channels.toolset",

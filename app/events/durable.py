@@ -43,6 +43,19 @@ class RunStarted(DurableEvent):
     tool_names: list[str] = Field(default_factory=list)
 
 
+class RunResumed(DurableEvent):
+    """A run goes on that another process had begun, from its last finished step.
+
+    Deltas of a message that did not come to its end are void: the model is asked anew.
+    """
+
+    type: Literal["run_resumed"] = "run_resumed"
+    interrupted: list[str] = Field(
+        default_factory=list,
+        description="Calls that had begun and not ended; they are not run again.",
+    )
+
+
 class RunFinished(DurableEvent):
     """The end of a run: always the last event that carries its `run_id`."""
 
@@ -63,6 +76,27 @@ class MessageCompleted(DurableEvent):
     client_message_id: str | None = Field(
         default=None, description="The `id` of the `user_message` this came from."
     )
+    model: str | None = Field(
+        default=None, description="Which model wrote it, as the settings name it."
+    )
+
+
+class ContextCompacted(DurableEvent):
+    """A summary stands for the older part of the conversation from here on.
+
+    Only what the model is told becomes shorter: every message stays in the session.
+    """
+
+    type: Literal["context_compacted"] = "context_compacted"
+    message_id: str = Field(description="The entry that holds the summary.")
+    keeps_from: str = Field(description="The first message that is told word for word.")
+    method: Literal["model", "digest"] = Field(
+        description="Who wrote it: the model, or the service from first lines."
+    )
+    summary: str
+    replaced: int = Field(description="Messages that it stands for.")
+    tokens_before: int = Field(description="Of the whole request, estimated.")
+    tokens_after: int
 
 
 class ToolCallStarted(DurableEvent):
@@ -173,6 +207,8 @@ class RequestedBy(Part):
     user_id: str | None = None
     agent_id: str | None = None
     agent: str | None = Field(default=None, description="The agent's title.")
+    subagent: str | None = Field(default=None, description="The sub-agent's label.")
+    task_id: str | None = Field(default=None, description="Its task, as `delegate_status` takes.")
 
 
 class ToolConfirmationRequest(DurableEvent):
@@ -323,19 +359,37 @@ class ProcessEnded(DurableEvent):
 
 
 class SubagentStarted(DurableEvent):
-    """A delegated loop began."""
+    """A sub-agent began to work. Its calls carry `child_run_id` as their `run_id`.
+
+    `run_id` and `parent_tool_call_id` are of the call that has delegated to it.
+    """
 
     type: Literal["subagent_started"] = "subagent_started"
     child_run_id: str
     name: str
     task: str
+    task_id: str | None = None
+    batch_id: str | None = None
+    model: str | None = None
+    worker_pid: int | None = None
     tool_runtime_routes: dict[str, Route] = Field(default_factory=dict)
+    blocked: dict[str, str] = Field(
+        default_factory=dict, description="Why tools are `disabled`: codes by name."
+    )
 
 
 class SubagentFinished(DurableEvent):
-    """A delegated loop ended."""
+    """A sub-agent has ended: the last event of its task."""
 
     type: Literal["subagent_finished"] = "subagent_finished"
     child_run_id: str
     status: RunStatus
-    summary: str | None = None
+    summary: str | None = Field(
+        default=None, description="Its answer, or what there is of one; cut when it is long."
+    )
+    name: str | None = None
+    task_id: str | None = None
+    batch_id: str | None = None
+    error: ErrorBody | None = None
+    rounds: int = 0
+    usage: Usage = Field(default_factory=Usage)

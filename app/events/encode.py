@@ -50,9 +50,13 @@ def run_part(run_id: str | None, agent_id: str | None) -> str:
     return f'{run}"agent_id":{quoted(agent_id)},' if agent_id else run
 
 
-def call_part(batch: str, tool_call_id: str, operation_id: str) -> str:
-    """The ids that every event of a call carries; `operation_id` is a plain identifier."""
-    return f'{batch}"tool_call_id":{quoted(tool_call_id)},"operation_id":"{operation_id}",'
+def call_part(batch: str, tool_call_id: str, operation_id: str, parent: str | None = None) -> str:
+    """The ids that every event of a call carries; `operation_id` is a plain identifier.
+
+    `parent` is the call that delegated to the sub-agent that calls.
+    """
+    ids = f'{batch}"tool_call_id":{quoted(tool_call_id)},"operation_id":"{operation_id}",'
+    return f'{ids}"parent_tool_call_id":{quoted(parent)},' if parent else ids
 
 
 def call_started(

@@ -79,3 +79,6 @@ class Usage(BaseModel):
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_creation_tokens: int = 0
+    cost: float | None = Field(
+        default=None, description="Dollars, where every model of the run has a price."
+    )

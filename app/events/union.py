@@ -10,8 +10,10 @@ from app.events import control, durable, ephemeral
 
 Durable: TypeAlias = (
     durable.RunStarted
+    | durable.RunResumed
     | durable.RunFinished
     | durable.MessageCompleted
+    | durable.ContextCompacted
     | durable.ToolCallStarted
     | durable.ToolCallCompleted
     | durable.ToolConfirmationRequest

@@ -84,7 +84,7 @@ class Admission:
         operation_id = operation_id or call_id("op")
         if context is not self._context:
             self._context, self._ids = context, run_part(context.run_id, context.agent_id)
-        ids = call_part(self._ids, request.id, operation_id)
+        ids = call_part(self._ids, request.id, operation_id, context.parent_tool_call_id)
         tool = entry.tool if entry else None
         # A name that is no tool's may be anything.
         name = tool.name if tool else self._shown(request.name)
@@ -170,15 +170,21 @@ class Admission:
         )
 
     def _goes_on_in(self, call: Call) -> str | None:
-        """Where the shell was left, when the call says that it goes on there."""
+        """Where the shell was left, when the call says that it goes on there.
+
+        In a narrowed workspace a shell starts in the first of its folders, not in its root.
+        """
         assert call.prepared is not None
         args, project = call.prepared.validated, call.context.project
-        if project is None or getattr(args, "keep_state", False) is not True or args.working_dir:
+        if project is None or getattr(args, "working_dir", None):
             return None
+        if getattr(args, "keep_state", False) is not True:
+            return project.start if project.roots else None
         if call.asked is not None:
             # Who was asked has seen where it would run: from then on it stays there.
             return call.kept_cwd
-        return self._kept_cwd(call.context.session_id, project.id)
+        kept = self._kept_cwd(call.context.shell_id, project.id)
+        return kept or (project.start if project.roots else None)
 
     def _facts(self, entry: CatalogEntry, call: Call, resolved: ResolvedToolset) -> CallFacts:
         tool, context, prepared = entry.tool, call.context, call.prepared
@@ -203,7 +209,8 @@ class Admission:
         )
 
     def _resolved(self, context: CallContext) -> ResolvedToolset:
-        return self._resolver.resolve(context.agent_id, subagent=context.caller == "subagent")
+        scope = None if context.subagent is None else context.subagent.scope
+        return self._resolver.resolve(context.agent_id, subagent=scope)
 
     def _shown(self, name: str) -> str:
         # Masked before it is cut: of half a secret nobody could tell that it is one.

@@ -30,11 +30,13 @@ from app.execution.hooks.chain import Hooks
 from app.execution.hooks.setup import assemble_hooks
 from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
+from app.execution.operation_logs import operation_logs_of
 from app.execution.parking import Parking
 from app.execution.questions.questions import OpenQuestions
 from app.execution.questions.tickets import OpenTickets
 from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
+from app.execution.result_archive import ResultArchive
 from app.execution.resuming import Resumer
 from app.execution.running import Runner
 from app.governance.audit.writing import Audit
@@ -56,6 +58,7 @@ from app.toolkit.services import Services
 from app.tools.code.modules import CodeRules
 from app.tools.interaction.ports import QUESTIONS, TICKETS
 from app.tools.shell.ports import SHELL_STATES
+from app.tools.system.ports import STORED_RESULTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,7 @@ def govern(ground: Ground) -> Governed:
         _protection(settings),
         rules=rulebook.current,
         on_rules=rules.hit,
-        kept_cwd=lambda session_id, project_id: shells.get(session_id, project_id).cwd,
+        kept_cwd=lambda shell_id, project_id: shells.get(shell_id, project_id).cwd,
         mask=ground.redactor.text,
         services=ground.services,
         grants=GrantBooks(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
@@ -158,6 +161,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     )
     artifacts = ArtifactStore(settings.data_dir / "artifacts", ledger, clock)
     ground.services.register(ARTIFACTS, artifacts)
+    ground.services.register(STORED_RESULTS, ResultArchive(ground.ledger))
     cache = ResultCache(
         clock,
         ttl_s=settings.cache_ttl,
@@ -289,7 +293,8 @@ def _runner(ground: Ground, watching: Watching) -> Runner:
         clock=ground.clock,
         redactor=ground.redactor,
         spool_dir=settings.data_dir / "artifacts",
-        progress_dir=settings.data_dir / "operations",
+        logs=operation_logs_of(settings),
+        ledger=ground.ledger,
         timeout_s=settings.tool_timeout_s,
         watching=watching,
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from app.events.durable import Route
 from app.events.log import SessionLog
 from app.governance.limits import Limits
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import NOTHING, OutputStream
+
+if TYPE_CHECKING:
+    from app.execution.subagent import Subagent
 
 OnOutput = Callable[[OutputStream, str], None]
 Caller = Literal["agent", "websocket", "rest", "cli", "schedule", "subagent", "mcp"]
@@ -24,6 +27,16 @@ class Project:
     root: str
     operations: Operations
 
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders that alone can be reached, relative to `root`; empty for all of it."""
+        return self.operations.roots
+
+    @property
+    def start(self) -> str:
+        """Where a program starts that is told nothing else; absolute."""
+        return posixpath.join(self.root, *self.roots[:1])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
@@ -36,6 +49,7 @@ class CallContext:
         token_id: the token that the calls are counted for, and `limits` what it is limited to.
         progress: what whoever runs the batch wants to find again when it is resumed.
         on_output: sees every piece of live output, redacted, as it comes. Must not raise.
+        subagent: who calls, where that is a sub-agent.
     """
 
     log: SessionLog
@@ -47,13 +61,18 @@ class CallContext:
     message_id: str | None = None
     attended: bool = True
     cacheable: bool = True
-    route: Route = "main"
     model: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     business: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     progress: Callable[[], dict[str, Any]] | None = None
     on_output: OnOutput | None = None
     token_id: str | None = None
     limits: Limits | None = None
+    subagent: Subagent | None = None
+
+    @property
+    def parent_tool_call_id(self) -> str | None:
+        """The call that delegated these, where one did."""
+        return self.subagent.parent_tool_call_id if self.subagent else None
 
     @property
     def is_agents(self) -> bool:
@@ -63,6 +82,11 @@ class CallContext:
     @property
     def session_id(self) -> str:
         return self.log.session_id
+
+    @property
+    def shell_id(self) -> str:
+        """Whose shell and processes these calls go on with: a sub-agent has its own."""
+        return self.subagent.task_id if self.subagent else self.log.session_id
 
     @property
     def scope(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from math import log
 
 from app.catalog.catalog import Catalog
+from app.governance.agents import SubagentScope
 from app.resolver.resolver import Resolver
 from app.toolkit.ports import FoundTool
 from app.toolkit.tool import Tool
@@ -25,12 +26,18 @@ class DeferredTools:
         self._catalog = catalog
         self._resolver = resolver
         self._found: OrderedDict[str, dict[str, None]] = OrderedDict()
+        self._scopes: dict[str, SubagentScope] = {}
+
+    def narrow(self, run_id: str, scope: SubagentScope) -> None:
+        """From now on the run is a sub-agent's: it finds what it was given. Ends with `forget`."""
+        self._scopes[run_id] = scope
 
     def find(
         self, query: str, *, agent_id: str | None, run_id: str | None, limit: int
     ) -> list[FoundTool]:
         """The likeliest first; they are visible to that run from now on."""
-        exposure = self._resolver.resolve(agent_id).exposure
+        scope = None if run_id is None else self._scopes.get(run_id)
+        exposure = self._resolver.resolve(agent_id, subagent=scope).exposure
         tools = self._catalog().tools
         # Between two reads the catalog may have lost one.
         candidates = [tools[name] for name in exposure.deferred if name in tools]
@@ -60,6 +67,7 @@ class DeferredTools:
     def forget(self, run_id: str) -> None:
         """The run is over."""
         self._found.pop(run_id, None)
+        self._scopes.pop(run_id, None)
 
 
 def _selected(query: str, tools: list[Tool]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import orjson
 
 from app.catalog.catalog import CatalogEntry
 from app.core.errors import InvalidArguments
-from app.events.durable import CallStatus
+from app.events.durable import CallStatus, Route
 from app.execution.arguments import Prepared, parse_object
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
@@ -117,8 +118,21 @@ class Call:
             "agent_id": context.agent_id,
             "tool_call_id": self.request.id,
             "operation_id": self.operation_id,
+            "parent_tool_call_id": context.parent_tool_call_id,
         }
         return {key: value for key, value in head.items() if value}
+
+    @property
+    def route(self) -> Route:
+        """Where it runs, or would."""
+        if self.is_disabled:
+            return "disabled"
+        subagent = self.context.subagent
+        if subagent is None:
+            return "main"
+        is_local = self.tool is not None and self.tool.route == "worker-local"
+        local = is_local and self.tool_name in subagent.process.tools
+        return "worker-local" if local else "main-process-proxy"
 
     @property
     def is_disabled(self) -> bool:
@@ -136,12 +150,17 @@ class Call:
 
     @property
     def key(self) -> tuple[str, bytes]:
-        """Equal calls have equal keys; an alias that reshapes results is a tool of its own."""
+        """Equal calls have equal keys; an alias that reshapes results is a tool of its own.
+
+        So is one in a workspace that is narrowed: what others have read is not for it.
+        """
         if self._key is None:
             assert self.prepared is not None
             alias = self.entry.alias if self.entry else None
             name = alias.name if alias is not None and alias.reshape is not None else self.tool_name
-            self._key = name, self.prepared.canonical
+            project = self.context.project
+            roots = project.roots if project else ()
+            self._key = name, b"\0".join((self.prepared.canonical, *map(os.fsencode, roots)))
         return self._key
 
     @property

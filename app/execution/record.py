@@ -51,7 +51,7 @@ class Recorder:
             card.kind,
             args,
             dump_json(redacted).decode() if redacted else "[]",
-            "disabled" if call.is_disabled else call.context.route,
+            call.route,
             asks=awaits_confirmation,
             index=call.index,
             message_id=call.context.message_id,

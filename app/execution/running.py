@@ -15,16 +15,19 @@ from app.core.contain import Contained
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
 from app.core.redaction import Redactor
+from app.db.ledger import Ledger
 from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
 from app.execution.checkpoints.store import Origin
 from app.execution.checkpoints.watching import Watching
 from app.execution.deadline import Deadline
 from app.execution.live import LiveOutput
+from app.execution.operation_logs import OperationLogs
 from app.execution.pipeline import Call, Partial
 from app.execution.progress import ProgressReporter
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import Output, Progress, ToolContext
+from app.toolkit.ports import NOT_HERE
 from app.toolkit.result import ToolResult, as_result
 from app.toolkit.services import Services
 from app.toolkit.tool import Tool
@@ -74,7 +77,8 @@ class Runner:
         clock: Clock,
         redactor: Redactor,
         spool_dir: Path,
-        progress_dir: Path,
+        logs: OperationLogs,
+        ledger: Ledger,
         timeout_s: float,
         watching: Watching,
     ) -> None:
@@ -83,7 +87,8 @@ class Runner:
         self._clock = clock
         self._redactor = redactor
         self._spool_dir = spool_dir
-        self._progress_dir = progress_dir
+        self._logs = logs
+        self._ledger = ledger
         self._timeout_s = timeout_s
 
     async def run(self, call: Call) -> Ran:
@@ -133,6 +138,10 @@ class Runner:
         assert call.prepared is not None
         result = _UNFINISHED
         with Contained(call.task) as held:
+            if call.route == "worker-local":
+                result = await _in_own_process(call, context, live)
+                if result.code != NOT_HERE:
+                    return ("success" if result.success else "error"), result
             produced = tool.function(call.prepared.validated, context)
             if live is not None:
                 result = await _drain(cast("AsyncIterator[Any]", produced), live)
@@ -162,6 +171,7 @@ class Runner:
             user_id=context.user_id,
             token_id=context.token_id,
             project_id=context.project.id if context.project else None,
+            subagent_id=context.subagent.task_id if context.subagent else None,
             kept_cwd=call.kept_cwd,
             timeout_s=call.setting.timeout_s or self._timeout_s,
             model=context.model,
@@ -188,7 +198,10 @@ class Runner:
     def reporter(self, call: Call) -> ProgressReporter:
         """Where the call's progress goes."""
         return ProgressReporter(
-            call.context.log, call.head(), call.operation_id, self._progress_dir, self._clock
+            *(call.context.log, call.head(), call.tool_name),
+            logs=self._logs,
+            ledger=self._ledger,
+            clock=self._clock,
         )
 
 
@@ -214,6 +227,14 @@ class _LazyProgress:
         self._is_over = True
         if self._reporter is not None:
             self._reporter.finish(failed=failed)
+
+
+async def _in_own_process(call: Call, context: ToolContext, live: LiveOutput | None) -> ToolResult:
+    """Let the process of the sub-agent run it; nothing but the place is different."""
+    assert call.context.subagent is not None
+    assert call.prepared is not None
+    process = call.context.subagent.process
+    return await process.execute(call.tool_name, call.prepared.raw, context, live)
 
 
 async def _drain(produced: AsyncIterator[Any], live: LiveOutput) -> ToolResult:

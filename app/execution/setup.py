@@ -239,7 +239,8 @@ def secret_values(settings: Settings) -> list[str]:
     """The service's own secrets, so that nothing ever prints them."""
     web = settings.web
     secrets = (
-        *(settings.anthropic_api_key, settings.token, settings.images.api_key),
+        *(settings.anthropic_api_key, settings.openai_api_key),
+        *(settings.token, settings.images.api_key),
         *(web.brave_api_key, web.tavily_api_key),
     )
     return [secret.get_secret_value() for secret in secrets if secret is not None]

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from app.core.errors import InvalidInput
+from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
 TOOLSET = "toolset:"
@@ -31,6 +32,8 @@ Entry = Annotated[str, Field(pattern=_ENTRY)]
 Selection = Annotated[tuple[Entry, ...], Field(max_length=1000), Strict(strict=False)]
 SkillName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
 SkillSelection = Annotated[tuple[SkillName, ...], Field(max_length=1000), Strict(strict=False)]
+AgentIds = Annotated[tuple[AgentId, ...], Field(max_length=100), Strict(strict=False)]
+PromptParts = Annotated[tuple[PromptPart, ...], Field(max_length=10), Strict(strict=False)]
 Hint = Annotated[str, Field(max_length=2000)]
 _LimitsInput = Annotated[Any, WithJsonSchema({"type": "object", **SCHEMA})]
 
@@ -53,11 +56,35 @@ class AgentTool(Part):
 
 
 class SubagentLimits(Part):
-    """What sub-agents of an agent may use, at most."""
+    """What sub-agents of an agent may use, at most.
+
+    Attributes:
+        agents: whose profiles they may work under besides the agent's own.
+        max_iterations: model requests of one; within the service's own maximum.
+        max_depth: 1 for sub-agents that start none themselves; None for the service's value.
+    """
 
     selection: Selection | None = None
     read_only: bool = False
     no_shell: bool = False
+    agents: AgentIds = ()
+    max_iterations: int | None = Field(default=None, ge=1, le=1000)
+    max_depth: int | None = Field(default=None, ge=1, le=5)
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentScope:
+    """One sub-agent's share of what its agent's limits allow.
+
+    Attributes:
+        allowed: names of the tools that it was given; None for all.
+        may_delegate: it may start sub-agents of its own.
+    """
+
+    allowed: frozenset[str] | None = None
+    read_only: bool = False
+    no_shell: bool = False
+    may_delegate: bool = False
 
 
 class AgentProfile(Part):
@@ -68,6 +95,11 @@ class AgentProfile(Part):
         tools: overrides by tool name.
         skills: names of skills that it may use; None for all, empty for none.
         aliases: the naming profile under which its model sees tools.
+        context_tokens: of one model request; what is older is trimmed and summed up.
+        temperature, thinking_budget, adaptive_thinking, effort: as the settings of that name;
+            either of the two ways to think takes the place of both settings, and where the
+            model shall decide itself, a budget says nothing.
+        prompt_without: parts that its model is not told; None for the service's own choice.
         unattended: what happens to a call that asks while nobody can answer.
         max_visible_tools: above this many, the rest is found with `search_tools`.
         subagents: limits of the sub-agents that it starts.
@@ -79,6 +111,12 @@ class AgentProfile(Part):
     system_prompt: str | None = Field(default=None, max_length=100_000)
     max_iterations: int | None = Field(default=None, ge=1, le=1000)
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    context_tokens: int | None = Field(default=None, ge=LEAST_CONTEXT)
+    temperature: float | None = Field(default=None, ge=0, le=2, strict=False)
+    thinking_budget: int | None = Field(default=None, ge=0)
+    adaptive_thinking: bool | None = None
+    effort: Effort | None = None
+    prompt_without: PromptParts | None = None
     selection: Selection | None = None
     tools: dict[Entry, AgentTool] = Field(default_factory=dict, max_length=1000)
     skills: SkillSelection | None = None

@@ -64,7 +64,7 @@ def _row(
         "toolset": tool.toolset,
         "state": _state(reason, setting),
         "reason": reason.to_dict() if reason else None,
-        "route": "disabled" if reason else tool.routing_hint,
+        "route": "disabled" if reason else tool.route,
         "core": setting.is_core,
         "asks": setting.asks,
         "asks_by": setting.asks_by,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.catalog.catalog import Catalog
-from app.governance.agents import AgentProfile, SubagentLimits, selected
+from app.governance.agents import AgentProfile, SubagentLimits, SubagentScope, selected
 from app.governance.snapshot import GovernanceSnapshot, ToolState
 from app.operations.protocols.sandbox import Level
 from app.resolver import reasons
@@ -15,6 +15,7 @@ from app.resolver.reasons import DisabledReason
 from app.toolkit.tool import Tool
 
 NO_LIMITS_FOR_SUBAGENTS = SubagentLimits()
+WHOLE_SCOPE = SubagentScope()
 MAX_VISIBLE = 40
 
 
@@ -70,15 +71,17 @@ class Viewer:
         agent_id: None for a caller without an agent, who has no selection and no overrides.
         profile: the agent's; None with an `agent_id` means that there is no such agent.
         subagent: limits of a sub-agent; None for the agent itself.
+        scope: what of them this sub-agent was given.
     """
 
     agent_id: str | None = None
     profile: AgentProfile | None = None
     subagent: SubagentLimits | None = None
+    scope: SubagentScope = WHOLE_SCOPE
 
-    def as_subagent(self) -> Viewer:
+    def as_subagent(self, scope: SubagentScope = WHOLE_SCOPE) -> Viewer:
         limits = self.profile.subagents if self.profile else NO_LIMITS_FOR_SUBAGENTS
-        return Viewer(self.agent_id, self.profile, limits)
+        return Viewer(self.agent_id, self.profile, limits, scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,7 @@ def _selected(question: _Question) -> DisabledReason | None:
 
 
 def _for_subagents(question: _Question) -> DisabledReason | None:
-    limits, tool = question.viewer.subagent, question.tool
+    limits, tool, scope = question.viewer.subagent, question.tool, question.viewer.scope
     if limits is None:
         return None
     if tool.interactive:
@@ -158,10 +161,14 @@ def _for_subagents(question: _Question) -> DisabledReason | None:
     chosen = question.is_core or selected(limits.selection, tool.name, tool.toolset)
     if not tool.subagent_allowed or not chosen:
         return reasons.subagent_not_allowed(tool.name, interactive=False)
-    if limits.read_only and tool.has_side_effects:
-        return reasons.subagent_read_only(tool.name)
-    if limits.no_shell and tool.shell is not None:
-        return reasons.subagent_no_shell(tool.name)
+    if tool.delegates and not scope.may_delegate:
+        return reasons.subagent_depth(tool.name)
+    if scope.allowed is not None and tool.name not in scope.allowed:
+        return reasons.subagent_not_given(tool.name)
+    if (limits.read_only or scope.read_only) and tool.has_side_effects:
+        return reasons.subagent_read_only(tool.name, asked=not limits.read_only)
+    if (limits.no_shell or scope.no_shell) and tool.shell is not None:
+        return reasons.subagent_no_shell(tool.name, asked=not limits.no_shell)
     return None
 
 

@@ -19,6 +19,8 @@ LAYERS: Mapping[str, str] = MappingProxyType(
         "subagent_not_allowed": "subagent",
         "subagent_read_only": "subagent",
         "subagent_no_shell": "subagent",
+        "subagent_depth": "subagent",
+        "subagent_not_given": "subagent",
         "missing_config": "configuration",
         "platform": "platform",
         "missing_program": "platform",
@@ -114,20 +116,40 @@ def subagent_not_allowed(name: str, *, interactive: bool) -> DisabledReason:
     )
 
 
-def subagent_read_only(name: str) -> DisabledReason:
+def subagent_depth(name: str) -> DisabledReason:
     return DisabledReason(
-        "subagent_read_only",
-        f"{name!r} can change something, and sub-agents of this agent may only read",
-        "Set `subagents.read_only` of the agent to false",
+        "subagent_depth",
+        f"{name!r} starts sub-agents, and this sub-agent may start none",
+        "Let the agent itself call it, or raise `subagents.max_depth` of the agent",
     )
 
 
-def subagent_no_shell(name: str) -> DisabledReason:
+def subagent_not_given(name: str) -> DisabledReason:
     return DisabledReason(
-        "subagent_no_shell",
-        f"{name!r} runs commands, and sub-agents of this agent may not",
-        "Set `subagents.no_shell` of the agent to false",
+        "subagent_not_given",
+        f"{name!r} is not among the tools that this sub-agent was given",
+        "Name it in `tools` of the task",
     )
+
+
+def subagent_read_only(name: str, *, asked: bool) -> DisabledReason:
+    """`asked`: whoever started the sub-agent wanted it so."""
+    if asked:
+        who, fix = "this sub-agent", "Leave `read_only` out of the task"
+    else:
+        who, fix = "sub-agents of this agent", "Set `subagents.read_only` of the agent to false"
+    return DisabledReason(
+        "subagent_read_only", f"{name!r} can change something, and {who} may only read", fix
+    )
+
+
+def subagent_no_shell(name: str, *, asked: bool) -> DisabledReason:
+    """`asked`: whoever started the sub-agent wanted it so."""
+    if asked:
+        who, fix = "this sub-agent", "Leave `no_shell` out of the task"
+    else:
+        who, fix = "sub-agents of this agent", "Set `subagents.no_shell` of the agent to false"
+    return DisabledReason("subagent_no_shell", f"{name!r} runs commands, and {who} may not", fix)
 
 
 def missing_config(name: str, missing: list[str]) -> DisabledReason:

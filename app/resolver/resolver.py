@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from app.catalog.catalog import Catalog
-from app.governance.agents import AgentProfile
+from app.governance.agents import AgentProfile, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
 from app.governance.snapshot import GovernanceSnapshot
 from app.resolver.diagnostic import diagnose
@@ -67,13 +67,18 @@ class Resolver:
         self._surroundings = surroundings or Surroundings()
         self._from_catalog: Catalog | None = None
         self._from_governance: GovernanceSnapshot | None = None
-        self._answers: dict[tuple[str | None, bool], ResolvedToolset] = {}
+        self._answers: dict[tuple[str | None, SubagentScope | None], ResolvedToolset] = {}
 
-    def resolve(self, agent_id: str | None = None, *, subagent: bool = False) -> ResolvedToolset:
+    def resolve(
+        self, agent_id: str | None = None, *, subagent: SubagentScope | None = None
+    ) -> ResolvedToolset:
         """The toolset of this moment; a look into a dictionary when nothing has changed.
 
         An agent that does not exist may use nothing. Who has none is governed by the agent
         `default`, where an operator has made one.
+
+        Args:
+            subagent: what a sub-agent of that agent was given; None for the agent itself.
         """
         catalog, governance = self._catalog(), self._governance()
         if catalog is not self._from_catalog or governance is not self._from_governance:
@@ -98,12 +103,12 @@ class Resolver:
         governance: GovernanceSnapshot,
         agent_id: str | None,
         *,
-        subagent: bool,
+        subagent: SubagentScope | None,
     ) -> ResolvedToolset:
         stored = governance.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
         viewer = Viewer(agent_id, stored.profile if stored else None)
-        if subagent:
-            viewer = viewer.as_subagent()
+        if subagent is not None:
+            viewer = viewer.as_subagent(subagent)
         return project(catalog, governance, viewer, self._surroundings)
 
 
@@ -119,7 +124,7 @@ def project(
     routes: dict[str, RouteName] = {}
     for name, tool in catalog.tools.items():
         reason = objection(tool, governance, viewer, surroundings)
-        routes[name] = "disabled" if reason else tool.routing_hint
+        routes[name] = "disabled" if reason else tool.route
         if reason is not None:
             reasons[name] = reason
     states = {

@@ -57,6 +57,7 @@ class ToolContext:
         token_id: the token that the call is counted for; None without one.
         project_id: the project whose workspace the call works in; None without one.
         model: settings of the calling conversation, for tools that call a model.
+        subagent_id: the task of the sub-agent that calls; None when the agent itself does.
         kept_cwd: where the session's shell was left, when the call goes on there; absolute.
             Policy has judged the call there, so it must run there.
         timeout_s: after how many seconds the call is stopped; None when nobody does.
@@ -72,6 +73,7 @@ class ToolContext:
     user_id: str | None = None
     token_id: str | None = None
     project_id: str | None = None
+    subagent_id: str | None = None
     kept_cwd: str | None = None
     timeout_s: float | None = None
     model: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
@@ -90,6 +92,11 @@ class ToolContext:
         if self.bound_operations is None:
             raise ProjectRequired
         return self.bound_operations
+
+    @property
+    def shell_id(self) -> str | None:
+        """Whose shell the call goes on with: a sub-agent has its own."""
+        return self.subagent_id or self.session_id
 
     async def progress(
         self,

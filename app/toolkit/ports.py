@@ -15,6 +15,8 @@ CODE_RULES = "code_rules"
 SCREEN_CAPTURE = "screen_capture"
 TOOL_FINDER = "tool_finder"
 SEARCH_TOOLS = "search_tools"
+NOT_HERE = "not_here"
+"""Code with which a tool fails in a worker process that lacks what the call needs."""
 
 
 @runtime_checkable

@@ -45,6 +45,7 @@ class SideEffectScope(StrEnum):
 
 Source = Literal["builtin", "plugin", "mcp", "external"]
 Route = Literal["worker-local", "main-process-proxy"]
+PROXY: Route = "main-process-proxy"
 Kind = Literal["read", "edit", "delete", "search", "execute", "think", "fetch", "other"]
 
 
@@ -112,6 +113,7 @@ class Tool:
         sandbox: the least of the sandbox that what it starts needs: without it the tool is off.
         core: stays available to an agent whose selection does not name it.
         subagent_allowed: a sub-agent may call it; one that is interactive never is.
+        delegates: it starts sub-agents, which a sub-agent may do only where that is allowed.
         requires: services or settings without which it cannot work.
         programs: what must be installed where commands find it.
         platforms: where it works, as `sys.platform` begins; empty for everywhere.
@@ -148,6 +150,7 @@ class Tool:
     sandbox: Level | None = None
     core: bool = False
     subagent_allowed: bool = True
+    delegates: bool = False
     requires: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
@@ -155,6 +158,14 @@ class Tool:
     @property
     def has_side_effects(self) -> bool:
         return self.permission_class is not PermissionClass.READ
+
+    @property
+    def route(self) -> Route:
+        """Where a sub-agent's call of it runs: in its own process only what we ship and trust
+        there, what changes nothing and needs no service.
+        """
+        ours = self.source == "builtin" and not self.requires
+        return self.routing_hint if ours and not self.has_side_effects else PROXY
 
     def manifest(self) -> dict[str, Any]:
         """The serialisable description: the seeds' ten fields."""

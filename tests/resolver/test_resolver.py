@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.catalog.registry import ToolRegistry
 from app.execution.checkpoints.watched import WatchedFiles
-from app.governance.agents import AgentProfile
+from app.governance.agents import AgentProfile, SubagentScope
 from app.governance.snapshot import GovernanceSnapshot, ToolState
 from app.operations.local.files import LocalFiles
 from app.resolver.resolver import MAX_ANSWERS, DisabledReason, project
@@ -125,12 +125,12 @@ async def test_every_agent_has_its_own_answer_kept_until_something_changes(lab: 
     resolver = lab.gate.resolver
     mine, child, everybody = (
         resolver.resolve("a"),
-        resolver.resolve("a", subagent=True),
+        resolver.resolve("a", subagent=SubagentScope()),
         resolver.resolve(),
     )
     assert (mine.tool_names, everybody.tool_names) == ((), ("first",))
     assert (mine.agent, everybody.agent) == (AgentProfile(id="a", selection=()), None)
-    assert [resolver.resolve("a"), resolver.resolve("a", subagent=True)] == [mine, child]
+    assert [resolver.resolve("a"), resolver.resolve("a", subagent=SubagentScope())] == [mine, child]
     assert resolver.resolve("a") is mine
     await lab.gate.agents.change("a", {"selection": None}, actor="ann")
     assert resolver.resolve("a").tool_names == ("first",)

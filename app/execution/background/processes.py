@@ -114,16 +114,18 @@ class Processes:
             self._announce(process)
         self._forget_old()
 
-    def find(self, session_id: str, process_id: str) -> SessionProcess:
+    def find(
+        self, session_id: str, process_id: str, subagent_id: str | None = None
+    ) -> SessionProcess:
         self._forget_old()
         process = self._kept.get(process_id)
-        if process is None or process.request.session_id != session_id:
+        if process is None or not _is_of(process, session_id, subagent_id):
             raise process_not_found(process_id)
         return process
 
-    def of(self, session_id: str) -> Sequence[SessionProcess]:
+    def of(self, session_id: str, subagent_id: str | None = None) -> Sequence[SessionProcess]:
         self._forget_old()
-        return [p for p in self._kept.values() if p.request.session_id == session_id]
+        return [p for p in self._kept.values() if _is_of(p, session_id, subagent_id)]
 
     def works_in(self, project_id: str) -> bool:
         """Whether a process that outlives its call runs in that project."""
@@ -215,8 +217,10 @@ class Processes:
         process.close()
 
 
-def _is_of(process: OwnedProcess, session_id: str) -> bool:
-    return process.request.session_id == session_id
+def _is_of(process: OwnedProcess, session_id: str, subagent_id: str | None = None) -> bool:
+    """Whether it is the session's; the agent of the session has those of its sub-agents too."""
+    request = process.request
+    return request.session_id == session_id and subagent_id in (None, request.subagent_id)
 
 
 def _too_many(sentence: str) -> ToolFailed:

@@ -17,16 +17,16 @@ class SessionShells:
         self._states: OrderedDict[tuple[str, str | None], ShellState] = OrderedDict()
         self._max_kept = max_kept
 
-    def get(self, session_id: str | None, project_id: str | None) -> ShellState:
-        if session_id is None or (session_id, project_id) not in self._states:
+    def get(self, shell_id: str | None, project_id: str | None) -> ShellState:
+        if shell_id is None or (shell_id, project_id) not in self._states:
             return _NOTHING
-        self._states.move_to_end((session_id, project_id))
-        return self._states[session_id, project_id]
+        self._states.move_to_end((shell_id, project_id))
+        return self._states[shell_id, project_id]
 
-    def put(self, session_id: str | None, project_id: str | None, state: ShellState) -> None:
-        if session_id is None:
+    def put(self, shell_id: str | None, project_id: str | None, state: ShellState) -> None:
+        if shell_id is None:
             return
-        self._states[session_id, project_id] = state
-        self._states.move_to_end((session_id, project_id))
+        self._states[shell_id, project_id] = state
+        self._states.move_to_end((shell_id, project_id))
         while len(self._states) > self._max_kept:
             self._states.popitem(last=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.execution.checkpoints.seen import SeenFiles
 from app.execution.checkpoints.store import CheckpointStore, Origin
 from app.execution.checkpoints.watched import WatchedFiles
@@ -20,4 +22,4 @@ class Watching:
         """A project's operations, as one call may use them."""
         inner = project.operations
         files = WatchedFiles(inner.files, project.root, self._seen, self.store, origin)
-        return Operations(inner.root, files, inner.search, inner.processes, inner.code)
+        return replace(inner, files=files)

@@ -150,6 +150,8 @@ def restored_arguments(edited: Any, shown: Any, original: Any) -> Any:
 
 def _requester(context: CallContext, agent: str | None) -> dict[str, Any]:
     known = {"user_id": context.user_id, "agent_id": context.agent_id, "agent": agent}
+    if context.subagent is not None:
+        known |= context.subagent.told()
     return {
         "caller": context.caller,
         **{name: value for name, value in known.items() if value is not None},

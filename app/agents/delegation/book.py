@@ -1,0 +1,210 @@
+"""Batches and tasks as rows: what everybody can look up, also after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from app.agents.delegation.model import Batch, Task, aggregate
+from app.core import process
+from app.core.clock import Clock, isoformat
+from app.core.errors import NotFound
+from app.core.redaction import Redactor
+from app.core.text import dump_json
+from app.db.ledger import Ledger, Transaction
+from app.tools.delegation.ports import BatchReport, TaskReport
+
+_ADD_BATCH = (
+    "INSERT INTO delegation_batches (id, session_id, parent_run_id, operation_id, kind, name,"
+    " background, fingerprint, status, owner, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ADD_TASK = (
+    "INSERT INTO delegated_tasks (id, batch_id, run_id, position, label, spec, routes, blocked,"
+    " status, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SAVE_TASK = (
+    "UPDATE delegated_tasks SET status = ?, state = ?, error = ?, started_at = ?, finished_at = ?"
+    " WHERE id = ?"
+)
+_END_BATCH = "UPDATE delegation_batches SET status = ?, finished_at = ? WHERE id = ?"
+_BATCHES = (
+    "SELECT id, session_id, kind, name, background, status, created_at FROM delegation_batches"
+)
+_TASKS = (
+    "SELECT id, batch_id, run_id, label, spec, routes, blocked, status, state, error, started_at,"
+    " finished_at FROM delegated_tasks"
+)
+_LOST = "SELECT id, owner FROM delegation_batches WHERE status = 'running'"
+_OPEN_TASKS = f"{_TASKS} WHERE batch_id = ? AND status IN ('waiting', 'running')"
+_INTERRUPT = (
+    "UPDATE delegated_tasks SET status = 'interrupted', error = ?, finished_at = ? WHERE id = ?"
+)
+INTERRUPTED = {
+    "code": "interrupted",
+    "message": "The service stopped while this task was worked on; what it had done is kept",
+}
+
+
+class Book:
+    """Writes and reads delegated work."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, redactor: Redactor) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._redactor = redactor
+
+    async def add(self, batch: Batch) -> None:
+        """Keep a batch before anything of it begins."""
+        parent = batch.parent
+        row = (
+            *(batch.id, parent.session.id, parent.run_id, parent.operation_id, batch.kind),
+            *(batch.name, batch.background, batch.fingerprint, "running", process.identity()),
+            batch.created_at,
+        )
+        rows = [_task_row(task, self._redactor) for task in batch.tasks]
+
+        def write(transaction: Transaction) -> None:
+            transaction.execute(_ADD_BATCH, row)
+            for task in rows:
+                transaction.execute(_ADD_TASK, task)
+
+        await self._ledger.transact(write)
+
+    async def save(self, task: Task) -> None:
+        """Keep how far a task is."""
+        row = (
+            *(task.status, dump_json(task.state()).decode(), _json(task.error)),
+            *(task.started_at, task.finished_at, task.id),
+        )
+        await self._ledger.transact(lambda transaction: transaction.execute(_SAVE_TASK, row))
+
+    async def end(self, batch: Batch) -> None:
+        """Keep what a batch came to."""
+        status = aggregate([task.status for task in batch.tasks])
+        row = (status, batch.finished_at, batch.id)
+        await self._ledger.transact(lambda transaction: transaction.execute(_END_BATCH, row))
+
+    async def report(self, id_: str, *, session_id: str | None) -> BatchReport:
+        """A stored batch; of a task, its batch with that task alone.
+
+        Raises:
+            NotFound: there is none such, or it is another session's.
+        """
+        found = await self._ledger.transact(lambda transaction: _find(transaction, id_))
+        if found is None or session_id not in (None, found.session_id):
+            raise NotFound(f"There is no delegated work {id_!r} here", id=id_)
+        return found
+
+    async def reports(
+        self, *, session_id: str | None, running: bool, limit: int
+    ) -> list[BatchReport]:
+        """The newest first."""
+        conditions, values = ["1 = 1"], list[Any]()
+        if session_id is not None:
+            conditions.append("session_id = ?")
+            values.append(session_id)
+        if running:
+            conditions.append("status = 'running'")
+        where = f" WHERE {' AND '.join(conditions)} ORDER BY created_at DESC, id DESC LIMIT ?"
+
+        def read(transaction: Transaction) -> list[BatchReport]:
+            rows = transaction.fetch(_BATCHES + where, (*values, limit))
+            return [_batch_of(row, _tasks(transaction, row[0])) for row in rows]
+
+        return await self._ledger.transact(read)
+
+    async def close_lost(self) -> list[tuple[str, str, TaskReport]]:
+        """Close what processes that are gone have left: session, parent run and task of each."""
+        moment, why = isoformat(self._clock.now()), orjson.dumps(INTERRUPTED).decode()
+
+        def close(transaction: Transaction) -> list[tuple[str, str, TaskReport]]:
+            closed = []
+            for batch_id, owner in transaction.fetch(_LOST):
+                if process.is_alive(owner or ""):
+                    continue
+                for row in transaction.fetch(_OPEN_TASKS, (batch_id,)):
+                    transaction.execute(_INTERRUPT, (why, moment, row[0]))
+                    closed.append((batch_id, row[0]))
+                statuses = [task.status for task in _tasks(transaction, batch_id)]
+                transaction.execute(_END_BATCH, (aggregate(statuses), moment, batch_id))
+            return [_closed(transaction, *ids) for ids in closed]
+
+        return await self._ledger.transact(close)
+
+
+def _closed(transaction: Transaction, batch_id: str, task_id: str) -> tuple[str, str, TaskReport]:
+    select = "SELECT session_id, parent_run_id FROM delegation_batches WHERE id = ?"
+    session_id, run_id = transaction.fetch(select, (batch_id,))[0]
+    task = next(task for task in _tasks(transaction, batch_id) if task.task_id == task_id)
+    return session_id, run_id, task
+
+
+def _find(transaction: Transaction, id_: str) -> BatchReport | None:
+    rows = transaction.fetch(f"{_BATCHES} WHERE id = ?", (id_,))
+    if rows:
+        return _batch_of(rows[0], _tasks(transaction, id_))
+    tasks = [_task_of(row) for row in transaction.fetch(f"{_TASKS} WHERE id = ?", (id_,))]
+    if not tasks:
+        return None
+    row = transaction.fetch(f"{_BATCHES} WHERE id = ?", (tasks[0].batch_id,))[0]
+    return _batch_of(row, tasks)
+
+
+def _tasks(transaction: Transaction, batch_id: str) -> list[TaskReport]:
+    rows = transaction.fetch(f"{_TASKS} WHERE batch_id = ? ORDER BY position", (batch_id,))
+    return [_task_of(row) for row in rows]
+
+
+def _task_row(task: Task, redactor: Redactor) -> tuple[Any, ...]:
+    spec = redactor.secrets_in(asdict(task.spec))
+    return (
+        *(task.id, task.batch_id, task.run_id, task.position, task.spec.label),
+        *(_json(spec), _json(dict(task.routes)), _json(dict(task.blocked))),
+        *(task.status, dump_json(task.state()).decode()),
+    )
+
+
+def _batch_of(row: Sequence[Any], tasks: Sequence[TaskReport]) -> BatchReport:
+    batch_id, session_id, kind, name, background, status, created_at = row
+    return BatchReport(
+        batch_id=batch_id,
+        session_id=session_id,
+        kind=kind,
+        name=name,
+        status=status,
+        background=bool(background),
+        tasks=tuple(tasks),
+        created_at=created_at,
+    )
+
+
+def _task_of(row: Sequence[Any]) -> TaskReport:
+    (task_id, batch_id, run_id, label, spec, routes, blocked, status, state, error, *times) = row
+    told = orjson.loads(state)
+    return TaskReport(
+        task_id=task_id,
+        batch_id=batch_id,
+        run_id=run_id,
+        label=label,
+        goal=orjson.loads(spec)["goal"],
+        status=status,
+        response=told["response"],
+        partial=bool(told["response"]) and status != "success",
+        error=None if error is None else orjson.loads(error),
+        rounds=told["rounds"],
+        model=told["model"],
+        usage=told["usage"],
+        calls=tuple(told["calls"]),
+        routes=orjson.loads(routes),
+        blocked=orjson.loads(blocked),
+        worker_pid=told["worker_pid"],
+        started_at=times[0],
+        finished_at=times[1],
+    )
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else dump_json(value).decode()

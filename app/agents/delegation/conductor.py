@@ -1,0 +1,280 @@
+"""One sub-agent from its first frame to its last: the service's side of the pipe.
+
+The worker says how its loop goes on; whatever it says is checked against what is known here. It
+names rounds and ids, never arguments, routes, models or texts, so there is nothing to forge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from app.agents.asking import call_of
+from app.agents.delegation.conversation import Conversation
+from app.agents.delegation.frames import (
+    AskModel,
+    Begin,
+    CallsDone,
+    CallTools,
+    Executed,
+    Finished,
+    FromWorker,
+    ModelAnswer,
+    Output,
+    Reported,
+    WorkerProtocolError,
+)
+from app.agents.delegation.model import Parent, Task
+from app.agents.delegation.own_process import OwnTools
+from app.agents.delegation.ports import WorkerProcess
+from app.agents.sessions import Block
+from app.core.errors import ToolFailed
+from app.execution.context import CallContext, Project
+from app.execution.outcome import CallOutcome
+from app.execution.setup import Gate
+from app.execution.subagent import Subagent
+from app.toolkit.context import NOTHING, Progress
+
+T = TypeVar("T")
+
+REPLY_S = 30.0
+"""Seconds in which a worker says how it goes on: all it does in between is to look."""
+_END_S = 2.0
+_MAX_SHOWN = 2000
+
+
+class Conductor:
+    """Drives one worker through one task; what it comes to stands in the task."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        task: Task,
+        parent: Parent,
+        *,
+        worker: WorkerProcess,
+        project: Project | None,
+        conversation: Conversation,
+        save: Callable[[Task], Awaitable[None]],
+    ) -> None:
+        """`save` keeps how far the task is, for whoever asks after it."""
+        self._save = save
+        self._gate = gate
+        self._task = task
+        self._parent = parent
+        self._worker = worker
+        self._project = project
+        self._conversation = conversation
+        self._own = OwnTools(worker)
+        self._inbox: asyncio.Queue[AskModel | CallTools | Finished] = asyncio.Queue(1)
+        self._uses: list[Block] = []
+        self._message_id = ""
+        self._is_answered = False
+
+    async def run(self) -> bool:
+        """Work on the task; False when the rounds ran out before the model had answered.
+
+        Raises:
+            ToolFailed: code `worker_lost` or `worker_hung`.
+            WorkerProtocolError: it said what no worker says.
+            ModelFailed, BudgetExceeded: as `Conversation.ask`.
+        """
+        reading = asyncio.create_task(self._read())
+        try:
+            await self._unless_lost(reading, self._worker.send(self._begin()))
+            while True:
+                if self._inbox.empty():
+                    frame = await self._unless_lost(reading, self._next())
+                else:  # said before it ended
+                    frame = self._inbox.get_nowait()
+                if isinstance(frame, Finished):
+                    return self._finished(frame)
+                await self._unless_lost(reading, self._go_on(frame))
+        finally:
+            reading.cancel()
+            with suppress(asyncio.CancelledError, ToolFailed, WorkerProtocolError):
+                await reading
+            self._own.lost("The sub-agent's process was ended")
+
+    def _begin(self) -> Begin:
+        terms = self._task.terms
+        return Begin(
+            task_id=self._task.id,
+            max_rounds=terms.max_rounds,
+            last_round_without_tools=terms.last_round_without_tools,
+            root=self._project.root if self._project else None,
+        )
+
+    async def _read(self) -> None:
+        """Take everything that the worker says, until it ends."""
+        async for frame in self._worker.frames():
+            await self._take(frame)
+
+    async def _take(self, frame: FromWorker) -> None:
+        if isinstance(frame, Output | Reported | Executed):
+            await self._own.take(frame)
+        elif isinstance(frame, AskModel | CallTools | Finished) and not self._inbox.full():
+            self._inbox.put_nowait(frame)
+        else:
+            raise WorkerProtocolError(f"A worker said {frame.type} out of turn")
+
+    async def _next(self) -> AskModel | CallTools | Finished:
+        try:
+            async with asyncio.timeout(REPLY_S):
+                return await self._inbox.get()
+        except TimeoutError:
+            raise ToolFailed(
+                f"The sub-agent's process said nothing for {REPLY_S:g} s and was ended",
+                code="worker_hung",
+            ) from None
+
+    async def _unless_lost(self, reading: asyncio.Task[None], step: Coroutine[Any, Any, T]) -> T:
+        """Do a step, but not on behalf of a worker that is gone."""
+        doing = asyncio.create_task(step)
+        try:
+            await asyncio.wait({doing, reading}, return_when=asyncio.FIRST_COMPLETED)
+            if doing.done():
+                return doing.result()
+            self._own.lost("The sub-agent's process has ended")
+            why = reading.exception()
+            raise why or await self._lost()
+        finally:
+            if not doing.done():
+                doing.cancel()
+                await asyncio.wait({doing})
+
+    async def _lost(self) -> ToolFailed:
+        how = "it closed its end"
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_S):
+                how = await self._worker.ended()
+        return ToolFailed(f"The sub-agent's process ended early: {how}", code="worker_lost")
+
+    async def _go_on(self, frame: AskModel | CallTools) -> None:
+        if isinstance(frame, AskModel):
+            await self._ask(frame)
+        else:
+            await self._call(frame)
+
+    async def _ask(self, frame: AskModel) -> None:
+        task, terms = self._task, self._task.terms
+        in_turn = not self._uses and frame.round == task.rounds + 1 <= terms.max_rounds
+        if not in_turn:
+            raise WorkerProtocolError(f"A worker asked for round {frame.round} out of turn")
+        task.rounds += 1
+        await self._tell(f"round {task.rounds} of {terms.max_rounds}")
+        is_last = task.rounds == terms.max_rounds
+        with_tools = frame.with_tools and not (is_last and terms.last_round_without_tools)
+        completed, self._message_id = await self._conversation.ask(with_tools=with_tools)
+        content = list(completed.content)
+        self._uses = [block for block in content if block.get("type") == "tool_use"]
+        if self._uses and not with_tools:
+            # It was told to answer; what it calls all the same is not run.
+            self._conversation.answered(self._uses, {})
+            self._uses = []
+            content = [block for block in content if block.get("type") != "tool_use"]
+        heard = bool(task.unheard) and not self._uses and not is_last
+        self._is_answered = not self._uses and not heard
+        shown = [_shown(block) for block in content if block.get("type") in ("text", "tool_use")]
+        await self._worker.send(
+            ModelAnswer(
+                round=task.rounds,
+                content=shown,
+                stop_reason=completed.stop_reason,
+                heard=heard,
+            )
+        )
+
+    async def _call(self, frame: CallTools) -> None:
+        uses, task = self._uses, self._task
+        expected = [use["id"] for use in uses]
+        if frame.round != task.rounds or not uses or sorted(frame.ids) != sorted(expected):
+            raise WorkerProtocolError("A worker called what the model has not called")
+        requests = [call_of(use) for use in uses]
+        await self._tell(", ".join(dict.fromkeys(request.name for request in requests)))
+        finished: dict[str, CallOutcome] = {}
+        try:
+            await self._gate.executor.run(requests, self._context(), finished=finished)
+        finally:
+            self._conversation.answered(uses, finished)
+            self._note(finished)
+        self._uses = []
+        await self._save(task)
+        results = [
+            {
+                "type": "tool_result",
+                "tool_use_id": call_id,
+                "is_error": call_id not in finished or not finished[call_id].success,
+            }
+            for call_id in expected
+        ]
+        await self._worker.send(CallsDone(round=task.rounds, results=results))
+
+    def _note(self, finished: dict[str, CallOutcome]) -> None:
+        """Keep what was called, for whoever looks at the task."""
+        routes = self._task.routes
+        self._task.calls += [
+            {
+                "tool_call_id": outcome.request.id,
+                "operation_id": outcome.operation_id,
+                "tool": outcome.tool_name,
+                "status": outcome.status,
+                "route": routes.get(outcome.tool_name, "disabled"),
+            }
+            for outcome in finished.values()
+        ]
+
+    def _finished(self, frame: Finished) -> bool:
+        """Whether the model has answered; what the worker thinks of it is no matter."""
+        if self._uses:
+            raise WorkerProtocolError("A worker ended with calls that it has not made")
+        task = self._task
+        if not self._is_answered and task.rounds < task.terms.max_rounds:
+            raise WorkerProtocolError(f"A worker ended in round {task.rounds} without an answer")
+        return self._is_answered
+
+    def _context(self) -> CallContext:
+        task, parent, terms = self._task, self._parent, self._task.terms
+        return CallContext(
+            log=parent.session.log,
+            run_id=task.run_id,
+            agent_id=terms.agent_id,
+            user_id=parent.payer.user_id or parent.session.user_id,
+            project=self._project,
+            caller="subagent",
+            attended=parent.attended,
+            message_id=self._message_id,
+            token_id=parent.payer.token_id,
+            limits=parent.payer.limits or None,
+            business=parent.business or NOTHING,
+            model={
+                "model": terms.model,
+                "max_tokens": terms.max_tokens,
+                "temperature": terms.temperature,
+            },
+            subagent=Subagent(
+                task_id=task.id,
+                label=task.spec.label,
+                parent_tool_call_id=parent.tool_call_id,
+                scope=terms.scope,
+                depth=parent.depth + 1,
+                process=self._own,
+            ),
+        )
+
+    async def _tell(self, message: str) -> None:
+        """Tell whoever waits for the batch."""
+        task = self._task
+        if self._parent.report is not None:
+            most = task.terms.max_rounds
+            progress = Progress(task.spec.label, message, task.rounds, most, "rounds")
+            await self._parent.report(progress)
+
+
+def _shown(block: Block) -> Block:
+    """What a worker needs to know of a block: of a call not the arguments."""
+    if block.get("type") == "text":
+        return {"type": "text", "text": block.get("text", "")[:_MAX_SHOWN]}
+    return {"type": "tool_use", "id": block["id"], "name": block.get("name", "")}

@@ -1,0 +1,190 @@
+"""What a sub-agent and the model say to each other: kept here, where no worker can forge it."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from app.agents.asking import ask
+from app.agents.budget import Budget
+from app.agents.context.estimate import text_tokens
+from app.agents.context.images import result_block, with_images
+from app.agents.context.summarising import Summariser
+from app.agents.context.trimming import READ_RESULT
+from app.agents.context.window import ContextWindow, Fitted
+from app.agents.delegation.model import Parent, Task
+from app.agents.history import missing_result
+from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
+from app.agents.prompt.building import build_prompt
+from app.agents.prompt.facts import Facts
+from app.agents.sessions import Block
+from app.agents.writing import LiveMessage
+from app.core.errors import ModelFailed
+from app.core.ids import new_id
+from app.core.settings import Settings
+from app.execution.context import Project
+from app.execution.outcome import CallOutcome
+from app.execution.setup import Gate
+from app.resolver.exposure import definitions_for
+from app.tools.skills.ports import Viewer
+
+_LOADED_BYTES = 8 << 20
+_NOT_RUN = "The task ended before this call finished."
+_ROLE = (
+    "You are a sub-agent, called {label!r}. Another agent has given you one task and waits for "
+    "your answer; nobody else reads it. Work on the task alone, with at most {rounds} requests. "
+    "Answer with what was asked and what the other agent must know, not with what you did on the "
+    "way. If you cannot do it, say what is missing."
+)
+_SEEN = (
+    "Of the workspace you see only these folders: {folders}. Name one of them in every path; the "
+    "workspace itself can be neither listed nor searched."
+)
+
+
+class Conversation:
+    """One sub-agent's messages, and its model requests."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        model: ModelClient,
+        settings: Settings,
+        *,
+        task: Task,
+        parent: Parent,
+        project: Project | None,
+        given: str,
+    ) -> None:
+        """`given`: answers of other tasks that this one builds on."""
+        self._gate = gate
+        self._model = model
+        self._settings = settings
+        self._budget = Budget(gate, settings.model_prices)
+        self._task = task
+        self._parent = parent
+        self._project = project
+        self._window = ContextWindow(settings.context_tokens)
+        goal = f"{task.spec.goal}\n\n{given}" if given else task.spec.goal
+        self._messages: list[dict[str, Any]] = [_said(goal)]
+
+    async def ask(self, *, with_tools: bool) -> tuple[Completed, str]:
+        """The next answer, counted against the session of the delegating agent; its message id.
+
+        Raises:
+            ModelFailed: the provider failed, took too long, or was cut off in a call.
+            BudgetExceeded: the session has used up what it may.
+            ContextFull: what must be sent does not fit into one request.
+        """
+        task, parent = self._task, self._parent
+        terms = task.terms
+        self._budget.check(
+            parent.session, model=terms.model, agent_id=terms.agent_id, payer=parent.payer
+        )
+        for text in task.unheard:
+            self._messages.append(_said(text))
+        task.unheard.clear()
+        request, fitted = await self._request(with_tools=with_tools)
+        message_id = new_id("msg")
+        live = LiveMessage(parent.session.log, self._head(), message_id)
+        limit_s = self._settings.sub_agent.timeout
+        try:
+            async with asyncio.timeout(limit_s):
+                completed = await ask(self._model, request, live)
+        except TimeoutError:
+            raise ModelFailed(
+                f"The model did not answer within {limit_s} s; see sub_agent.timeout",
+                provider_code="timeout",
+            ) from None
+        finally:
+            live.close()
+            task.response = live.text() or task.response
+        self._window.learn(fitted, completed.usage)
+        self._count(completed)
+        return completed, message_id
+
+    def answered(self, uses: list[Block], finished: dict[str, CallOutcome]) -> None:
+        """Add the results of a round's calls: one for each."""
+        results = [
+            result_block(finished[use["id"]])
+            if use["id"] in finished
+            else missing_result(use["id"], _NOT_RUN)
+            for use in uses
+        ]
+        self._messages.append({"role": "user", "content": results})
+
+    def _count(self, completed: Completed) -> None:
+        task = self._task
+        self._spend(completed.asked or task.terms.model, completed.usage)
+        content = list(completed.content)
+        if content:
+            self._messages.append({"role": "assistant", "content": content})
+        text = "".join(block["text"] for block in content if block.get("type") == "text")
+        task.response = text or task.response
+        if completed.dropped_tool_uses:
+            raise ModelFailed(
+                "The model ran out of tokens inside a tool call; nothing of it was run",
+                provider_code="max_tokens_in_tool_call",
+                retryable=False,
+            )
+        if completed.stop_reason == "refusal":
+            raise ModelFailed(
+                "The model refused the task", provider_code="refusal", retryable=False
+            )
+
+    async def _request(self, *, with_tools: bool) -> tuple[ModelRequest, Fitted]:
+        task, terms = self._task, self._task.terms
+        toolset = self._gate.resolver.resolve(terms.agent_id, subagent=terms.scope)
+        found = self._gate.deferred.shown_to(task.run_id)
+        # Who sees a part of the workspace is told of no skills that lie in the rest of it.
+        sees_all = self._project is not None and not terms.roots
+        skills = await self._gate.skills.told(
+            Viewer(terms.agent_id, self._project.id if self._project and sees_all else None)
+        )
+        facts = Facts(root=self._project.root if self._project else None, skills=skills)
+        system = build_prompt(toolset, facts, found=found).system
+        role = _ROLE.format(label=task.spec.label, rounds=terms.max_rounds)
+        seen = _SEEN.format(folders=", ".join(terms.roots)) if terms.roots else ""
+        told = "\n\n".join(part for part in (system, role, seen, task.spec.instructions) if part)
+        tools = definitions_for(toolset.exposure, found)
+        self._window.reader = READ_RESULT if READ_RESULT in toolset.tool_names else None
+        overhead = text_tokens(told) + text_tokens(str(tools))
+        summarise = Summariser(
+            self._model,
+            terms.model,
+            max_tokens=terms.max_tokens,
+            count=partial(self._spend, terms.model),
+        )
+        fitted = await self._window.fit(self._messages, overhead=overhead, summarise=summarise)
+        self._messages = fitted.history
+        request = ModelRequest(
+            model=terms.model,
+            messages=await with_images(fitted.messages, self._load),
+            max_tokens=terms.max_tokens,
+            system=told,
+            tools=tools,
+            answer_only=not with_tools,
+            temperature=terms.temperature,
+        )
+        return request, fitted
+
+    def _spend(self, model: str, usage: Usage) -> None:
+        """Count a request for the session of the delegating agent, and for the task."""
+        session, spending = self._parent.session, self._task.spending
+        self._budget.add(session, model=model, usage=usage, spending=spending)
+
+    async def _load(self, artifact_id: str) -> bytes:
+        return await self._gate.artifacts.load(
+            artifact_id, session_id=self._parent.session.id, max_bytes=_LOADED_BYTES
+        )
+
+    def _head(self) -> dict[str, Any]:
+        head: dict[str, Any] = {"run_id": self._task.run_id}
+        if self._task.terms.agent_id:
+            head["agent_id"] = self._task.terms.agent_id
+        return head
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": text}]}

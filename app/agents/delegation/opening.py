@@ -1,0 +1,44 @@
+"""Delegation of a running service: bound where its tools find it, stopped with the service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.agents.delegation.delegator import Delegator
+from app.agents.delegation.ports import Workers
+from app.agents.models.protocol import ModelClient
+from app.agents.runs import RunEngine
+from app.agents.sessions import Sessions
+from app.core.settings import Settings
+from app.execution.setup import Gate
+from app.governance.limits import NOBODY, Payer
+from app.tools.delegation.ports import DELEGATION
+
+
+@asynccontextmanager
+async def delegating(
+    gate: Gate,
+    sessions: Sessions,
+    runs: RunEngine,
+    model: ModelClient,
+    settings: Settings,
+    workers: Workers,
+) -> AsyncIterator[Delegator]:
+    """Sub-agents for the runs of a service. Tell `closing` before its runs are stopped."""
+
+    def paying(session_id: str, run_id: str | None) -> tuple[Payer, bool]:
+        run = runs.active(session_id)
+        if run is None or run.id != run_id:
+            return NOBODY, False
+        return run.payer, run.attended
+
+    delegator = Delegator(gate, sessions, model, settings, workers=workers, paying=paying)
+    await delegator.recover()
+    runs.on_cancel = delegator.run_stopped
+    gate.services.register(DELEGATION, delegator)
+    gate.resolver.forget()
+    try:
+        yield delegator
+    finally:
+        await delegator.close()

@@ -1,0 +1,110 @@
+"""What the session of the delegating agent is told of a sub-agent: it began, it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from app.agents.delegation.model import Parent, Task
+from app.core.text import truncate
+from app.db.statements import ADD_RUN, FINISH_RUN
+from app.events.durable import RunStatus, SubagentFinished, SubagentStarted
+from app.execution.setup import Gate
+from app.tools.delegation.ports import TaskReport, TaskStatus
+
+SHOWN_CHARS = 8000
+_RUN_STATUS: dict[TaskStatus, RunStatus] = {
+    "success": "success",
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
+    "max_rounds": "max_turns",
+}
+
+
+def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
+    """A run of its own, and an event in the session that has delegated."""
+    log = parent.session.log
+    log.holders.add(task.run_id)
+    gate.deferred.narrow(task.run_id, task.terms.scope)
+    row = (
+        *(task.run_id, parent.session.id, "delegation", "running", task.terms.agent_id),
+        *(task.terms.model, parent.run_id, owner, task.started_at),
+    )
+    gate.ledger.append(ADD_RUN, row)
+    mask = gate.redactor.text
+    log.emit(
+        SubagentStarted,
+        **_ids(parent),
+        child_run_id=task.run_id,
+        name=mask(task.spec.label),
+        task=truncate(mask(task.spec.goal), SHOWN_CHARS),
+        task_id=task.id,
+        batch_id=task.batch_id,
+        model=task.terms.model,
+        worker_pid=task.worker_pid,
+        tool_runtime_routes=dict(task.routes),
+        blocked={name: reason["code"] for name, reason in task.blocked.items()},
+    )
+
+
+def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
+    """The last word about a task that had begun."""
+    status = run_status(task.status)
+    usage = task.spending.fields()
+    error = None if task.error is None else {**task.error, "retryable": False}
+    row = (
+        *(status, None, None if error is None else orjson.dumps(error).decode()),
+        *(orjson.dumps(usage).decode(), task.finished_at, task.run_id),
+    )
+    gate.ledger.append(FINISH_RUN, row)
+    log = parent.session.log
+    log.emit(
+        SubagentFinished,
+        **_ids(parent),
+        child_run_id=task.run_id,
+        status=status,
+        summary=truncate(gate.redactor.text(task.response), SHOWN_CHARS) or None,
+        name=gate.redactor.text(task.spec.label),
+        task_id=task.id,
+        batch_id=task.batch_id,
+        error=error,
+        rounds=task.rounds,
+        usage=usage,
+    )
+    log.holders.discard(task.run_id)
+    gate.grants.end_run(task.run_id)
+    gate.limits.store.run_ended(task.run_id)
+    gate.deferred.forget(task.run_id)
+
+
+def tell_lost(gate: Gate, log: Any, run_id: str | None, task: TaskReport) -> None:
+    """As `tell_ended`, of a task of a process that is gone."""
+    log.emit(
+        SubagentFinished,
+        run_id=run_id,
+        child_run_id=task.run_id,
+        status="interrupted",
+        summary=truncate(gate.redactor.text(task.response), SHOWN_CHARS) or None,
+        name=gate.redactor.text(task.label),
+        task_id=task.task_id,
+        batch_id=task.batch_id,
+        error={**(task.error or {}), "retryable": False} if task.error else None,
+        rounds=task.rounds,
+        usage=dict(task.usage),
+    )
+
+
+def run_status(status: TaskStatus) -> RunStatus:
+    """A task's end as a run's."""
+    return _RUN_STATUS.get(status, "error")
+
+
+def _ids(parent: Parent) -> dict[str, Any]:
+    ids = {
+        "run_id": parent.run_id,
+        "agent_id": parent.agent_id,
+        "parent_tool_call_id": parent.tool_call_id,
+        "operation_id": parent.operation_id,
+    }
+    return {name: value for name, value in ids.items() if value}

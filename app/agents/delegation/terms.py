@@ -1,0 +1,214 @@
+"""From what was asked to what is allowed: a task's terms, or a clear no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+import orjson
+
+from app.agents.delegation.model import Parent, Terms
+from app.core.errors import InvalidInput, NotFound, ToolFailed
+from app.core.settings import Settings
+from app.execution.setup import Gate
+from app.governance.agents import AgentProfile, SubagentScope
+from app.governance.identity.token_rules import DEFAULT_AGENT
+from app.tools.delegation.ports import BatchKind, TaskSpec
+
+
+def check_batch(specs: Sequence[TaskSpec], settings: Settings) -> None:
+    """Labels are unique, and nothing waits for itself.
+
+    Raises:
+        InvalidInput: names the field.
+    """
+    most = settings.sub_agent.max_tasks
+    if not specs:
+        raise InvalidInput("A batch needs at least one task", field="tasks")
+    if len(specs) > most:
+        raise InvalidInput(f"Maximum {most} concurrent agents allowed", field="tasks", limit=most)
+    labels = [spec.label for spec in specs]
+    for place, label in enumerate(labels):
+        if label in labels[:place]:
+            raise InvalidInput(
+                f"Two tasks are called {label!r}; give each a label of its own",
+                field=f"tasks[{place}].label",
+            )
+    for place, spec in enumerate(specs):
+        for other in spec.after:
+            if other not in labels:
+                raise InvalidInput(
+                    f"{spec.label!r} waits for {other!r}, which is no task of this batch",
+                    field=f"tasks[{place}].after",
+                )
+    _check_order(specs)
+
+
+def _check_order(specs: Sequence[TaskSpec]) -> None:
+    waiting = {spec.label: set(spec.after) for spec in specs}
+    while ready := [label for label, after in waiting.items() if not after]:
+        for label in ready:
+            del waiting[label]
+        for after in waiting.values():
+            after.difference_update(ready)
+    if waiting:
+        raise InvalidInput(
+            f"These tasks wait for each other in a circle: {', '.join(sorted(waiting))}",
+            field="tasks",
+        )
+
+
+def fingerprint_of(kind: BatchKind, name: str, specs: Sequence[TaskSpec], parent: Parent) -> str:
+    """Tells whether the same was asked of the same agent."""
+    asked = [kind, name, parent.agent_id, parent.depth, [_fields(spec) for spec in specs]]
+    return sha256(orjson.dumps(asked)).hexdigest()
+
+
+def _fields(spec: TaskSpec) -> list[object]:
+    return [getattr(spec, name) for name in spec.__dataclass_fields__]
+
+
+class TermsKeeper:
+    """Holds tasks to the settings, the agent's limits and what the delegating one has itself."""
+
+    def __init__(self, gate: Gate, settings: Settings) -> None:
+        self._gate = gate
+        self._settings = settings
+
+    def depth_of(self, parent: Parent) -> int:
+        """How deep the tasks of a batch are.
+
+        Raises:
+            ToolFailed: code `delegation_depth`.
+        """
+        most = self._max_depth(parent.agent_id)
+        if parent.depth >= most:
+            raise ToolFailed(
+                "A sub-agent of this depth may start none itself; do the work yourself, or let "
+                "the agent delegate it",
+                code="delegation_depth",
+                limit=most,
+            )
+        return parent.depth + 1
+
+    def deepest(self) -> int:
+        """The depth that any agent's sub-agents may reach."""
+        profiles = (stored.profile for stored in self._gate.agents.list_all())
+        own = (profile.subagents.max_depth or 1 for profile in profiles)
+        return max(self._settings.sub_agent.max_depth, 1, *own)
+
+    def terms_of(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> Terms:
+        """A task's terms.
+
+        Raises:
+            InvalidInput: a tool, agent, model or folder that cannot be had; names the field.
+        """
+        agent_id = self._agent(spec, parent, field)
+        profile = self._profile(agent_id)
+        limits = self._settings.sub_agent
+        ours = profile.subagents.max_iterations if profile else None
+        seeds = kind == "multi_agent"
+        default = limits.max_iterations if seeds else limits.delegate_iterations
+        rounds = spec.max_rounds or ours or default
+        depth = parent.depth + 1
+        given = parent.model
+        return Terms(
+            agent_id=agent_id,
+            model=self._model(spec, parent, profile, field),
+            max_tokens=int(given.get("max_tokens") or self._settings.max_tokens),
+            temperature=given.get("temperature", self._settings.temperature),
+            max_rounds=min(rounds, ours or rounds, limits.iterations_max),
+            timeout_s=min(spec.timeout_s or limits.task_timeout_s, limits.task_timeout_max_s),
+            scope=self._scope(spec, parent, may_delegate=depth < self._max_depth(agent_id)),
+            roots=_roots(spec.workspace_roots, parent.roots, f"{field}.workspace_roots"),
+            last_round_without_tools=spec.last_round_without_tools or seeds,
+        )
+
+    def _agent(self, spec: TaskSpec, parent: Parent, field: str) -> str | None:
+        """Another agent's profile only where the operator has named it."""
+        wanted = spec.agent_id
+        if wanted is None or wanted == parent.agent_id:
+            return parent.agent_id
+        profile = self._profile(parent.agent_id)
+        named = profile.subagents.agents if profile else ()
+        if wanted not in named:
+            choice = f"it may use {', '.join(named)}" if named else "it may use no other"
+            raise InvalidInput(
+                f"This agent may not delegate to the agent {wanted!r}; {choice}",
+                field=f"{field}.agent",
+            )
+        try:
+            self._gate.agents.require(wanted)
+        except NotFound as error:
+            raise InvalidInput(error.message, field=f"{field}.agent") from None
+        return wanted
+
+    def _model(
+        self, spec: TaskSpec, parent: Parent, profile: AgentProfile | None, field: str
+    ) -> str:
+        """A model that the operator has set up; what others cost nobody has agreed to."""
+        callers = str(parent.model.get("model") or self._settings.model)
+        own = profile.model if profile and spec.agent_id else None
+        if spec.model is None:
+            return own or callers
+        known = dict.fromkeys(
+            name
+            for name in (callers, own, self._settings.model, *self._settings.model_prices)
+            if name
+        )
+        if spec.model not in known:
+            raise InvalidInput(
+                f"The model {spec.model!r} is not set up; there are {', '.join(known)}",
+                field=f"{field}.model",
+            )
+        return spec.model
+
+    def _scope(self, spec: TaskSpec, parent: Parent, *, may_delegate: bool) -> SubagentScope:
+        allowed = None
+        if spec.tools is not None:
+            allowed = frozenset(self._canonical(name) for name in spec.tools)
+        scope = SubagentScope(allowed, spec.read_only, spec.no_shell, may_delegate)
+        above = parent.scope
+        if above is None:
+            return scope
+        if above.allowed is not None:
+            both = above.allowed if allowed is None else allowed & above.allowed
+            scope = replace(scope, allowed=both)
+        return replace(
+            scope,
+            read_only=scope.read_only or above.read_only,
+            no_shell=scope.no_shell or above.no_shell,
+        )
+
+    def _canonical(self, name: str) -> str:
+        catalog = self._gate.registry.snapshot()
+        entry = catalog.lookup(name)
+        if entry is None:
+            guesses = catalog.suggest(name, among=self._gate.resolver.resolve().tool_names)
+            hint = f"; did you mean {' or '.join(guesses)}?" if guesses else ""
+            raise InvalidInput(f"There is no tool {name!r}{hint}", field="tools")
+        return entry.tool.name
+
+    def _profile(self, agent_id: str | None) -> AgentProfile | None:
+        return self._gate.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
+
+    def _max_depth(self, agent_id: str | None) -> int:
+        profile = self._profile(agent_id)
+        own = profile.subagents.max_depth if profile else None
+        return own or self._settings.sub_agent.max_depth
+
+
+def _roots(wanted: tuple[str, ...], above: tuple[str, ...], field: str) -> tuple[str, ...]:
+    """The folders of a task, none of them outside of what the delegating one sees itself."""
+    if not above:
+        return wanted
+    for folder in wanted:
+        if not any(_lies_in(folder, root) for root in above):
+            raise InvalidInput(f"{folder!r} lies outside of {', '.join(above)}", field=field)
+    return wanted or above
+
+
+def _lies_in(folder: str, root: str) -> bool:
+    parts, outer = folder.strip("/").split("/"), root.strip("/").split("/")
+    return ".." not in parts and [part for part in parts if part != "."][: len(outer)] == outer

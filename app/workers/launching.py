@@ -1,0 +1,134 @@
+"""Starting worker processes in the sandbox: they read one place, and reach nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import app
+from app.agents.delegation.ports import Place
+from app.core.errors import ConfigurationError, ToolFailed
+from app.core.sections import SubAgentSettings
+from app.operations.local.beneath import Beneath
+from app.operations.local.threads import PROCESSES, run_in, to_end
+from app.operations.process_errors import sandbox_unavailable
+from app.operations.protocols.processes import ProcessLimits, ProcessSpec
+from app.operations.sandbox.rooms import EmptyRooms
+from app.operations.sandbox.sandbox import Sandbox
+from app.workers.equipment import Equipment
+from app.workers.worker import ConfinedWorker
+
+_PACKAGE = str(Path(app.__file__).resolve().parent)
+# The folder above the package is out of reach, so that the package is not looked for in it.
+PROGRAM = (
+    "import importlib.util as u, sys;"
+    f"s = u.spec_from_file_location('app', {_PACKAGE + '/__init__.py'!r},"
+    f" submodule_search_locations=[{_PACKAGE!r}]);"
+    "sys.modules['app'] = m = u.module_from_spec(s); s.loader.exec_module(m);"
+    "from app.workers.process import main; main()"
+)
+"""The Python that a worker runs."""
+
+_LIMITS = ProcessLimits(
+    cpu_s=3600, file_bytes=16 << 20, disk_bytes=64 << 20, output_bytes=512 << 20
+)
+"""Of a worker's whole life; how much memory it may have is a setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that a worker may read: the one that was there when it started."""
+
+    path: str
+    device: int
+    inode: int
+
+
+class SandboxedWorkers:
+    """Starts workers in `sandbox`; each has an empty room of its own and no network.
+
+    Args:
+        calculator_functions: whether the operator lets `calculator` call functions.
+        program: what they run; what confines them trusts it in nothing.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        settings: SubAgentSettings,
+        *,
+        calculator_functions: bool = False,
+        program: str = PROGRAM,
+    ) -> None:
+        self._program = program
+        self._sandbox = sandbox
+        self._rooms = EmptyRooms(sandbox)
+        self._memory_bytes = settings.memory_mb << 20
+        self._calculator_functions = calculator_functions
+
+    async def folders(self, place: Place) -> tuple[Folder, ...]:
+        """What a worker of `place` may read now; changes when somebody replaces a folder.
+
+        Raises:
+            ToolFailed: code `workspace_missing`, or what the workspace says of a folder.
+        """
+        hidden = self._sandbox.config.hidden
+        return await to_end(run_in(PROCESSES, _folders, place, hidden))
+
+    async def start(self, place: Place, folders: tuple[Folder, ...]) -> ConfinedWorker:
+        """A worker that is ready.
+
+        Raises:
+            ToolFailed: code `sandbox_unavailable` or `worker_lost`.
+        """
+        status = await self._sandbox.level("bash")
+        if status.asks:
+            # A person may answer for a command, but nobody is asked about a worker.
+            raise sandbox_unavailable(
+                f"Sub-agents do not run with a weaker sandbox. {status.sentence}"
+            )
+        async with AsyncExitStack() as stack:
+            room = await stack.enter_async_context(self._rooms.open())
+            spec = self._spec(place, folders)
+            process = await stack.enter_async_context(room.processes.open(spec))
+            worker = ConfinedWorker(process, stack.pop_all().aclose)
+        try:
+            await worker.ready()
+        except BaseException:
+            await worker.close()
+            raise
+        return worker
+
+    def _spec(self, place: Place, folders: tuple[Folder, ...]) -> ProcessSpec:
+        equipment = Equipment(place.roots, self._calculator_functions)
+        flags = ("-I", "-B", "-X", "utf8")
+        return ProcessSpec(
+            argv=(sys.executable, *flags, "-c", self._program, equipment.encode()),
+            limits=replace(_LIMITS, memory_bytes=self._memory_bytes),
+            interactive=True,
+            network=False,
+            readable=(_PACKAGE, *(folder.path for folder in folders)),
+        )
+
+
+def _folders(place: Place, hidden: tuple[str, ...]) -> tuple[Folder, ...]:
+    if place.root is None:
+        return ()
+    try:
+        beneath = Beneath(Path(place.root), hidden=hidden, roots=place.roots)
+    except ConfigurationError as error:
+        raise ToolFailed(error.message, code="workspace_missing") from None
+    try:
+        return tuple(_folder(beneath, path) for path in place.roots or (".",))
+    finally:
+        beneath.close()
+
+
+def _folder(beneath: Beneath, path: str) -> Folder:
+    with beneath.opened(path, os.O_PATH | os.O_DIRECTORY) as descriptor:
+        status = os.fstat(descriptor)
+        real = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    return Folder(real, status.st_dev, status.st_ino)

@@ -1,0 +1,57 @@
+"""How a sub-agent goes on: the rounds of its one task, as the worker decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from app.agents.delegation.frames import (
+    AskModel,
+    Begin,
+    CallsDone,
+    CallTools,
+    Finished,
+    FromWorker,
+    ModelAnswer,
+    WorkerProtocolError,
+)
+
+Answer = ModelAnswer | CallsDone
+
+
+async def go_through_rounds(
+    begin: Begin,
+    send: Callable[[FromWorker], Awaitable[None]],
+    heard: Callable[[], Awaitable[Answer]],
+) -> None:
+    """Ask, have the calls made, ask again, until there is an answer or no round is left.
+
+    Args:
+        send: gives the service a frame.
+        heard: what the service answers next.
+
+    Raises:
+        WorkerProtocolError: the service answered something else than what was asked.
+    """
+    for number in range(1, begin.max_rounds + 1):
+        is_last = number == begin.max_rounds
+        with_tools = not (is_last and begin.last_round_without_tools)
+        await send(AskModel(round=number, with_tools=with_tools))
+        answer = await heard()
+        if not isinstance(answer, ModelAnswer) or answer.round != number:
+            raise WorkerProtocolError(f"The service did not answer round {number}")
+        calls = _calls(answer)
+        if calls:
+            await send(CallTools(round=number, ids=calls))
+            done = await heard()
+            if not isinstance(done, CallsDone) or done.round != number:
+                raise WorkerProtocolError(f"The service did not make the calls of round {number}")
+        elif not answer.heard:
+            await send(Finished(reason="answered"))
+            return
+    await send(Finished(reason="max_rounds"))
+
+
+def _calls(answer: ModelAnswer) -> list[str]:
+    if answer.stop_reason != "tool_use":
+        return []
+    return [block["id"] for block in answer.content if block.get("type") == "tool_use"]

@@ -1,0 +1,211 @@
+"""The worker processes of the service: never more than may run, a few of them warm."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from app.agents.delegation.ports import Place, WorkerProcess
+from app.core.errors import TollgateError, ToolFailed
+from app.core.sections import SubAgentSettings
+from app.operations.local.threads import to_end
+from app.operations.sandbox.sandbox import Sandbox
+from app.workers.launching import PROGRAM, Folder, SandboxedWorkers
+from app.workers.slots import Slots
+from app.workers.worker import ConfinedWorker
+
+_log = logging.getLogger(__name__)
+
+_PLACES = 4
+"""How many places, of those used last, have workers kept warm."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Warm:
+    """A worker that waits for its task; it reads the folders that were there then."""
+
+    worker: ConfinedWorker
+    folders: tuple[Folder, ...]
+
+
+class WorkerPool:
+    """`Workers`: each worker works on one task, and is ended after it.
+
+    Every living worker, warm or not, holds one of `settings.processes` slots. A warm one
+    gives its slot up to a task of another place. Must be used on one event loop.
+
+    Args:
+        calculator_functions: whether the operator lets `calculator` call functions.
+        program: what the workers run.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        settings: SubAgentSettings,
+        *,
+        calculator_functions: bool = False,
+        program: str = PROGRAM,
+    ) -> None:
+        self._workers = SandboxedWorkers(
+            sandbox, settings, calculator_functions=calculator_functions, program=program
+        )
+        self._slots = Slots(settings.processes)
+        self._warm_each = settings.warm
+        self._warm: OrderedDict[Place, list[_Warm]] = OrderedDict()
+        self._warming: dict[asyncio.Task[None], Place] = {}
+        self._taken: set[ConfinedWorker] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks wait until one of the running ones has ended."""
+        return self._slots.waiting
+
+    def warm(self, place: Place) -> list[int]:
+        """The processes that wait for a task of `place`."""
+        return [found.worker.pid for found in self._warm.get(place, [])]
+
+    async def settled(self) -> None:
+        """Return when all that is to be kept warm has started, or failed to."""
+        while self._warming:
+            await asyncio.wait(set(self._warming))
+
+    def take(self, place: Place) -> AbstractAsyncContextManager[WorkerProcess]:
+        """See `Workers.take`."""
+        return self._take(place)
+
+    async def close(self) -> None:
+        """See `Workers.close`; harmless when repeated."""
+        self._closed = True
+        for warming in self._warming:
+            warming.cancel()
+        for found in self._warm.values():
+            while found:
+                self._end(found.pop().worker)
+        closing = [asyncio.ensure_future(worker.close()) for worker in self._taken]
+        while left := {*self._warming, *self._ending, *closing}:
+            await asyncio.wait(left)
+            closing = []
+
+    async def __aenter__(self) -> WorkerPool:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def _take(self, place: Place) -> AsyncIterator[WorkerProcess]:
+        worker = await self._of(place)
+        try:
+            self._taken.add(worker)
+            self._remember(place)
+            self._fill()
+            yield worker
+        finally:
+            self._taken.discard(worker)
+            await self._ended(worker)
+            self._fill()
+
+    async def _of(self, place: Place) -> ConfinedWorker:
+        """A worker that holds a slot."""
+        self._require_open()
+        if self._warm.get(place):
+            found = self._warm_worker(place, await self._workers.folders(place))
+            if found is not None:
+                return found
+        if not self._slots.try_take():
+            self._make_room()
+            await self._slots.take()
+        try:
+            self._require_open()
+            worker = await self._workers.start(place, await self._workers.folders(place))
+        except BaseException:
+            self._slots.give_back()
+            raise
+        if self._closed:  # meanwhile, when nobody could know of it
+            await self._ended(worker)
+            self._require_open()
+        return worker
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ToolFailed("No sub-agent starts: the service is stopping", code="worker_lost")
+
+    def _warm_worker(self, place: Place, folders: tuple[Folder, ...]) -> ConfinedWorker | None:
+        """One that lives and sees the folders as they are now; others are ended."""
+        found = self._warm.get(place, [])
+        while found:
+            warm = found.pop(0)
+            if not warm.worker.is_over and warm.folders == folders:
+                return warm.worker
+            self._end(warm.worker)
+        return None
+
+    def _make_room(self) -> None:
+        """End what is warm for the place used longest ago: somebody waits for its slot."""
+        for found in self._warm.values():
+            if found:
+                self._end(found.pop(0).worker)
+                return
+        for warming in self._warming:
+            if not warming.cancelling():
+                warming.cancel()
+                return
+
+    def _remember(self, place: Place) -> None:
+        """It is the place used last; nothing is kept for the one that falls out."""
+        self._warm.setdefault(place, [])
+        self._warm.move_to_end(place)
+        while len(self._warm) > _PLACES:
+            _, forgotten = self._warm.popitem(last=False)
+            for warm in forgotten:
+                self._end(warm.worker)
+
+    def _fill(self) -> None:
+        """Start what is missing for the places used last, as far as slots are free."""
+        for wanted in reversed(self._warm):
+            starting = sum(place == wanted for place in self._warming.values())
+            missing = self._warm_each - len(self._warm[wanted]) - starting
+            for _ in range(missing):
+                if self._closed or not self._slots.try_take():
+                    return
+                warming = asyncio.create_task(self._start_warm(wanted))
+                self._warming[warming] = wanted
+                warming.add_done_callback(self._warmed)
+
+    async def _start_warm(self, place: Place) -> None:
+        """Start one with a slot that is held already, and goes over to the worker."""
+        folders = await self._workers.folders(place)
+        worker = await self._workers.start(place, folders)
+        if self._closed or place not in self._warm or self._slots.waiting:
+            self._end(worker)
+        else:
+            self._warm[place].append(_Warm(worker, folders))
+
+    def _warmed(self, warming: asyncio.Task[None]) -> None:
+        """Where no worker has come of it, its slot is free again; also when it never ran."""
+        del self._warming[warming]
+        if warming.cancelled():
+            self._slots.give_back()
+        elif (error := warming.exception()) is not None:
+            self._slots.give_back()
+            trace = None if isinstance(error, TollgateError) else error
+            _log.warning("no warm worker: %s", error, exc_info=trace)
+
+    def _end(self, worker: ConfinedWorker) -> None:
+        """End one in the background, then give its slot back."""
+        ending = asyncio.create_task(self._ended(worker))
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+
+    async def _ended(self, worker: ConfinedWorker) -> None:
+        try:
+            await to_end(worker.close())
+        finally:
+            self._slots.give_back()

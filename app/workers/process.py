@@ -1,0 +1,136 @@
+"""The program inside a worker process: one task, spoken about on its standard streams."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from typing import NoReturn
+
+from app.agents.delegation.frames import (
+    MAX_FRAME,
+    Begin,
+    CallsDone,
+    Execute,
+    FromWorker,
+    ModelAnswer,
+    Ready,
+    Stop,
+    ToWorker,
+    encode,
+    to_worker,
+)
+from app.core.contain import Contained
+from app.operations.protocols.operations import Operations
+from app.workers.equipment import Equipment
+from app.workers.executions import Executions
+from app.workers.local_tools import local_operations, local_services, local_tools
+from app.workers.loop import Answer, go_through_rounds
+
+_log = logging.getLogger(__name__)
+
+_INPUT, _OUTPUT, _ERRORS = 0, 1, 2
+_DONE, _FAILED = 0, 3
+
+
+def main() -> None:
+    """Work on one task, until the input ends; the first argument is an `Equipment`."""
+    frames = os.dup(_OUTPUT)
+    os.dup2(_ERRORS, _OUTPUT)  # nothing that a library prints may stand between frames
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    asyncio.run(_work(Equipment.decode(sys.argv[1]), frames))
+
+
+def _end(status: int) -> NoReturn:
+    """End now: threads may still be at work, and what was started ends with this process."""
+    sys.stderr.flush()
+    os._exit(status)
+
+
+async def _work(equipment: Equipment, frames: int) -> NoReturn:
+    with Contained() as held:
+        worker = _Worker(equipment, await _writer(frames))
+        await worker.introduce()
+        reader = await _reader()
+        while line := await _line(reader):
+            worker.take(to_worker(line))
+    if held.error is not None:
+        _give_up(held.error)
+    _end(_DONE)
+
+
+def _give_up(error: BaseException) -> NoReturn:
+    """The service waits, and nothing would come."""
+    _log.error("this worker cannot go on", exc_info=error)
+    _end(_FAILED)
+
+
+class _Worker:
+    """What the frames of the service do.
+
+    Args:
+        writer: takes the frames for the service.
+    """
+
+    def __init__(self, equipment: Equipment, writer: asyncio.StreamWriter) -> None:
+        self._equipment = equipment
+        self._writer = writer
+        self._tools = local_tools()
+        self._executions = Executions(self._tools, local_services(equipment), self.send)
+        self._answers: asyncio.Queue[Answer] = asyncio.Queue()
+        self._operations: Operations | None = None
+        self._rounds: asyncio.Task[None] | None = None
+
+    async def introduce(self) -> None:
+        await self.send(Ready(pid=os.getpid(), tools=sorted(self._tools)))
+
+    async def send(self, frame: FromWorker) -> None:
+        self._writer.write(encode(frame))
+        await self._writer.drain()
+
+    def take(self, frame: ToWorker) -> None:
+        if isinstance(frame, Execute):
+            self._executions.begin(frame, self._operations)
+        elif isinstance(frame, Stop):
+            self._executions.stop(frame.execution_id)
+        elif isinstance(frame, ModelAnswer | CallsDone):
+            self._answers.put_nowait(frame)
+        else:
+            self._begin(frame)
+
+    def _begin(self, frame: Begin) -> None:
+        if frame.root is not None:
+            self._operations = local_operations(frame.root, self._equipment)
+        rounds = go_through_rounds(frame, self.send, self._answers.get)
+        self._rounds = asyncio.create_task(rounds)
+        self._rounds.add_done_callback(_leave_when_lost)
+
+
+def _leave_when_lost(rounds: asyncio.Task[None]) -> None:
+    error = None if rounds.cancelled() else rounds.exception()
+    if error is not None:
+        _give_up(error)
+
+
+async def _reader() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=MAX_FRAME)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(_INPUT, "rb", closefd=False)
+    )
+    return reader
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    """The next line; empty at the end of the input, which also ends half a line."""
+    line = await reader.readline()
+    return line if line.endswith(b"\n") else b""
+
+
+async def _writer(frames: int) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        asyncio.streams.FlowControlMixin, os.fdopen(frames, "wb", buffering=0)
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)

@@ -1,0 +1,184 @@
+"""One worker process as the service sees it: frames in, frames out, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import select
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from app.agents.delegation.frames import (
+    FromWorker,
+    Ready,
+    ToWorker,
+    WorkerProtocolError,
+    encode,
+    from_worker,
+)
+from app.core.errors import ToolFailed
+from app.operations.local.threads import to_end
+from app.operations.protocols.processes import ProcessExit, RunningProcess
+from app.workers.lines import Lines, Tail
+
+_log = logging.getLogger(__name__)
+
+_ERROR_BYTES = 8 << 10
+_READY_S = 30.0
+_LIMITS = {
+    "timeout": "it ran too long",
+    "memory": "it used more memory than it may",
+    "disk": "it wrote more than it may",
+    "files": "it made more files than it may",
+    "processes": "it started more processes than it may",
+    "output": "it said more than any worker may",
+    "killed": "the service ended it",
+    "lost": "what confined it was killed",
+}
+
+
+class ConfinedWorker:
+    """`WorkerProcess` over a confined process; `close` ends that process.
+
+    Args:
+        let_go: ends the process and removes what was made for it.
+    """
+
+    def __init__(self, process: RunningProcess, let_go: Callable[[], Awaitable[None]]) -> None:
+        self._process = process
+        self._let_go = let_go
+        self._tools: frozenset[str] = frozenset()
+        self._errors = Tail(_ERROR_BYTES)
+        self._frames: asyncio.Queue[FromWorker | None] = asyncio.Queue()
+        self._wrong: WorkerProtocolError | None = None
+        self._writing: set[asyncio.Task[None]] = set()
+        self._reading = asyncio.create_task(self._read())
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def tools(self) -> frozenset[str]:
+        return self._tools
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more comes from it; also when the loop has not heard of its end yet."""
+        return self._reading.done() or _has_ended(self.pid)
+
+    async def ready(self) -> None:
+        """Return when it has said that it is ready.
+
+        Raises:
+            ToolFailed: code `worker_lost`.
+        """
+        try:
+            async with asyncio.timeout(_READY_S):
+                frame = await self._next()
+        except TimeoutError:
+            raise self._not_ready(f"it said nothing for {_READY_S:g} s") from None
+        if self._wrong is not None:
+            raise self._not_ready(self._wrong.message)
+        if frame is None:
+            raise self._not_ready(await self.ended())
+        if not isinstance(frame, Ready):
+            raise self._not_ready(f"it said {frame.type} first")
+        self._tools = frozenset(frame.tools)
+
+    async def send(self, frame: ToWorker) -> None:
+        """See `WorkerProcess.send`; a frame whose sender is cancelled is sent all the same,
+        since half of one would spoil all that come after it.
+        """
+        writing = asyncio.create_task(self._process.write(encode(frame)))
+        self._writing.add(writing)
+        writing.add_done_callback(self._written)
+        try:
+            await asyncio.shield(writing)
+        except ToolFailed:
+            raise ToolFailed(
+                "The sub-agent's process takes nothing any more", code="worker_lost"
+            ) from None
+
+    async def frames(self) -> AsyncIterator[FromWorker]:
+        """See `WorkerProcess.frames`."""
+        while (frame := await self._next()) is not None:
+            yield frame
+        if self._wrong is not None:
+            raise self._wrong
+
+    async def ended(self) -> str:
+        """See `WorkerProcess.ended`."""
+        ended = await self._process.wait()
+        return "it said what is no frame" if self._wrong is not None else _in_words(ended)
+
+    async def close(self) -> None:
+        """End it; harmless when repeated. Nothing of it is left then, also when cancelled."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await to_end(self._closing)
+
+    async def _close(self) -> None:
+        was_over = self._reading.done()
+        self._reading.cancel()
+        await asyncio.wait({self._reading})
+        await self._let_go()
+        if self._writing:
+            await asyncio.wait(set(self._writing))
+        if not was_over:
+            self._frames.put_nowait(None)
+        if self._errors.text():
+            _log.warning("worker %s said: %s", self.pid, self._errors.text())
+
+    async def _read(self) -> None:
+        """Take its frames, one at a time: what nobody has read holds up the worker."""
+        lines = Lines()
+        try:
+            async for chunk in self._process.output():
+                if chunk.stream == "stderr":
+                    self._errors.add(chunk.data)
+                    continue
+                for line in lines.feed(chunk.data):
+                    await self._frames.join()
+                    self._frames.put_nowait(from_worker(line))
+        except WorkerProtocolError as error:
+            self._wrong = error
+            await self._process.kill()
+        self._frames.put_nowait(None)
+
+    async def _next(self) -> FromWorker | None:
+        frame = await self._frames.get()
+        self._frames.task_done()
+        if frame is None:
+            self._frames.put_nowait(None)  # whoever asks again hears the same
+        return frame
+
+    def _written(self, writing: asyncio.Task[None]) -> None:
+        self._writing.discard(writing)
+        if not writing.cancelled():
+            writing.exception()  # read, since its sender may be gone
+
+    def _not_ready(self, why: str) -> ToolFailed:
+        return ToolFailed(f"The sub-agent's process did not start: {why}", code="worker_lost")
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    ends = select.poll()  # select takes no descriptor beyond the first thousand
+    ends.register(descriptor, select.POLLIN)
+    try:
+        return bool(ends.poll(0))
+    finally:
+        os.close(descriptor)
+
+
+def _in_words(ended: ProcessExit) -> str:
+    if ended.reason in _LIMITS:
+        return _LIMITS[ended.reason]
+    if ended.signal is not None:
+        return f"signal {ended.signal} ended it"
+    return f"it ended with code {ended.code}"

@@ -1,0 +1,1 @@
+"""Delegation as the service sees it: batches, terms, workers that lie."""

@@ -1,0 +1,455 @@
+"""Batches: order, limits, duplicates, failures, cancelling, and what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.core.errors import BudgetExceeded, InvalidInput, NotFound, ToolFailed
+from app.core.settings import Settings
+from app.db.ledger import Transaction
+from app.governance.agents import AgentProfile, SubagentLimits
+from app.governance.limits import Limits, Payer
+from app.tools.delegation.ports import TaskSpec
+from tests.agents.delegation.department import Department, open_department, spec
+from tests.agents.delegation.doubles import Double, Doubles
+from tests.execution.lab import PATIENCE_S
+from tests.support.scripted_anthropic.server import Received
+from tests.support.scripted_anthropic.turns import Gate, Turn, http_error, text, tool_use
+
+
+@pytest.mark.requirement("SUB-01", "SUB-09")
+async def test_every_task_is_answered_in_the_order_they_were_given(department: Department):
+    report = await department.delegate(spec("one"), spec("two"), spec("three"))
+    assert report.status == "success"
+    assert [(task.label, task.response) for task in report.tasks] == [
+        ("one", "answer to one"),
+        ("two", "answer to two"),
+        ("three", "answer to three"),
+    ]
+    started = department.office.watcher.of("subagent_started")
+    ended = department.office.watcher.of("subagent_finished")
+    assert {event["child_run_id"] for event in started} == {t.run_id for t in report.tasks}
+    assert sorted(event["summary"] for event in ended) == sorted(t.response for t in report.tasks)
+    assert {(e["run_id"], e["parent_tool_call_id"]) for e in (*started, *ended)} == {
+        ("run_parent", "c0")
+    }
+
+
+@pytest.mark.requirement("SUB-05")
+async def test_one_that_fails_fails_alone(department: Department):
+    department.goals.script("bad", http_error(400, "invalid_request_error", "no"))
+    report = await department.delegate(spec("bad"), spec("good"))
+    bad, good = report.tasks
+    assert (report.status, bad.status, good.status) == ("partial", "error", "success")
+    assert bad.error is not None
+    assert bad.error["code"] == "model_failed"
+    assert good.response == "answer to good"
+
+
+@pytest.mark.requirement("SUB-06")
+async def test_no_more_work_at_once_than_allowed(department: Department):
+    assert isinstance(department.doubles, Doubles)
+    gate = Gate()
+    for number in range(5):
+        department.goals.script(f"g{number}", Turn(gate, text("done")))
+    working = asyncio.create_task(department.delegate(*(spec(f"g{n}") for n in range(5))))
+    async with asyncio.timeout(PATIENCE_S):
+        await department.office.watcher.until("subagent_started", 3)
+        gate.open()
+        report = await working
+    assert (report.status, department.doubles.most) == ("success", 3)
+
+
+async def test_too_many_tasks_and_none_at_all_are_refused(department: Department):
+    with pytest.raises(InvalidInput, match="Maximum 5 concurrent agents allowed"):
+        await department.delegate(*(spec(str(number)) for number in range(6)))
+    with pytest.raises(InvalidInput, match="at least one"):
+        await department.delegate()
+
+
+@pytest.mark.parametrize(
+    ("specs", "words"),
+    [
+        ([spec("a"), spec("a")], "label of its own"),
+        ([spec("a", after=("b",))], "no task of this batch"),
+        ([spec("a", after=("b",)), spec("b", after=("a",))], "in a circle"),
+        ([spec("a", after=("a",))], "in a circle"),
+        ([spec("a", tools=("red_file",))], "did you mean read_file"),
+        ([spec("a", agent_id="other")], "may not delegate to the agent 'other'"),
+        ([spec("a", model="gpt-99")], "not set up"),
+        ([spec("a", workspace_roots=("nowhere",))], "nowhere"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_before_anything_begins(
+    department: Department, specs: list[TaskSpec], words: str
+):
+    with pytest.raises((InvalidInput, NotFound), match=words):
+        await department.delegate(*specs)
+    assert department.office.watcher.of("subagent_started") == []
+    assert await department.delegator.reports(session_id=department.session.id) == []
+
+
+@pytest.mark.requirement("SUB-03", "SUB-11", "SUB-13")
+async def test_a_sub_agent_is_offered_what_it_was_given_and_told_why_not_the_rest(
+    department: Department,
+):
+    report = await department.delegate(spec("narrow", tools=("read_file",)), spec("wide"))
+    narrow, wide = report.tasks
+    names = department.goals.asked["narrow"][0].tool_names
+    # Core tools too: what is not given is not there.
+    assert names == ["read_file"]
+    assert narrow.routes["read_file"] == "worker-local"
+    assert narrow.routes["write_file"] == "disabled"
+    assert narrow.blocked["write_file"]["code"] == "subagent_not_given"
+    assert wide.routes["write_file"] == "main-process-proxy"
+    assert set(names) < set(department.goals.asked["wide"][0].tool_names)
+
+
+@pytest.mark.requirement("SUB-11")
+async def test_a_reader_may_not_write(department: Department):
+    use = tool_use("write_file", {"path": "a.txt", "content": "x"}, id="t1")
+    department.goals.script("look", Turn(use), Turn(text("could not")))
+    report = await department.delegate(spec("look", read_only=True))
+    task = report.tasks[0]
+    assert task.blocked["write_file"]["code"] == "subagent_read_only"
+    assert [(call["tool"], call["status"], call["route"]) for call in task.calls] == [
+        ("write_file", "disabled", "disabled")
+    ]
+    started = department.office.watcher.of("tool_call_started", tool_name="write_file")
+    assert [event["route"] for event in started] == ["disabled"]
+
+
+@pytest.mark.requirement("SUB-10", "GOV-11")
+async def test_a_read_runs_in_the_worker_and_a_write_here(department: Department):
+    uses = [
+        tool_use("read_file", {"path": "a.txt"}, id="t1"),
+        tool_use("todo", {"items": [{"id": "1", "content": "x"}]}, id="t2"),
+    ]
+    department.goals.script("both", Turn(*uses), Turn(text("seen")))
+    report = await department.delegate(spec("both"))
+    assert report.status == "success"
+    routes = {e["tool_name"]: e["route"] for e in department.office.watcher.of("tool_call_started")}
+    assert routes == {"read_file": "worker-local", "todo": "main-process-proxy"}
+    results = department.goals.asked["both"][1].tool_results()
+    assert "ran in the worker" in str(results["t1"]["content"])
+    assert "ran in the worker" not in str(results["t2"]["content"])
+    for event in department.office.watcher.of("tool_call_completed"):
+        assert event["run_id"] == report.tasks[0].run_id
+        assert event["parent_tool_call_id"] == "c0"
+
+
+@pytest.mark.requirement("SUB-02")
+async def test_a_sub_agent_may_not_delegate(department: Department):
+    report = await department.delegate(spec("deep"))
+    blocked = report.tasks[0].blocked
+    delegating = [
+        name
+        for name, tool in department.office.gate.registry.snapshot().tools.items()
+        if tool.delegates
+    ]
+    assert set(delegating) <= set(blocked)
+    context = department.context(run_id=report.tasks[0].run_id)
+    with pytest.raises(ToolFailed, match="may start none") as refused:
+        await department.delegate(spec("deeper"), context=context)
+    assert refused.value.details["code"] == "delegation_depth"
+
+
+@pytest.mark.requirement("D-9")
+async def test_where_it_is_allowed_a_sub_agent_gives_no_more_than_it_has(settings: Settings):
+    deep = settings.sub_agent.model_copy(update={"max_depth": 2})
+    async with open_department(settings.model_copy(update={"sub_agent": deep})) as department:
+        gate = Gate()
+        department.goals.script("outer", Turn(gate, text("done")))
+        outer = asyncio.create_task(
+            department.delegate(spec("outer", tools=("read_file", "todo"), read_only=True))
+        )
+        event = await department.office.watcher.until("subagent_started")
+        context = department.context(run_id=event["child_run_id"], tool_call_id="c1")
+        inner = await department.delegate(
+            spec("inner", tools=("todo", "bash", "read_file")), context=context
+        )
+        task = inner.tasks[0]
+        assert task.blocked["bash"]["code"] == "subagent_not_given"
+        assert task.blocked["todo"]["code"] == "subagent_read_only"
+        with pytest.raises(ToolFailed, match="may start none"):
+            await department.delegate(spec("third"), context=department.context(run_id=task.run_id))
+        gate.open()
+        assert (await outer).status == "success"
+
+
+@pytest.mark.requirement("D-14")
+async def test_the_same_batch_is_not_started_twice(department: Department):
+    gate = Gate()
+    department.goals.script("once", Turn(gate, text("done")))
+    first = asyncio.create_task(department.delegate(spec("once")))
+    await department.office.watcher.until("subagent_started")
+    second = asyncio.create_task(department.delegate(spec("once")))
+    other = await department.delegate(spec("another"))
+    gate.open()
+    reports = await first, await second
+    assert [report.duplicate for report in reports] == [False, True]
+    assert reports[0].batch_id == reports[1].batch_id != other.batch_id
+    assert len(department.goals.asked["once"]) == 1
+
+
+async def test_what_has_failed_may_be_tried_again_at_once(department: Department):
+    department.goals.script("again", http_error(400, "invalid_request_error", "no"))
+    first = await department.delegate(spec("again"))
+    second = await department.delegate(spec("again"))
+    assert (first.status, second.status, second.duplicate) == ("error", "success", False)
+
+
+@pytest.mark.requirement("SUB-08")
+async def test_in_the_background_it_returns_at_once_and_reports_later(department: Department):
+    gate = Gate()
+    department.goals.script("later", Turn(gate, text("at last")))
+    report = await department.delegate(spec("later"), background=True)
+    assert (report.status, report.background) == ("running", True)
+    gate.open()
+    ended = await department.office.watcher.until("subagent_finished")
+    assert (ended["status"], ended["summary"]) == ("success", "at last")
+    whole = await department.delegator.wait(
+        report.batch_id, session_id=department.session.id, timeout_s=PATIENCE_S
+    )
+    assert (whole.status, whole.tasks[0].response) == ("success", "at last")
+
+
+async def test_a_session_has_only_so_many_in_the_background(settings: Settings):
+    few = settings.sub_agent.model_copy(update={"background_max": 2})
+    async with open_department(settings.model_copy(update={"sub_agent": few})) as department:
+        gate = Gate()
+        for goal in ("a", "b"):
+            department.goals.script(goal, Turn(gate, text("done")))
+        await department.delegate(spec("a"), spec("b"), background=True)
+        with pytest.raises(ToolFailed, match="2 of 2") as refused:
+            await department.delegate(spec("c"), background=True)
+        assert refused.value.details["code"] == "too_many_subagents"
+        gate.open()
+        await department.office.watcher.until("subagent_finished", 2)
+        await department.delegator.close()
+
+
+async def test_whoever_stops_waiting_stops_the_batch(department: Department):
+    gate = Gate()
+    department.goals.script("long", Turn(text("half"), gate, text(" whole")))
+    working = asyncio.create_task(department.delegate(spec("long")))
+    await department.office.watcher.until("subagent_started")
+    await department.office.watcher.until("text_delta")
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    ended = await department.office.watcher.until("subagent_finished")
+    assert (ended["status"], ended["summary"]) == ("cancelled", "half")
+    stored = (await department.delegator.reports(session_id=department.session.id))[0]
+    assert (stored.status, stored.tasks[0].response, stored.tasks[0].partial) == (
+        "cancelled",
+        "half",
+        True,
+    )
+
+
+@pytest.mark.requirement("D-11")
+async def test_one_task_is_cancelled_alone(department: Department):
+    gate = Gate()
+    department.goals.script("a", Turn(gate, text("a")))
+    department.goals.script("b", Turn(gate, text("b")))
+    working = asyncio.create_task(department.delegate(spec("a"), spec("b")))
+    await department.office.watcher.until("subagent_started", 2)
+    running = (await department.delegator.reports(session_id=None, running=True))[0]
+    first = running.tasks[0].task_id
+    alone = await department.delegator.cancel(first, session_id=department.session.id)
+    assert [task.status for task in alone.tasks] == ["cancelled"]
+    gate.open()
+    assert [task.status for task in (await working).tasks] == ["cancelled", "success"]
+    again = await department.delegator.cancel(first, session_id=department.session.id)
+    assert [task.status for task in again.tasks] == ["cancelled"]
+
+
+async def test_nobody_looks_into_another_session(department: Department):
+    report = await department.delegate(spec("mine"))
+    with pytest.raises(NotFound):
+        await department.delegator.report(report.batch_id, session_id="ses_other")
+    with pytest.raises(NotFound):
+        await department.delegator.cancel(report.tasks[0].task_id, session_id="ses_other")
+    assert await department.delegator.reports(session_id="ses_other") == []
+
+
+@pytest.mark.requirement("COL-02")
+async def test_a_broadcast_reaches_everybody_who_works_once(department: Department):
+    gate = Gate()
+    for goal in ("a", "b"):
+        department.goals.script(goal, Turn(gate, text("first")), Turn(text("second")))
+    working = asyncio.create_task(department.delegate(spec("a"), spec("b")))
+    await department.office.watcher.until("subagent_started", 2)
+    async with asyncio.timeout(PATIENCE_S):
+        await department.office.provider.received(2)
+    told = await department.delegator.broadcast("stop at noon", session_id=department.session.id)
+    assert len(told) == 2
+    assert await department.delegator.broadcast("x", session_id="ses_other") == []
+    gate.open()
+    report = await working
+    assert [task.response for task in report.tasks] == ["second", "second"]
+    for goal in ("a", "b"):
+        texts = [str(request.messages) for request in department.goals.asked[goal]]
+        assert [told.count("stop at noon") for told in texts] == [0, 1]
+
+
+@pytest.mark.requirement("COL-01", "SUB-14")
+async def test_a_task_builds_on_the_answers_before_it(department: Department):
+    report = await department.delegate(
+        spec("draft"), spec("check", after=("draft",)), kind="team", name="writers"
+    )
+    assert (report.status, report.name) == ("success", "writers")
+    given = department.goals.asked["check"][0].messages[0]["content"][0]["text"]
+    assert "answer to draft" in given
+    assert "untrusted" in given
+
+
+async def test_what_builds_on_a_failure_is_not_begun(department: Department):
+    department.goals.script("draft", http_error(400, "invalid_request_error", "no"))
+    report = await department.delegate(spec("draft"), spec("check", after=("draft",)))
+    assert [task.status for task in report.tasks] == ["error", "skipped"]
+    assert report.tasks[1].error is not None
+    assert report.tasks[1].error["code"] == "dependency_failed"
+    assert "check" not in department.goals.asked
+
+
+@pytest.mark.requirement("SUB-07", "CTX-03")
+async def test_the_model_and_its_limits_are_the_conversations(department: Department):
+    model = {"model": "m-7", "max_tokens": 321, "temperature": 0.25}
+    await department.delegate(spec("ask"), context=department.context(model=model))
+    body = department.goals.asked["ask"][0].body
+    assert (body["model"], body["max_tokens"], body["temperature"]) == ("m-7", 321, 0.25)
+
+
+@pytest.mark.requirement("B-18")
+async def test_rounds_end_with_the_settings_and_the_last_one_may_be_without_tools(
+    department: Department,
+):
+    def again(received: Received) -> Turn:
+        if received.body.get("tool_choice") == {"type": "none"}:
+            return Turn(text("that is all"))
+        return Turn(tool_use("read_file", {"path": "a"}))
+
+    department.goals.script("seeds", *[again] * 3)
+    department.goals.script("ours", *[again] * 20)
+    report = await department.delegate(spec("seeds"), kind="multi_agent")
+    assert (report.tasks[0].status, report.tasks[0].rounds) == ("success", 3)
+    assert report.tasks[0].response == "that is all"
+    report = await department.delegate(spec("ours"))
+    assert (report.tasks[0].status, report.tasks[0].rounds) == ("max_rounds", 15)
+    report = await department.delegate(spec("ours", max_rounds=2))
+    assert (report.tasks[0].status, report.tasks[0].rounds) == ("max_rounds", 2)
+
+
+@pytest.mark.requirement("D-13")
+async def test_what_was_done_when_time_runs_out_is_kept(department: Department):
+    gate = Gate()
+    department.goals.script("slow", Turn(text("half"), gate))
+    report = await department.delegate(spec("slow", timeout_s=0.2))
+    task = report.tasks[0]
+    assert (task.status, task.response, task.partial) == ("timeout", "half", True)
+    assert task.error == {"code": "timeout", "message": "The task did not end within 0.2 s"}
+
+
+@pytest.mark.requirement("D-12")
+async def test_nobody_asks_for_more_than_the_operator_allows(settings: Settings):
+    changes = {"iterations_max": 4, "task_timeout_max_s": 9}
+    limits = settings.sub_agent.model_copy(update=changes)
+    changed = settings.model_copy(update={"sub_agent": limits})
+    async with open_department(changed) as department:
+        department.goals.script("more", *[Turn(tool_use("read_file", {"path": "a"}))] * 9)
+        report = await department.delegate(spec("more", max_rounds=9, timeout_s=999))
+        assert (report.tasks[0].status, report.tasks[0].rounds) == ("max_rounds", 4)
+        await department.office.gate.agents.create(
+            AgentProfile(id="small", subagents=SubagentLimits(max_iterations=2)), actor="ann"
+        )
+        department.goals.script("few", *[Turn(tool_use("read_file", {"path": "a"}))] * 9)
+        context = department.context(agent_id="small")
+        report = await department.delegate(spec("few", max_rounds=3), context=context)
+        assert (report.tasks[0].status, report.tasks[0].rounds) == ("max_rounds", 2)
+
+
+@pytest.mark.requirement("D-10")
+async def test_a_sub_agent_that_may_use_none_of_its_tools_is_not_started(department: Department):
+    with pytest.raises(InvalidInput, match=r"write_file.*may only read") as refused:
+        await department.delegate(spec("write", tools=("write_file",), read_only=True))
+    assert refused.value.details["field"] == "tasks[0].tools"
+    assert department.goals.asked == {}
+
+
+async def test_another_agents_profile_only_where_the_operator_names_it(department: Department):
+    agents = department.office.gate.agents
+    await agents.create(AgentProfile(id="expert", system_prompt="You know it all."), actor="ann")
+    await agents.create(
+        AgentProfile(id="lead", subagents=SubagentLimits(agents=("expert",))), actor="ann"
+    )
+    context = department.context(agent_id="lead")
+    report = await department.delegate(spec("ask", agent_id="expert"), context=context)
+    assert report.status == "success"
+    assert "You know it all." in str(department.goals.asked["ask"][0].body["system"])
+    with pytest.raises(InvalidInput, match="it may use expert"):
+        await department.delegate(spec("no", agent_id="lead2"), context=context)
+
+
+async def test_tokens_are_counted_for_the_session_and_its_budget_holds(department: Department):
+    payer = Payer("tok_1", Limits(tokens_per_session=1))
+    department.payers[department.session.id] = (payer, True)
+    first = await department.delegate(spec("one"))
+    assert first.status == "success"
+    assert department.session.usage["output_tokens"] > 0
+    second = await department.delegate(spec("two"))
+    assert second.tasks[0].error is not None
+    assert second.tasks[0].error["code"] == BudgetExceeded.code
+
+
+async def test_what_a_dead_process_left_is_closed_with_its_partial_work(settings: Settings):
+    async with open_department(settings) as department:
+        await department.delegate(spec("done"))
+
+        def as_if_it_ran(transaction: Transaction) -> None:
+            transaction.execute(
+                "UPDATE delegation_batches SET status = 'running', owner = '1-gone'"
+            )
+            transaction.execute("UPDATE delegated_tasks SET status = 'running', finished_at = NULL")
+
+        await department.office.gate.ledger.transact(as_if_it_ran)
+        session_id = department.session.id
+    async with open_department(settings) as department:
+        await department.delegator.recover()
+        report = (await department.delegator.reports(session_id=session_id))[0]
+    task = report.tasks[0]
+    assert (report.status, task.status, task.response) == ("error", "interrupted", "answer to done")
+    assert task.error is not None
+    assert task.error["code"] == "interrupted"
+
+
+async def test_a_closing_service_interrupts_what_is_under_way(department: Department):
+    gate = Gate()
+    department.goals.script("open", Turn(text("half"), gate))
+    await department.delegate(spec("open"), background=True)
+    await department.office.watcher.until("text_delta")
+    await department.delegator.close()
+    ended = await department.office.watcher.until("subagent_finished")
+    assert (ended["status"], ended["summary"]) == ("interrupted", "half")
+
+
+@pytest.mark.requirement("D-11")
+async def test_a_lost_worker_ends_its_task_and_keeps_what_was_done(settings: Settings):
+    async def dies(worker: Double) -> None:
+        from app.agents.delegation.frames import AskModel
+
+        await worker.next()
+        worker.say(AskModel(round=1))
+        await worker.next()
+        worker.die()
+
+    async with open_department(settings, Doubles(dies)) as department:
+        report = await department.delegate(spec("lost"))
+    task = report.tasks[0]
+    assert (task.status, task.response, task.partial) == ("error", "answer to lost", True)
+    assert task.error is not None
+    assert task.error["code"] == "worker_lost"
+    assert "signal 9" in task.error["message"]
