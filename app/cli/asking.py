@@ -31,7 +31,10 @@ def confirmation_lines(request: Mapping[str, Any]) -> list[str]:
     lines.append(f"  risk: {risk['level']}")
     lines += [f"  - {reason}" for reason in reasons(request)]
     lines += [f"  hits {target}" for target in targets(request)]
-    if agent := (request.get("requested_by") or {}).get("agent_id"):
+    requested_by = request.get("requested_by") or {}
+    if subagent := requested_by.get("subagent"):
+        lines.append(f"  asked by the sub-agent {visible(str(subagent))}")
+    if agent := requested_by.get("agent_id"):
         lines.append(f"  asked by the agent {visible(str(agent))}")
     if request.get("expires_at"):
         lines.append(f"  open until {visible(str(request['expires_at']))}")

@@ -39,6 +39,7 @@ BAR = "  │ "
 MAX_RESULT_LINES = 40
 SNAPSHOT_CHARS = 64 << 10
 STREAMS = ("stdout", "stderr", "content")
+SOME_SUBAGENT = "sub-agent"
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ class StreamView:
         self._at_start = True
         self._shown: dict[str, _Shown] = {}
         self._open_calls: set[str] = set()
+        self._subagents: dict[str, str] = {}
 
     def event(self, event: Event) -> None:
         """Print one event; types it does not know are left out."""
@@ -105,10 +107,35 @@ class StreamView:
         failed = status not in ("success", "cancelled")
         self.line(shown, "red" if failed else "bright_black")
 
+    def _on_subagent_started(self, event: Event) -> None:
+        name, task = visible(event["name"]), visible(event["task"]).split("\n")[0]
+        self._subagents[event["child_run_id"]] = name
+        self.line(f"▸ [{name}] {task}", "bold cyan")
+
+    def _on_subagent_finished(self, event: Event) -> None:
+        known = self._subagents.pop(event["child_run_id"], SOME_SUBAGENT)
+        name = visible(event["name"]) if event.get("name") else known
+        shown = f"▪ [{name}] {event['status']}, rounds: {event.get('rounds', 0)}"
+        if event.get("error"):
+            shown += f": {visible(event['error']['message'])}"
+        self.line(shown, "cyan" if event["status"] == "success" else "red")
+
+    def _who(self, event: Event) -> str:
+        """The sub-agent that makes a call, in front of it; nothing for the agent itself."""
+        name = self._subagents.get(event.get("run_id") or "")
+        if name is None and event.get("parent_tool_call_id"):
+            name = SOME_SUBAGENT
+        return f"[{name}] " if name else ""
+
     def _on_text_delta(self, event: Event) -> None:
+        # What sub-agents say between their calls would run through each other.
+        if event.get("run_id") in self._subagents:
+            return
         self._delta(event, event["message_id"], "", "")
 
     def _on_thinking_delta(self, event: Event) -> None:
+        if event.get("run_id") in self._subagents:
+            return
         self._delta(event, f"thinking {event['message_id']}", "  ", "dim italic")
 
     def _on_message_completed(self, event: Event) -> None:
@@ -130,7 +157,7 @@ class StreamView:
 
     def _on_tool_call_started(self, event: Event) -> None:
         self._open_calls.add(event["tool_call_id"])
-        self.line(f"● {visible(event['title'])}", "bold blue")
+        self.line(f"● {self._who(event)}{visible(event['title'])}", "bold blue")
 
     def _on_tool_result_streamed(self, event: Event) -> None:
         style = "red" if event["stream"] == "stderr" else "bright_black"
@@ -186,7 +213,7 @@ class StreamView:
                 self._write(call_id, self._bar(event), visible(line) + "\n", "bright_black")
         self._open_calls.discard(call_id)
         mark, style, words = STATUS_STYLE.get(status, ("?", "", status))
-        parts = [f"{mark} {visible(event['tool_name'])} {words}"]
+        parts = [f"{mark} {self._who(event)}{visible(event['tool_name'])} {words}"]
         if status in ("success", "error", "timeout"):
             parts.append(f"{event['duration_ms'] / 1000:.2f} s")
         if event.get("cached"):

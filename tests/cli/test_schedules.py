@@ -39,6 +39,7 @@ async def test_a_run_that_was_killed_is_not_begun_a_second_time(installation: Pa
             "TOLLGATE_TOKEN": TOKEN,
             "ANTHROPIC_API_KEY": KEY,
             "ANTHROPIC_BASE_URL": provider.base_url,
+            "TOLLGATE_DURABLE_RUNS": "close",
         }
         begun = installation / "workspace" / "begun"
         with started(installation, **environment) as (process, facts):

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import Field
 
-from app.core.errors import ToolFailed
+from app.core.errors import OutsideWorkspace, ToolFailed
 from app.operations.protocols.processes import ProcessExit
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult
@@ -92,7 +92,7 @@ async def _kept(args: BashArgs, ctx: ToolContext) -> Command:
     What goes on in the background or on a terminal leaves the kept state as it was.
     """
     states = ctx.services.require(SHELL_STATES, ShellStates)  # type: ignore[type-abstract]
-    before = states.get(ctx.session_id, ctx.project_id)
+    before = states.get(ctx.shell_id, ctx.project_id)
     cwd = args.working_dir or await _still_there(states, before, ctx) or "."
     if args.background or args.pty:
         return Command(args, (*_BASH, args.command), cwd, before.variables)
@@ -102,7 +102,7 @@ async def _kept(args: BashArgs, ctx: ToolContext) -> Command:
         if tap.record is None or ended.reason != "exited":
             return "Not kept: directory and variables; the shell did not come to its own end"
         left = read_record(tap.record, root, before)
-        states.put(ctx.session_id, ctx.project_id, left.state)
+        states.put(ctx.shell_id, ctx.project_id, left.state)
         return told(left, args.command)
 
     argv = (*_BASH, tap.script, "bash", args.command)
@@ -117,9 +117,12 @@ async def _still_there(states: ShellStates, before: ShellState, ctx: ToolContext
     """
     if ctx.kept_cwd is None:
         return None
-    stat = await ctx.operations.files.stat(ctx.kept_cwd)
+    try:
+        stat = await ctx.operations.files.stat(ctx.kept_cwd)
+    except OutsideWorkspace:
+        stat = None
     if stat is None or stat.type != "directory":
-        states.put(ctx.session_id, ctx.project_id, ShellState(None, before.variables))
+        states.put(ctx.shell_id, ctx.project_id, ShellState(None, before.variables))
         raise ToolFailed(
             f"The kept directory {ctx.kept_cwd!r} is gone; call again to start at the root",
             code="kept_directory_gone",

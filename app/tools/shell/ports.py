@@ -38,6 +38,7 @@ class ProcessRequest:
         operation_id: the call that starts it.
         tap: sees standard output before anything else does.
         project_id: where it works.
+        subagent_id: the sub-agent that starts it; None for the agent of the session.
     """
 
     session_id: str
@@ -46,6 +47,7 @@ class ProcessRequest:
     spec: ProcessSpec
     tap: OutputTap | None = None
     project_id: str | None = None
+    subagent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +153,17 @@ class SessionProcesses(Protocol):
             ToolFailed: code `too_many_processes`, where it still runs.
         """
 
-    def find(self, session_id: str, process_id: str) -> SessionProcess:
-        """A kept process of that session.
+    def find(
+        self, session_id: str, process_id: str, subagent_id: str | None = None
+    ) -> SessionProcess:
+        """A kept process of that session; for a sub-agent, one that it has started itself.
 
         Raises:
             ToolFailed: code `process_not_found`.
         """
 
-    def of(self, session_id: str) -> Sequence[SessionProcess]:
-        """The kept processes of a session, the oldest first."""
+    def of(self, session_id: str, subagent_id: str | None = None) -> Sequence[SessionProcess]:
+        """The kept processes of a session, or of a sub-agent in it, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +176,10 @@ class ShellState:
 
 @runtime_checkable
 class ShellStates(Protocol):
-    """The service `SHELL_STATES`: what shells keep, by session and project."""
+    """The service `SHELL_STATES`: what shells keep, by `ToolContext.shell_id` and project."""
 
-    def get(self, session_id: str | None, project_id: str | None) -> ShellState:
-        """Nothing of it is there for a session that has kept nothing."""
+    def get(self, shell_id: str | None, project_id: str | None) -> ShellState:
+        """Nothing is there for a shell that has kept nothing."""
 
-    def put(self, session_id: str | None, project_id: str | None, state: ShellState) -> None:
+    def put(self, shell_id: str | None, project_id: str | None, state: ShellState) -> None:
         """Replace it; nothing is kept without a session."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Literal, NoReturn
 
 from pydantic import Field, model_validator
@@ -114,8 +115,8 @@ async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
     keeper = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
     session_id = ctx.session_id or ""
     if args.process_id is None:
-        return _listed(keeper, session_id)
-    found = keeper.find(session_id, args.process_id)
+        return _listed(keeper.of(session_id, ctx.subagent_id))
+    found = keeper.find(session_id, args.process_id, ctx.subagent_id)
     if args.action == "log":
         return await _page(args, found)
     matched: str | None = None
@@ -128,8 +129,8 @@ async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
     return await _news(args, found, matched)
 
 
-def _listed(keeper: SessionProcesses, session_id: str) -> ToolResult:
-    rows = [_state(one) for one in keeper.of(session_id)]
+def _listed(processes: Sequence[SessionProcess]) -> ToolResult:
+    rows = [_state(one) for one in processes]
     lines = [f"{row['process_id']}: {_told(row)}: {row['command']}" for row in rows]
     text = "\n".join(lines) or "Nothing runs in the background of this session"
     return ToolResult.ok({"processes": rows, "total": len(rows)}, text=text)

@@ -106,6 +106,7 @@ def _request(
         spec=spec,
         tap=command.tap,
         project_id=ctx.project_id,
+        subagent_id=ctx.subagent_id,
     )
 
 

@@ -87,6 +87,7 @@ _ACTIONS = {"status": "Status", "diff": "Diff", "log": "Log", "show": "Show", "b
     sandbox="bash",
     kind="read",
     needs_project=True,
+    routing_hint="main-process-proxy",
     timeout_s=90,
     max_output_chars=_MAX_CHARS + 8000,
     tags=("git", "code", "read"),

@@ -54,6 +54,7 @@ class LintArgs(ChosenFiles):
     sandbox="bash",
     kind="read",
     needs_project=True,
+    routing_hint="main-process-proxy",
     timeout_s=300,
     tags=("lint", "code", "read"),
     argument_aliases={"file_path": "path", "file_paths": "paths", "files": "paths"},

@@ -23,6 +23,7 @@ _MAX_CALLS_SHOWN = 20
     kind="search",
     needs_project=True,
     requires=(CODE_SERVERS,),
+    routing_hint="main-process-proxy",
     timeout_s=180,
     tags=("code", "search", "read"),
     argument_aliases={

@@ -1,0 +1,24 @@
+"""Delegated work of all users."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.body import JsonRoute
+from app.api.rest.delegations import Before, DelegationPage, Limit, Running, page_of
+
+router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+
+
+@router.get("/delegations", summary="Delegated work of everybody", responses=problems())
+async def list_all_delegations(
+    service: ServiceDep,
+    _: Admin,
+    running: Running = True,  # noqa: FBT002 - a query parameter
+    limit: Limit = 50,
+    before: Before = None,
+) -> DelegationPage:
+    """Scope `admin`. What is under way, the newest first; `running=false` for what is over too."""
+    return await page_of(service, None, running=running, limit=limit, before=before)

@@ -1,0 +1,1 @@
+"""The `delegation` toolset: work for sub-agents."""

@@ -1,0 +1,39 @@
+"""`delegate_cancel`: stop sub-agents."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.delegation.asking import delegation_of, session_of
+from app.tools.delegation.ports import DELEGATION
+from app.tools.delegation.reports import progress
+
+
+class DelegateCancelArgs(ToolArgs):
+    id: str = Field(min_length=1, max_length=128, description="Of a task, or of a whole batch.")
+
+
+@tool(
+    category="agent",
+    toolset="delegation",
+    permission=PermissionClass.WRITE,
+    side_effect=SideEffectScope.DB_WRITE,
+    kind="other",
+    requires=(DELEGATION,),
+    # A sub-agent could stop its siblings.
+    subagent_allowed=False,
+    routing_hint="main-process-proxy",
+    tags=("agents",),
+    argument_aliases={"task_id": "id", "batch_id": "id"},
+)
+async def delegate_cancel(args: DelegateCancelArgs, ctx: ToolContext) -> ToolResult:
+    """Stop a sub-agent of this chat, or all of a batch.
+
+    What it has done so far stays. Harmless when it is over. Returns how it stands, with what
+    there is of an answer.
+    """
+    session_id = session_of(ctx)
+    return progress(await delegation_of(ctx).cancel(args.id, session_id=session_id))

@@ -1,0 +1,70 @@
+"""`delegate_parallel`: several tasks, each for a sub-agent of its own."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.delegation.asking import delegation_of
+from app.tools.delegation.multi_agent import as_multi_agent, multi_agent_shape
+from app.tools.delegation.ports import DELEGATION
+from app.tools.delegation.reports import all_answers, begun
+from app.tools.delegation.tasks import LONGEST_S, Task, labels_of, spec_of
+
+MAX_TASKS = 50
+
+
+class DelegateParallelArgs(ToolArgs):
+    tasks: list[Task] = Field(
+        min_length=1, max_length=MAX_TASKS, description="What each of them shall do."
+    )
+    concurrency: int | None = Field(default=None, ge=1, description="How many at once.")
+    brief: bool = Field(
+        default=False, description="Few rounds each, and an answer without tools in the last."
+    )
+    background: bool = Field(
+        default=False, description="Return their ids at once, and do not wait for the answers."
+    )
+
+
+@tool(
+    category="agent",
+    toolset="delegation",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="other",
+    requires=(DELEGATION,),
+    delegates=True,
+    routing_hint="main-process-proxy",
+    timeout_s=LONGEST_S,
+    tags=("agents",),
+    argument_aliases={"max_concurrency": "concurrency"},
+    aliases=(
+        Alias(
+            "multi_agent",
+            adapt=as_multi_agent,
+            reshape=multi_agent_shape,
+            families=("nanoclaw",),
+        ),
+    ),
+)
+async def delegate_parallel(args: DelegateParallelArgs, ctx: ToolContext) -> ToolResult:
+    """Let several sub-agents work at the same time, and wait for all of them.
+
+    For tasks that do not need each other's answers. Each is as in delegate_task. One that fails
+    does not stop the others. Returns the answers in the order of the tasks.
+    """
+    labels = labels_of(args.tasks)
+    batch = await delegation_of(ctx).start(
+        [
+            spec_of(task, label, last_round_without_tools=args.brief)
+            for task, label in zip(args.tasks, labels, strict=True)
+        ],
+        ctx,
+        kind="multi_agent" if args.brief else "parallel",
+        concurrency=args.concurrency,
+        background=args.background,
+    )
+    return begun(batch) if batch.status == "running" else all_answers(batch)

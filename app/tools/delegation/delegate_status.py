@@ -1,0 +1,66 @@
+"""`delegate_status`: how far sub-agents are."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.delegation.asking import delegation_of, session_of
+from app.tools.delegation.ports import DELEGATION
+from app.tools.delegation.reports import batch_data, batch_line, progress
+
+MAX_WAIT_S = 600.0
+_AROUND_S = 30.0
+_LISTED = 20
+
+
+class DelegateStatusArgs(ToolArgs):
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=128,
+        description="Of a task or a batch; without it all of this chat, the newest first.",
+    )
+    wait_s: float = Field(
+        default=0, ge=0, le=MAX_WAIT_S, description="Seconds to wait for its end, with id."
+    )
+
+    @model_validator(mode="after")
+    def _waits_for_something(self) -> DelegateStatusArgs:
+        if self.wait_s and self.id is None:
+            raise ValueError("wait_s: needs the id of what to wait for")
+        return self
+
+
+@tool(
+    category="agent",
+    toolset="delegation",
+    permission=PermissionClass.READ,
+    side_effect=SideEffectScope.NONE,
+    kind="read",
+    requires=(DELEGATION,),
+    # Of use to those alone who start sub-agents.
+    delegates=True,
+    routing_hint="main-process-proxy",
+    timeout_s=MAX_WAIT_S + _AROUND_S,
+    tags=("agents",),
+    argument_aliases={"task_id": "id", "batch_id": "id"},
+)
+async def delegate_status(args: DelegateStatusArgs, ctx: ToolContext) -> ToolResult:
+    """See how far sub-agents of this chat are, and what they have answered.
+
+    For those in the background. Returns status, rounds, calls, and the answer or what there is
+    of one. With wait_s it waits for the end; waiting once is better than asking often.
+    """
+    session_id, delegation = session_of(ctx), delegation_of(ctx)
+    if args.id is not None and args.wait_s:
+        waited = await delegation.wait(args.id, session_id=session_id, timeout_s=args.wait_s)
+        return progress(waited)
+    if args.id is not None:
+        return progress(await delegation.report(args.id, session_id=session_id))
+    found = await delegation.reports(session_id=session_id, limit=_LISTED)
+    data = {"delegations": [batch_data(batch) for batch in found]}
+    text = "\n".join(map(batch_line, found)) or "Nothing was delegated in this chat"
+    return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))

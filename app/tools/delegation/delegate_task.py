@@ -1,0 +1,65 @@
+"""`delegate_task`: one task for a sub-agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, tool
+from app.tools.delegation.asking import delegation_of
+from app.tools.delegation.ports import DELEGATION
+from app.tools.delegation.reports import begun, one_answer
+from app.tools.delegation.tasks import LONGEST_S, Task, labels_of, spec_of
+
+
+class DelegateTaskArgs(Task):
+    background: bool = Field(
+        default=False, description="Return its id at once, and do not wait for the answer."
+    )
+
+
+def _as_spawn(raw: dict[str, Any]) -> dict[str, Any]:
+    """`{task, label?}`: in the background unless it is said otherwise."""
+    return {"background": True, **raw}
+
+
+@tool(
+    category="agent",
+    toolset="delegation",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="other",
+    requires=(DELEGATION,),
+    delegates=True,
+    routing_hint="main-process-proxy",
+    timeout_s=LONGEST_S,
+    tags=("agents",),
+    argument_aliases={
+        "task": "goal",
+        "prompt": "goal",
+        "instruction": "goal",
+        "readonly": "read_only",
+        "max_iterations": "max_rounds",
+        "timeout_seconds": "timeout_s",
+        "agent_id": "agent",
+    },
+    aliases=(
+        Alias("spawn", adapt=_as_spawn, families=("countbot",)),
+        Alias("SpawnTool", _as_spawn),
+    ),
+)
+async def delegate_task(args: DelegateTaskArgs, ctx: ToolContext) -> ToolResult:
+    """Let a sub-agent do a task of its own and wait for its answer.
+
+    For work that needs many steps of which only the outcome matters. It sees the workspace but
+    not this chat: say all that it needs. It cannot ask the user anything. Returns its answer;
+    with background its id, for delegate_status.
+    """
+    (label,) = labels_of([args])
+    batch = await delegation_of(ctx).start(
+        [spec_of(args, label)], ctx, kind="task", name=label, background=args.background
+    )
+    return begun(batch) if batch.status == "running" else one_answer(batch)

@@ -1,0 +1,45 @@
+"""How `delegate_parallel` is called by the name `multi_agent`, and what that expects back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from app.toolkit.result import ToolResult
+
+_NAMES = {"name": "label", "instruction": "goal"}
+
+
+def as_multi_agent(raw: dict[str, Any]) -> dict[str, Any]:
+    """`{tasks: [{name, instruction, tools?}]}`, an empty `tools` being all of them."""
+    tasks = raw.get("tasks")
+    if not isinstance(tasks, list):
+        return {**raw, "brief": True}
+    return {**raw, "brief": True, "tasks": [_task(item) for item in tasks]}
+
+
+def multi_agent_shape(result: ToolResult) -> ToolResult:
+    """`{success, results: [{task_name, success, response | error}], total}`."""
+    tasks = result.data.get("tasks") if isinstance(result.data, dict) else None
+    if not isinstance(tasks, list):
+        return result
+    results = [_outcome(task) for task in tasks]
+    told = {"success": result.success, "results": results, "total": len(results)}
+    return replace(result, data=told)
+
+
+def _task(item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item
+    told = {_NAMES.get(name, name): value for name, value in item.items()}
+    if not told.get("tools", True):
+        del told["tools"]
+    return told
+
+
+def _outcome(task: dict[str, Any]) -> dict[str, Any]:
+    if task["status"] == "success":
+        return {"task_name": task["label"], "success": True, "response": task["response"]}
+    error = task["error"] or {}
+    told = str(error.get("message") or task["status"])
+    return {"task_name": task["label"], "success": False, "error": told}

@@ -1,0 +1,126 @@
+"""How far sub-agents are, told to a model and to clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from app.toolkit.result import RawResult, ToolResult
+from app.tools.delegation.ports import ENDED, BatchReport, TaskReport, TaskStatus
+from app.tools.untrusted import untrusted
+
+FAILED = "subagents_failed"
+"""Code of a batch of several tasks none of which has succeeded."""
+
+_WORDS: Mapping[TaskStatus, str] = {
+    "waiting": "waits for its turn",
+    "running": "is at work",
+    "success": "is done",
+    "error": "has failed",
+    "cancelled": "was cancelled",
+    "timeout": "ran out of time",
+    "max_rounds": "ran out of rounds",
+    "interrupted": "was interrupted",
+    "skipped": "was skipped",
+}
+_AGAIN = "The same had been started a moment ago; this is what became of it."
+_HOW_TO_SEE = "delegate_status tells how far it is, delegate_cancel stops it."
+
+
+def task_data(task: TaskReport) -> dict[str, Any]:
+    """The fields of a report as JSON takes them."""
+    return {item.name: _plain(getattr(task, item.name)) for item in fields(task)}
+
+
+def batch_data(batch: BatchReport) -> dict[str, Any]:
+    """As `task_data`, its tasks in their order."""
+    told = {item.name: getattr(batch, item.name) for item in fields(batch) if item.name != "tasks"}
+    return {**told, "tasks": [task_data(task) for task in batch.tasks]}
+
+
+def one_answer(batch: BatchReport) -> ToolResult:
+    """The result of a batch of one task that has ended."""
+    (task,) = batch.tasks
+    data = {**task_data(task), "duplicate": batch.duplicate}
+    text = _noted(batch, _told(task, headed=False))
+    drawn = RawResult("json", batch_data(batch))
+    if task.status == "success":
+        return ToolResult.ok(data, text=text, raw_result=drawn)
+    error, code = _failure(task)
+    return ToolResult.fail(error, code=code, data=data, text=text, raw_result=drawn)
+
+
+def all_answers(batch: BatchReport) -> ToolResult:
+    """The result of a batch that has ended: a success as soon as one of its tasks is."""
+    data = batch_data(batch)
+    text = _noted(batch, "\n\n".join(_told(task, headed=True) for task in batch.tasks))
+    drawn = RawResult("json", data)
+    if any(task.status == "success" for task in batch.tasks):
+        return ToolResult.ok(data, text=text, raw_result=drawn)
+    reasons = "; ".join(_failure(task)[0] for task in batch.tasks)
+    return ToolResult.fail(
+        f"No sub-agent has succeeded: {reasons}",
+        code="cancelled" if batch.status == "cancelled" else FAILED,
+        data=data,
+        text=text,
+        raw_result=drawn,
+    )
+
+
+def begun(batch: BatchReport) -> ToolResult:
+    """The result of a batch that goes on in the background."""
+    named = [f"{task.task_id} ({task.label})" for task in batch.tasks]
+    started = f"Started in the background as {batch.batch_id}: {', '.join(named)}."
+    data = batch_data(batch)
+    text = _noted(batch, f"{started} {_HOW_TO_SEE}")
+    return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
+
+
+def progress(batch: BatchReport) -> ToolResult:
+    """How far a batch is; its end is no failure of whoever looks."""
+    data = batch_data(batch)
+    told = "\n\n".join(_told(task, headed=True) for task in batch.tasks)
+    text = f"{batch_line(batch)}\n{told}"
+    return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
+
+
+def batch_line(batch: BatchReport) -> str:
+    """A batch in a line."""
+    ended = sum(task.status in ENDED for task in batch.tasks)
+    name = f" {batch.name!r}" if batch.name else ""
+    return f"{batch.batch_id}{name}: {batch.status}, {ended} of {len(batch.tasks)} ended"
+
+
+def _noted(batch: BatchReport, text: str) -> str:
+    return f"{_AGAIN}\n{text}" if batch.duplicate else text
+
+
+def _told(task: TaskReport, *, headed: bool) -> str:
+    """What a task has come to; what a model has said stands between marks."""
+    said = untrusted(task.response, f"sub-agent {task.label}") if task.response else ""
+    if task.status == "success" and not headed:
+        return said or "It has ended without an answer."
+    head = f"{task.label} ({task.task_id}) {_WORDS[task.status]}"
+    if task.status != "success":
+        head += f", rounds: {task.rounds}, calls: {len(task.calls)}"
+    if task.error:
+        head += f": {task.error.get('message', '')}"
+    if not said:
+        return head
+    return f"{head}\nWhat it had so far:\n{said}" if task.partial else f"{head}\n{said}"
+
+
+def _failure(task: TaskReport) -> tuple[str, str]:
+    """The sentence and the code for a task that has not succeeded."""
+    error = task.error or {}
+    said = f": {error['message']}" if error.get("message") else ""
+    return f"{task.label} {_WORDS[task.status]}{said}", str(error.get("code") or task.status)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,50 @@
+"""`task_broadcast`: a word to every sub-agent at work."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult, ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.delegation.asking import delegation_of, session_of
+from app.tools.delegation.ports import DELEGATION
+
+MAX_TEXT = 4000
+
+
+class TaskBroadcastArgs(ToolArgs):
+    text: str = Field(
+        min_length=1, max_length=MAX_TEXT, pattern=r"\S", description="What they shall know."
+    )
+    batch_id: str | None = Field(
+        default=None, min_length=1, max_length=128, description="Only those of this batch."
+    )
+
+
+@tool(
+    category="agent",
+    toolset="delegation",
+    permission=PermissionClass.WRITE,
+    side_effect=SideEffectScope.DB_WRITE,
+    kind="other",
+    requires=(DELEGATION,),
+    subagent_allowed=False,
+    routing_hint="main-process-proxy",
+    tags=("agents", "team"),
+    argument_aliases={"message": "text"},
+    aliases=(Alias("TaskBroadcastTool"),),
+)
+async def task_broadcast(args: TaskBroadcastArgs, ctx: ToolContext) -> ToolResult:
+    """Tell something to every sub-agent of this chat that is at work, once each.
+
+    For what changes the task while they work: a discovery, a warning, a new wish. Each reads it
+    before its next step. Returns the ids of the tasks that were told.
+    """
+    session_id = session_of(ctx)
+    told = await delegation_of(ctx).broadcast(
+        args.text, session_id=session_id, batch_id=args.batch_id
+    )
+    data = {"task_ids": told, "total": len(told)}
+    text = f"Told {', '.join(told)}" if told else "Nobody was told: no sub-agent is at work"
+    return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))

@@ -1,0 +1,147 @@
+"""`team_agent`: a team of sub-agents, and who does what after whom."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.delegation.asking import delegation_of
+from app.tools.delegation.ports import DELEGATION, TaskSpec
+from app.tools.delegation.reports import all_answers, begun
+from app.tools.delegation.tasks import LONGEST_S, Goal, Label, Name, ToolNames
+
+REVIEW = "review"
+_REVIEW_GOAL = (
+    "Review the answers of the team {team!r} that you were given, one after the other. For each"
+    " say whether you approve of it; where you do not, say what is wrong and what would be right."
+)
+
+
+class Member(ToolArgs):
+    name: Label
+    role: str = Field(min_length=1, max_length=10_000, pattern=r"\S")
+    tools: ToolNames | None = None
+    agent: Name | None = None
+
+
+class TeamTask(ToolArgs):
+    name: Label
+    member: Label
+    instruction: Goal
+    after: list[Label] = Field(default=[], max_length=50)
+
+
+class TeamAgentArgs(ToolArgs):
+    name: Label = Field(description="What the team is called.")
+    members: list[Member] = Field(
+        min_length=1,
+        max_length=50,
+        description="Who they are: a name, a role in words; tools and agent as in delegate_task.",
+    )
+    tasks: list[TeamTask] = Field(
+        min_length=1,
+        max_length=50,
+        description="Who does what; with mode graph `after` names tasks whose answers it needs.",
+    )
+    mode: Literal["pipeline", "parallel", "graph"] = Field(
+        default="graph",
+        description="pipeline: each task after the one before; parallel: all at once.",
+    )
+    review: Label | None = Field(
+        default=None, description="The member who looks at every answer in the end."
+    )
+    background: bool = Field(
+        default=False, description="Return the ids at once, and do not wait for the answers."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> TeamAgentArgs:
+        members, tasks = (
+            [member.name for member in self.members],
+            [task.name for task in self.tasks],
+        )
+        _differ("members", members)
+        _differ("tasks", tasks)
+        if self.review is not None and self.review not in members:
+            raise ValueError(f"review: no member {self.review!r}; there are {_listed(members)}")
+        if self.review is not None and REVIEW in tasks:
+            raise ValueError(f"tasks: the name {REVIEW!r} is that of the review; take another")
+        for at, task in enumerate(self.tasks):
+            if task.member not in members:
+                there = _listed(members)
+                raise ValueError(
+                    f"tasks[{at}].member: no member {task.member!r}; there are {there}"
+                )
+            if task.after and self.mode != "graph":
+                raise ValueError(f"tasks[{at}].after: only with the mode graph, not {self.mode}")
+            missing = [name for name in task.after if name not in tasks or name == task.name]
+            if missing:
+                raise ValueError(f"tasks[{at}].after: no other task {missing[0]!r}")
+        return self
+
+
+@tool(
+    category="agent",
+    toolset="delegation",
+    permission=PermissionClass.EXTERNAL,
+    side_effect=SideEffectScope.NETWORK,
+    kind="other",
+    requires=(DELEGATION,),
+    delegates=True,
+    routing_hint="main-process-proxy",
+    timeout_s=LONGEST_S,
+    tags=("agents", "team"),
+    aliases=(Alias("TeamAgentTool"),),
+)
+async def team_agent(args: TeamAgentArgs, ctx: ToolContext) -> ToolResult:
+    """Let a team of sub-agents with roles work on tasks that build on each other.
+
+    A task gets the answers of those it comes after; when one of them fails it is skipped. With
+    review one member judges all answers in the end. Returns the status of the whole, and every
+    answer in the order of the tasks.
+    """
+    batch = await delegation_of(ctx).start(
+        specs_of(args), ctx, kind="team", name=args.name, background=args.background
+    )
+    return begun(batch) if batch.status == "running" else all_answers(batch)
+
+
+def specs_of(args: TeamAgentArgs) -> list[TaskSpec]:
+    """The tasks of a team with what each comes after, the review last."""
+    members = {member.name: member for member in args.members}
+    specs: list[TaskSpec] = []
+    for task in args.tasks:
+        after = tuple(task.after)
+        if args.mode == "pipeline" and specs:
+            after = (specs[-1].label,)
+        specs.append(_spec(args.name, members[task.member], task.name, task.instruction, after))
+    if args.review is not None:
+        goal, every = _REVIEW_GOAL.format(team=args.name), tuple(spec.label for spec in specs)
+        specs.append(_spec(args.name, members[args.review], REVIEW, goal, every))
+    return specs
+
+
+def _spec(team: str, member: Member, label: str, goal: str, after: tuple[str, ...]) -> TaskSpec:
+    role = f"You are {member.name!r}, a member of the team {team!r}. Your role: {member.role}"
+    return TaskSpec(
+        goal=goal,
+        label=label,
+        agent_id=member.agent,
+        instructions=role,
+        tools=None if member.tools is None else tuple(member.tools),
+        after=after,
+    )
+
+
+def _differ(field: str, names: list[str]) -> None:
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{field}: the name {twice[0]!r} is there twice")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,1 @@
+"""The delegation tools, on a service that follows a script."""
