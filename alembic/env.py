@@ -12,6 +12,7 @@ from app.core.settings import load_settings
 from app.db import (
     board_tables,
     channel_tables,
+    delegation_tables,
     memory_tables,
     question_tables,
     schedule_tables,

@@ -15,6 +15,7 @@ from app.catalog.builtin import register_all_tools
 from app.channels.desktop import swept
 from app.core.clock import Clock, isoformat
 from app.core.errors import ConfigurationError
+from app.core.models import split_model
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.execution.developer_services import developer_services
@@ -32,7 +33,10 @@ from app.tools.system.ports import SESSION_SEARCH
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from app.agents.delegation.delegator import Delegator
     from app.agents.models.protocol import ModelClient
+    from app.agents.runs import RunEngine
+    from app.agents.sessions import Sessions
     from app.api.service import Service
     from app.governance.identity.logins import Logins
     from app.governance.identity.tokens import Tokens
@@ -46,6 +50,15 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
         StorageUnavailable: the data directory cannot be written.
         ConfigurationError: the workspace or the plugin folder cannot be used.
     """
+    async with _installation(settings, clock=clock) as (gate, _):
+        yield gate
+
+
+@asynccontextmanager
+async def _installation(
+    settings: Settings, *, clock: Clock | None = None
+) -> AsyncIterator[tuple[Gate, Sandbox]]:
+    """As `local_gate`, and the sandbox that it works in."""
     await asyncio.to_thread(ensure_schema, settings.database_path)
     workspace = make_folder(settings.workspace_dir)
     if workspace.resolve() == settings.data_dir.resolve():
@@ -70,7 +83,7 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
                 web_services(settings.web, gate, EmptyRooms(sandbox), own_ports),
                 swept(gate.channels.desktop),
             ):
-                yield gate
+                yield gate, sandbox
     finally:
         await sandbox.close()
 
@@ -101,10 +114,10 @@ async def open_service(
 ) -> AsyncIterator[Service]:
     """The whole service without its HTTP edge: the gate, sessions, runs, the model.
 
-    Runs that a dead process left behind are recorded as interrupted before anything
-    else starts; those in which a person was asked go on.
+    What dead processes left behind is taken up, or closed, before anything else starts.
     """
     from app.agents.archive import Archive
+    from app.agents.durability import durability
     from app.agents.loop import AgentLoop
     from app.agents.recovery import recover
     from app.agents.runs import RunEngine
@@ -117,9 +130,10 @@ async def open_service(
     from app.db.engine import Database
     from app.governance.identity.tokens import Tokens
 
-    async with local_gate(settings, clock=clock) as gate:
+    async with _installation(settings, clock=clock) as (gate, sandbox):
         await gate.workspaces.prepare()
-        recovered = await recover(gate)
+        keeping = durability(gate, settings.durable_runs)
+        recovered = await recover(gate, keeping)
         database = Database(settings.database_path)
         client = model or model_client(settings)
         try:
@@ -127,30 +141,51 @@ async def open_service(
             gate.services.register(SESSION_SEARCH, StoredSessions(database))
             sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
             loop = AgentLoop(gate, sessions, client, settings)
-            runs = RunEngine(gate, sessions, loop, archive)
-            await runs.resume(recovered)
+            runs = RunEngine(gate, sessions, loop, archive, keeping)
             tokens = Tokens(gate.ledger, gate.clock, gate.audit)
             logins = logins_of(gate, tokens)
-            async with scheduling(gate, sessions, runs, tokens) as schedules:
-                yield Service(
-                    settings=settings,
-                    gate=gate,
-                    database=database,
-                    archive=archive,
-                    sessions=sessions,
-                    runs=runs,
-                    schedules=schedules,
-                    webhooks=await open_webhooks(gate, sessions, runs, tokens),
-                    tokens=tokens,
-                    logins=logins,
-                    authenticator=Authenticator(settings, tokens, logins, gate.audit, gate.clock),
-                    has_model=model is not None or settings.anthropic_api_key is not None,
-                    started_at=isoformat(gate.clock.now()),
-                )
-            await runs.close()
+            authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
+            async with _delegation(gate, sandbox, sessions, runs, client) as delegator:
+                await runs.resume(recovered, tokens)
+                async with scheduling(gate, sessions, runs, tokens) as schedules:
+                    yield Service(
+                        settings=settings,
+                        gate=gate,
+                        database=database,
+                        archive=archive,
+                        sessions=sessions,
+                        runs=runs,
+                        delegator=delegator,
+                        schedules=schedules,
+                        webhooks=await open_webhooks(gate, sessions, runs, tokens),
+                        tokens=tokens,
+                        logins=logins,
+                        authenticator=authenticator,
+                        has_model=model is not None or settings.has_model,
+                        started_at=isoformat(gate.clock.now()),
+                    )
+                delegator.closing()
+                await runs.close()
         finally:
             await client.aclose()
             await database.close()
+
+
+@asynccontextmanager
+async def _delegation(
+    gate: Gate, sandbox: Sandbox, sessions: Sessions, runs: RunEngine, model: ModelClient
+) -> AsyncIterator[Delegator]:
+    """Sub-agents, and the processes that they work in."""
+    from app.agents.delegation.opening import delegating
+    from app.workers.pool import WorkerPool
+
+    settings = gate.settings
+    functions = settings.calculator_functions
+    async with (
+        WorkerPool(sandbox, settings.sub_agent, calculator_functions=functions) as workers,
+        delegating(gate, sessions, runs, model, settings, workers) as delegator,
+    ):
+        yield delegator
 
 
 def logins_of(gate: Gate, tokens: Tokens) -> Logins:
@@ -170,17 +205,54 @@ def logins_of(gate: Gate, tokens: Tokens) -> Logins:
 
 
 def model_client(settings: Settings) -> ModelClient:
-    """The configured provider, or one that says which key is missing."""
+    """All configured providers behind one client; those without a key say which is missing.
+
+    Raises:
+        ConfigurationError: a key or an address cannot be used, or a model of the settings
+            needs a package that is not installed.
+    """
+    from app.agents.models.fallback import FallbackModels
+    from app.agents.models.openai import require_sdk
+    from app.agents.models.routing import RoutedModels
+
+    names = (settings.model, *settings.model_fallbacks)
+    providers = [split_model(name, settings.model_provider)[0] for name in names]
+    if settings.has_openai and "openai" in providers:
+        require_sdk()
+    models = RoutedModels(
+        {"anthropic": _anthropic(settings), "openai": _openai(settings)},
+        default=settings.model_provider,
+    )
+    return FallbackModels(models, settings.model_fallbacks)
+
+
+def _anthropic(settings: Settings) -> ModelClient:
+    from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
     from app.agents.models.unavailable import NoModel
 
     if settings.anthropic_api_key is None:
-        return NoModel()
-    from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
-
+        return NoModel("ANTHROPIC_API_KEY")
     return AnthropicModel(
         AnthropicSettings(
             api_key=settings.anthropic_api_key.get_secret_value(),
             base_url=settings.anthropic_base_url,
+            max_retries=settings.model_retries,
+            timeout=settings.model_timeout_s,
+        )
+    )
+
+
+def _openai(settings: Settings) -> ModelClient:
+    from app.agents.models.openai import OpenAIModel, OpenAISettings
+    from app.agents.models.unavailable import NoModel
+
+    if not settings.has_openai:
+        return NoModel("OPENAI_API_KEY")
+    key = settings.openai_api_key
+    return OpenAIModel(
+        OpenAISettings(
+            api_key=key.get_secret_value() if key else "",
+            base_url=settings.openai_base_url,
             max_retries=settings.model_retries,
             timeout=settings.model_timeout_s,
         )

@@ -16,6 +16,7 @@ from benchmarks import (
     audit,
     busy,
     decision,
+    delegating,
     dispatch,
     extraction,
     journal,
@@ -29,6 +30,7 @@ from benchmarks import (
     shell,
     startup,
     websocket,
+    workers,
 )
 from benchmarks.harness import FULL, QUICK, SMOKE, Benchmark, Result, Scale, Skipped
 
@@ -47,7 +49,9 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *extraction.BENCHMARKS,
     *shell.BENCHMARKS,
     *sandbox.BENCHMARKS,
+    *workers.BENCHMARKS,
     *startup.BENCHMARKS,
+    *delegating.BENCHMARKS,
     *busy.BENCHMARKS,
 )
 _ROW = "{:22} {:>12} {:>12} {:>8}  {:32} {}"

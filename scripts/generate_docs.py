@@ -31,7 +31,7 @@ from app.core.settings import Settings  # noqa: E402
 from app.events import union  # noqa: E402
 from app.events.envelope import DurableEvent, EphemeralEvent  # noqa: E402
 from app.toolkit.tool import Tool  # noqa: E402
-from scripts.meanings import MEANINGS, NOT_READ_YET, SETTING_GROUPS  # noqa: E402
+from scripts.meanings import MEANINGS, SETTING_GROUPS  # noqa: E402
 
 Schema = Mapping[str, Any]
 Row = Sequence[str]
@@ -147,7 +147,7 @@ def settings() -> Iterator[tuple[str, tuple[str, ...], FieldInfo, Schema]]:
 
 def env_name(path: tuple[str, ...]) -> str:
     """The environment variable of a setting."""
-    if path[0].startswith("anthropic_"):
+    if path[0].startswith(("anthropic_", "openai_")):
         return path[0].upper()
     return "TOLLGATE_" + "__".join(path).upper()
 
@@ -182,10 +182,8 @@ def configuration_page() -> str:
         "Inside `code_execution`, `sub_agent`, `limits` and a hook a name that is not known does"
         " too; elsewhere it is passed over.",
     ]
-    notes = {SETTING_GROUPS[name]: note for name, note in NOT_READ_YET.items()}
     for group, rows in groups.items():
         lines += ["", f"## {group}", ""]
-        lines += [notes[group], ""] if group in notes else []
         lines += _table(("environment", "`config.yml`", "type", "default", "meaning"), rows)
     return "\n".join(lines) + "\n"
 
@@ -201,8 +199,6 @@ def env_example() -> str:
         if group != seen:
             lines += ["", f"# --- {group} ---"]
             seen = group
-            note = NOT_READ_YET.get(path[0])
-            lines += [f"# {note}"] if note else []
         default = _plain(field.get_default(call_default_factory=True))
         lines += [
             "",

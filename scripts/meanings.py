@@ -22,9 +22,7 @@ SETTING_GROUPS = {
     "triggers": "Triggers and webhooks",
     "channels": "Channels",
     "sub_agent": "Sub-agents",
-}
-NOT_READ_YET = {
-    "sub_agent": "Read and checked already; delegation, which uses it, comes later.",
+    "progress": "Progress of tools",
 }
 MEANINGS = {
     "already_exists": "There is one of that name or id already.",
@@ -36,6 +34,7 @@ MEANINGS = {
     "confirmation_already_resolved": "Somebody else answered first.",
     "confirmation_expired": "The answer came after the time limit.",
     "conflict": "The request does not fit what is there.",
+    "context_full": "What the model must be told is longer than `context_tokens` allows.",
     "digest_mismatch": "The answer was meant for another call than the one that waits.",
     "duplicate_tool": "Another tool or alias has that name, or one that differs only in case.",
     "forbidden": "You are known, and this is not allowed to you.",
@@ -58,4 +57,5 @@ MEANINGS = {
     "unrecoverable_position": "The log no longer holds the place to resume from.",
     "validation_failed": "The request does not fit; `errors` lists every problem by path.",
     "version_mismatch": "Somebody else changed it first: load it again.",
+    "worker_protocol": "The process of a sub-agent said what none may say, and was ended.",
 }

@@ -17,6 +17,7 @@ from app.api.rest import (
     calls,
     checkpoints,
     confirmations,
+    delegations,
     desktop,
     events,
     hooks_in,
@@ -25,6 +26,7 @@ from app.api.rest import (
     questions,
     runs,
     sessions,
+    timeline,
     todos,
     tools,
 )
@@ -32,6 +34,7 @@ from app.api.rest.admin import agents as admin_agents
 from app.api.rest.admin import audit as admin_audit
 from app.api.rest.admin import channels as admin_channels
 from app.api.rest.admin import confirmations as admin_confirmations
+from app.api.rest.admin import delegations as admin_delegations
 from app.api.rest.admin import desktop_tasks as admin_desktop_tasks
 from app.api.rest.admin import forum as admin_forum
 from app.api.rest.admin import grants as admin_grants
@@ -49,10 +52,12 @@ from app.api.rest.admin import tickets as admin_tickets
 from app.api.rest.admin import tokens as admin_tokens
 from app.api.rest.admin import tools as admin_tools
 from app.api.rest.admin import triggers as admin_triggers
+from app.api.rest.admin import usage as admin_usage
 from app.api.rest.admin import webhooks as admin_webhooks
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.stream import Feed
 from app.api.service import Service
+from app.api.web import Pages
 from app.api.ws.desktop import router as desktop_ws_router
 from app.api.ws.endpoint import Connections
 from app.api.ws.endpoint import router as ws_router
@@ -71,6 +76,7 @@ _TAGS = [
     {"name": "tools", "description": "The catalog, and what is switched on."},
     {"name": "confirmations", "description": "Questions to a person before a call runs."},
     {"name": "questions", "description": "What tools ask the user, and the answers."},
+    {"name": "delegations", "description": "What agents have given to sub-agents."},
     {"name": "artifacts", "description": "Files that calls produced."},
     {"name": "checkpoints", "description": "What runs changed in files, and taking it back."},
     {"name": "webhooks", "description": "What other systems begin here, signed."},
@@ -108,6 +114,7 @@ def create_app(
     app.state.connections = Connections()
     app.state.operator_rates = desktop.OperatorRates()
     app.state.feeds = dict[Feed, str]()
+    app.add_middleware(Pages)
     app.add_middleware(BodyLimit)
     app.add_middleware(SameSite)
     errors.install(app)
@@ -115,13 +122,14 @@ def create_app(
     for module in (
         *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
         questions,
-        *(checkpoints, todos),
+        *(delegations, admin_delegations),
+        *(checkpoints, timeline, todos),
         *(admin_confirmations, admin_grants, admin_tickets),
         *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens, admin_skills),
         admin_sources,
         *(admin_channels, admin_desktop_tasks, desktop),
         *(admin_audit, admin_forum, admin_schedules),
-        *(admin_hooks, admin_limits, admin_memory),
+        *(admin_hooks, admin_limits, admin_memory, admin_usage),
         *(admin_triggers, admin_webhooks, hooks_in),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
         *(admin_rule_trials, admin_rules),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from app.agents.archive import Archive
+from app.agents.delegation.delegator import Delegator
 from app.agents.runs import RunEngine
 from app.agents.schedules.book import Schedules
 from app.agents.sessions import Session, Sessions
@@ -30,6 +31,7 @@ class Service:
     archive: Archive
     sessions: Sessions
     runs: RunEngine
+    delegator: Delegator
     tokens: Tokens
     logins: Logins
     authenticator: Authenticator

@@ -27,6 +27,7 @@
     │   ├── OutsideWorkspace
     │   └── ProjectRequired
     ├── ModelFailed                  the model provider refused, broke or went away
+    ├── ContextFull                  what a model must be told is longer than it may be
     ├── StorageUnavailable           database locked, disk full, writer gone
     └── ConfigurationError           the operator must change a setting
 
@@ -186,11 +187,19 @@ class ToolFailed(TollgateError):
 class OutsideWorkspace(ToolFailed):
     code = "outside_workspace"
 
-    def __init__(self, path: str) -> None:
-        super().__init__(f"Path is outside project directory: {path!r}", path=path)
+    def __init__(self, path: str, roots: tuple[str, ...] = ()) -> None:
+        if roots:
+            allowed = ", ".join(repr(root) for root in roots)
+            super().__init__(
+                f"Path is outside the folders that may be used: {path!r}; those are {allowed}",
+                path=path,
+                roots=list(roots),
+            )
+        else:
+            super().__init__(f"Path is outside project directory: {path!r}", path=path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.details["path"],)
+        return type(self), (self.details["path"], tuple(self.details.get("roots", ())))
 
 
 class ProjectRequired(ToolFailed):
@@ -208,6 +217,13 @@ class ModelFailed(TollgateError):
 
     code = "model_failed"
     http_status = 502
+
+
+class ContextFull(TollgateError):
+    """`details` holds `needed` and `limit`, in tokens."""
+
+    code = "context_full"
+    http_status = 422
 
 
 class StorageUnavailable(TollgateError):

@@ -10,6 +10,9 @@ from pydantic_settings import NoDecode
 
 from app.core.matcher import compile_matcher
 
+# How the names of the service's own variables begin; what it starts never gets them.
+OWN_VARIABLES = ("TOLLGATE_", "ANTHROPIC_", "OPENAI_")
+
 Strictness = Literal["lenient", "standard", "strict"]
 
 
@@ -98,13 +101,59 @@ class SandboxSettings(Section):
 
 
 class SubAgentSettings(Section):
-    """Delegation limits, keys as in the seeds' `config.yml`."""
+    """Limits of delegation; the first three keys as in the seeds' `config.yml`."""
 
     max_iterations: int = Field(
-        default=3, ge=1, le=100, description="Model requests of one sub-agent."
+        default=3, ge=1, le=100, description="Model requests of a sub-agent of `multi_agent`."
     )
-    max_concurrency: int = Field(default=3, ge=1, le=32, description="Sub-agents at the same time.")
+    max_concurrency: int = Field(
+        default=3, ge=1, le=32, description="Sub-agents of one batch at the same time."
+    )
     timeout: int = Field(default=60, ge=1, le=3600, description="Seconds per model request.")
+    delegate_iterations: int = Field(
+        default=15, ge=1, le=1000, description="Model requests of any other sub-agent."
+    )
+    iterations_max: int = Field(
+        default=50, ge=1, le=1000, description="The most model requests that a task may ask for."
+    )
+    max_tasks: int = Field(default=5, ge=1, le=50, description="Tasks of one batch.")
+    task_timeout_s: int = Field(
+        default=600, ge=1, description="Seconds of a whole task that names no limit."
+    )
+    task_timeout_max_s: int = Field(
+        default=3600, ge=1, description="The most seconds that a task may ask for."
+    )
+    max_depth: int = Field(
+        default=1, ge=1, le=5, description="1: sub-agents start none themselves."
+    )
+    background_max: int = Field(
+        default=10, ge=0, description="Sub-agents of one session in the background at once."
+    )
+    duplicate_window_s: float = Field(
+        default=30,
+        ge=0,
+        description="Seconds in which the same batch of the same session is not started twice.",
+    )
+    processes: int = Field(
+        default=8, ge=1, le=256, description="Worker processes at once; more sub-agents wait."
+    )
+    warm: int = Field(
+        default=1, ge=0, le=16, description="Workers kept ready for the workspace used last."
+    )
+    memory_mb: int = Field(default=1024, ge=128, description="Memory of one worker, in MiB.")
+
+
+class ProgressSettings(Section):
+    """How much is kept of what running tools report, in `operations` of the data folder."""
+
+    log_mb: int = Field(default=16, ge=1, le=1024, description="The most of one call, in MiB.")
+    total_mb: int = Field(default=512, ge=1, description="The most of all calls, in MiB.")
+    log_files: int = Field(
+        default=5000, ge=1, description="Calls whose reports are kept; the oldest go first."
+    )
+    log_days: int = Field(
+        default=30, ge=0, le=36_500, description="Days that they are kept; 0: for ever."
+    )
 
 
 class HookSettings(Section):
@@ -136,7 +185,7 @@ class HookSettings(Section):
     @field_validator("env")
     @classmethod
     def _keeps_secrets(cls, value: list[str]) -> list[str]:
-        own = [name for name in value if name.upper().startswith(("TOLLGATE_", "ANTHROPIC_"))]
+        own = [name for name in value if name.upper().startswith(OWN_VARIABLES)]
         if own:
             raise ValueError(f"{', '.join(own)}: the service's own settings are not passed on")
         return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -19,6 +19,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
 from pydantic_settings import (
     BaseSettings,
@@ -34,6 +35,8 @@ from app.core.errors import ConfigurationError
 from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
 from app.core.memory import MemorySettings
+from app.core.models import Provider, split_model
+from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.core.schedules import ScheduleSettings
 from app.core.screens import ScreenSettings
 from app.core.secret_formats import compile_pattern
@@ -42,6 +45,7 @@ from app.core.sections import (
     HookSettings,
     LimitSettings,
     ModelPrice,
+    ProgressSettings,
     SandboxSettings,
     SubAgentSettings,
 )
@@ -119,24 +123,65 @@ class Settings(BaseSettings):
     )
 
     # The model
+    model_provider: Provider = Field(
+        default="anthropic",
+        description="Who is asked for a model without a provider before its name: `gpt-5` here, "
+        "`openai:gpt-5` anywhere.",
+    )
     anthropic_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("anthropic_api_key", "ANTHROPIC_API_KEY"),
-        description="Key of the model provider; without it the service runs tools only.",
+        description="Key of the provider anthropic; without any key the service runs tools only.",
     )
     anthropic_base_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("anthropic_base_url", "ANTHROPIC_BASE_URL"),
         description="Any server that speaks the Messages protocol.",
     )
+    openai_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("openai_api_key", "OPENAI_API_KEY"),
+        description="Key of the provider openai; servers that want none need only their URL.",
+    )
+    openai_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("openai_base_url", "OPENAI_BASE_URL"),
+        description="Any server that speaks chat completions, with its path: `https://…/v1`.",
+    )
     model: str = Field(default="claude-sonnet-5-5", description="Model name of new sessions.")
+    model_fallbacks: Annotated[list[str], NoDecode] = Field(
+        default_factory=list,
+        max_length=10,
+        description="Models that are asked, in this order, when one is overloaded or away, "
+        "comma-separated.",
+    )
     max_tokens: int = Field(default=8192, ge=1, description="Output tokens per model request.")
     temperature: float | None = Field(
         default=None, ge=0, le=2, description="Left to the model when unset."
     )
     thinking_budget: int = Field(default=0, ge=0, description="Thinking tokens; 0 turns it off.")
+    adaptive_thinking: bool = Field(
+        default=False, description="The model decides when and how long it thinks."
+    )
+    effort: Effort | None = Field(
+        default=None, description="How much work the model puts in; left to it when unset."
+    )
+    context_tokens: int = Field(
+        default=150_000,
+        ge=LEAST_CONTEXT,
+        description="Tokens of one model request; what is older is trimmed and summed up.",
+    )
+    prompt_without: Annotated[list[PromptPart], NoDecode] = Field(
+        default_factory=list,
+        description="Parts that models are not told, comma-separated: `hints`, `skills`, "
+        "`instructions`, `listing`, `memory`, `todo`, `date`.",
+    )
     max_iterations: int = Field(
         default=15, ge=1, le=1000, description="Model requests per run before it stops."
+    )
+    durable_runs: Literal["continue", "close"] = Field(
+        default="continue",
+        description="Runs that were under way when the service stopped: continued, or closed.",
     )
     model_retries: int = Field(
         default=2, ge=0, le=10, description="Repetitions of a model request that failed early."
@@ -283,10 +328,28 @@ class Settings(BaseSettings):
     triggers: TriggerSettings = Field(default_factory=TriggerSettings)
     channels: ChannelSettings = Field(default_factory=ChannelSettings)
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)
+    progress: ProgressSettings = Field(default_factory=ProgressSettings)
 
     @property
     def database_path(self) -> Path:
         return self.data_dir / "tollgate.db"
+
+    @property
+    def model_key_setting(self) -> str:
+        """The environment variable of the key that `model` needs."""
+        provider, _ = split_model(self.model, self.model_provider)
+        return f"{provider.upper()}_API_KEY"
+
+    @property
+    def has_model(self) -> bool:
+        """Whether `model` can be asked."""
+        provider, _ = split_model(self.model, self.model_provider)
+        return self.has_openai if provider == "openai" else self.anthropic_api_key is not None
+
+    @property
+    def has_openai(self) -> bool:
+        """Whether the provider openai can be asked: it has a key, or a server of its own."""
+        return self.openai_api_key is not None or self.openai_base_url is not None
 
     @property
     def workspace_dir(self) -> Path:
@@ -359,6 +422,26 @@ class Settings(BaseSettings):
             # `[0-9]{16}` begins like a list and is one pattern.
             return [line.strip() for line in value.splitlines() if line.strip()]
 
+    @field_validator("openai_api_key", "openai_base_url", mode="before")
+    @classmethod
+    def _unset_when_empty(cls, value: Any) -> Any:
+        """A variable that a container passes on without a value says nothing."""
+        return None if isinstance(value, str) and not value.strip() else value
+
+    @model_validator(mode="after")
+    def _model_of_the_provider(self) -> Self:
+        if self.model_provider != "anthropic" and "model" not in self.model_fields_set:
+            raise ValueError(
+                f"model_provider is {self.model_provider}: name one of its models with model"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_way_to_think(self) -> Self:
+        if self.adaptive_thinking and self.thinking_budget:
+            raise ValueError("thinking_budget and adaptive_thinking exclude each other")
+        return self
+
     @field_validator("redact_patterns")
     @classmethod
     def _can_be_found(cls, value: list[str]) -> list[str]:
@@ -366,7 +449,9 @@ class Settings(BaseSettings):
             compile_pattern(pattern)
         return value
 
-    @field_validator("allowed_origins", "allowed_hosts", mode="before")
+    @field_validator(
+        "allowed_origins", "allowed_hosts", "model_fallbacks", "prompt_without", mode="before"
+    )
     @classmethod
     def _split_list(cls, value: Any) -> Any:
         """`a, b` → `["a", "b"]`, so that a list fits into one environment variable."""

@@ -14,6 +14,7 @@ import pytest
 
 from app.api.ws.commands import COMMAND_TYPES
 from app.execution.calls import CallRequest
+from app.execution.operation_logs import operation_logs_of
 from app.governance.identity.token_rules import SCOPES
 from tests.api.people import WORK, browser, holding
 from tests.execution.lab import Watcher
@@ -43,6 +44,7 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"PATCH /tools/\{name\}", "admin"),
     (r"GET /tools(/\{name\})?|GET /toolset", "member"),
     (r"\w+ /confirmations(/\{confirmation_id\})?", "approve"),
+    (r"\w+ /delegations/\{delegation_id\}(/cancel)?", "chat"),
     (r"GET /artifacts/\{artifact_id\}", "member"),
     (r"\w+ /desktop/.*", "desktop"),
 )
@@ -165,7 +167,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def belongings(running: Running) -> dict[str, str]:
-    """A session of ann with a run, an artifact and an open question."""
+    """A session of ann with a run, an artifact, a call's reports and an open question."""
     service = running.service
     session = running.session(user_id="ann")
     watcher = Watcher()
@@ -175,6 +177,8 @@ async def belongings(running: Running) -> dict[str, str]:
     run = await service.runs.call_tools(session, [long, written], caller="websocket")
     await run.done
     ended = await watcher.until("tool_call_completed", tool_call_id="long")
+    logs = operation_logs_of(service.settings)
+    await logs.append(ended["operation_id"], b"{}\n", begins=True)
     risky = CallRequest("risky", "bash", {"command": "rm -rf build"})
     ask = CallRequest("ask", "ask_user", {"question": "Which?"})
     await service.runs.call_tools(session, [risky, ask], caller="websocket")
@@ -185,6 +189,7 @@ async def belongings(running: Running) -> dict[str, str]:
         "session_id": session.id,
         "run_id": run.id,
         "artifact_id": ended["artifact_id"],
+        "operation_id": ended["operation_id"],
         "confirmation_id": asked["confirmation_id"],
         "question_id": question["question_id"],
         "name": "calculator",

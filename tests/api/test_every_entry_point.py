@@ -26,6 +26,7 @@ from app.db.engine import Database
 from app.execution.confirmation.answers import Approver, Reply
 from app.execution.hooks.model import HookAction, HookConfig, HookContext, HookResult, HookType
 from app.execution.setup import Gate
+from app.governance.identity.tokens import Tokens
 from app.main import local_gate
 from tests.agents.parked import killed
 from tests.api.entries import (
@@ -189,7 +190,8 @@ async def resumed(settings: Settings) -> AsyncIterator[tuple[Gate, Witness, RunE
             archive = Archive(database)
             sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
             runs = RunEngine(gate, sessions, None, archive)
-            await runs.resume(await recover(gate))
+            tokens = Tokens(gate.ledger, gate.clock, gate.audit)
+            await runs.resume(await recover(gate), tokens)
             yield gate, witness, runs
         finally:
             await database.close()

@@ -20,8 +20,8 @@ from typing import Any
 import httpx2
 
 from tests.api.rest.client import new_session
-from tests.api.ws.test_crash import ENVIRONMENT, Server
 from tests.operations.sandbox.procs import marker, until_gone, until_started
+from tests.support.server_process import ENVIRONMENT, Server
 from tests.support.service import Chat
 
 ORDINARY, CANCELLED, TIMED_OUT, FLOODING = 120, 50, 20, 10

@@ -31,6 +31,7 @@ GROUPS = (
     "audit*",
     "read*",
     "memory*",
+    "subagent*",
 )
 SEARCHES = ("grep*", "find*")
 KEYS = ["name", "subject_us", "floor_us", "ratio", "unit", "runs"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import orjson
 from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.requests import Request
@@ -26,6 +27,7 @@ from app.api.rest.shapes import (
     example,
 )
 from app.core.errors import Busy, NotFound
+from app.db.process_samples import PROCESSES
 from app.execution.projects import DEFAULT_PROJECT
 
 router = APIRouter(tags=["sessions"], route_class=JsonRoute)
@@ -221,6 +223,7 @@ async def get_snapshot(
         pending_confirmations=service.gate.confirmations.pending(row.id),
         pending_questions=service.gate.questions.pending(row.id),
         running_calls=service.gate.executor.running(row.id),
+        processes=orjson.loads(row.meta).get(PROCESSES, []),
         active_run=active
         and ActiveRun(run_id=active.id, trigger=active.trigger, started_at=active.started_at),
     )

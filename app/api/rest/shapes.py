@@ -143,7 +143,9 @@ class RunView(BaseModel):
     parent_run_id: str | None = None
     stop_reason: str | None = None
     error: dict[str, Any] | None = None
-    usage: dict[str, int] = Field(default_factory=dict)
+    usage: dict[str, int | float] = Field(
+        default_factory=dict, description="Tokens; and `cost`, in dollars, where all is priced."
+    )
     started_at: str
     finished_at: str | None = None
 
@@ -380,6 +382,7 @@ class Snapshot(BaseModel):
         pending_confirmations=[],
         pending_questions=[],
         running_calls=[],
+        processes=[],
     )
 
     session: SessionView
@@ -389,4 +392,7 @@ class Snapshot(BaseModel):
     pending_confirmations: list[dict[str, Any]]
     pending_questions: list[dict[str, Any]]
     running_calls: list[str]
+    processes: list[dict[str, Any]] = Field(
+        description="The last state of the last calls that reported progress, the oldest first."
+    )
     active_run: ActiveRun | None = None

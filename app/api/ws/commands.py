@@ -139,10 +139,13 @@ class QuestionResponse(SessionCommand):
 
 
 class Cancel(SessionCommand):
-    """Stop a run, one call, or one operation. `ack.result.already_finished` when it was over."""
+    """Stop a run, one call, one operation, or delegated work (a batch or a task of it).
+
+    `ack.result.already_finished` when it was over.
+    """
 
     type: Literal["cancel"]
-    target: Literal["run", "call", "operation"]
+    target: Literal["run", "call", "operation", "delegation"]
     target_id: Identifier
     reason: str | None = Field(default=None, max_length=1000)
 

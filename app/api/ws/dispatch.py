@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from app.agents.content import user_content
 from app.api.answering import answer_question
 from app.api.approving import approver_of
+from app.api.delegating import stop_delegation
 from app.api.principal import Principal
 from app.api.service import Service
 from app.api.ws.commands import (
@@ -175,6 +176,8 @@ class Dispatcher:
         session = await service.session_for(self._connection.principal, command.session_id)
         if command.target == "run":
             stopped = await service.runs.cancel(session.id, command.target_id)
+        elif command.target == "delegation":
+            stopped = await stop_delegation(service, session.id, command.target_id)
         else:
             stopped = service.gate.executor.cancel(session.id, command.target_id)
         return {} if stopped else {"already_finished": True}

@@ -2,85 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx2
-import websockets
-from websockets.typing import Subprotocol
-
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text
-from tests.support.service import Chat
-
-ENVIRONMENT = {
-    "PATH": os.environ["PATH"],
-    "PYTHONPATH": str(Path.cwd()),
-    "TOLLGATE_PORT": "0",
-    "TOLLGATE_OPEN_HOUSE": "true",
-}
-
-
-@dataclass(slots=True)
-class Server:
-    process: asyncio.subprocess.Process
-    url: str
-
-    async def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        await self.process.wait()
-
-    async def get(self, path: str) -> Any:
-        async with httpx2.AsyncClient(base_url=f"{self.url}/api/v1") as client:
-            answer = await client.get(path)
-            answer.raise_for_status()
-            return answer.json()
-
-    @asynccontextmanager
-    async def connect(self) -> AsyncIterator[Chat]:
-        url = self.url.replace("http", "ws", 1) + "/api/v1/ws"
-        async with websockets.connect(url, subprotocols=[Subprotocol("tollgate.v1")]) as socket:
-            chat = Chat(socket)
-            await chat.send({"type": "hello", "id": "hello"})
-            await chat.until("ack")
-            yield chat
-
-
-@asynccontextmanager
-async def server(folder: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Server]:
-    """`tollgate serve` as a process of its own."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "app.cli", "serve", "--data-dir", str(folder / "data")),
-        cwd=folder,
-        env=ENVIRONMENT | (environment or {}),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(30):
-            while b"url" not in (line := await process.stdout.readline()):
-                assert line, (await process.communicate())[1].decode()
-        yield Server(process, line.split()[1].decode())
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.communicate()
-
-
-async def new_session(running: Server) -> str:
-    async with httpx2.AsyncClient(base_url=f"{running.url}/api/v1") as client:
-        session_id: str = (await client.post("/sessions", json={})).json()["id"]
-        return session_id
+from tests.support.server_process import new_session, server
 
 
 async def test_a_killed_service_shows_the_run_as_interrupted_and_runs_nothing_again(
@@ -150,7 +78,11 @@ async def test_a_message_that_waited_for_its_turn_is_kept(tmp_path: Path):
     async with ScriptedAnthropic() as provider:
         held = Gate()
         provider.script(Turn(text("thinking ", held)))
-        model = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": provider.base_url}
+        model = {
+            "ANTHROPIC_API_KEY": "test-key",
+            "ANTHROPIC_BASE_URL": provider.base_url,
+            "TOLLGATE_DURABLE_RUNS": "close",
+        }
         async with server(tmp_path, model) as first:
             session_id = await new_session(first)
             say = {"type": "user_message", "session_id": session_id}
@@ -161,7 +93,7 @@ async def test_a_message_that_waited_for_its_turn_is_kept(tmp_path: Path):
                     await chat.command(**say, content=f"later {number}", when_busy="queue")
                 await first.kill()
         held.open()
-        async with server(tmp_path) as second:
+        async with server(tmp_path, model) as second:
             messages = (await second.get(f"/sessions/{session_id}/messages"))["messages"]
             runs = (await second.get(f"/sessions/{session_id}/runs"))["runs"]
             events = (await second.get(f"/sessions/{session_id}/events"))["events"]

@@ -23,12 +23,14 @@ from app.core.errors import (
     ToolNotFound,
     VersionMismatch,
 )
+from app.core.requests import LEAST_CONTEXT, Effort
 from app.governance.agents import (
     TOOLSET,
     AgentProfile,
     AgentTool,
     AliasFamily,
     Entry,
+    PromptParts,
     Selection,
     SkillSelection,
     StoredAgent,
@@ -110,6 +112,18 @@ class AgentChange(Body):
     system_prompt: str | None = Field(default=None, max_length=100_000)
     max_iterations: int | None = Field(default=None, ge=1, le=1000)
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    context_tokens: int | None = Field(
+        default=None, ge=LEAST_CONTEXT, description="Tokens of one model request."
+    )
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    thinking_budget: int | None = Field(
+        default=None, ge=0, description="Takes the place of both settings of thinking; 0 for none."
+    )
+    adaptive_thinking: bool | None = None
+    effort: Effort | None = None
+    prompt_without: PromptParts | None = Field(
+        default=None, description="Parts that its model is not told."
+    )
     selection: Selection | None = Field(
         default=None, description="Tools and `toolset:<name>`; null for all of them."
     )

@@ -22,6 +22,13 @@ router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
 MAX_COMMAND = 200_000
 _TOOL: dict[str, Any] = {"name": "calculator", "description": "Compute.", "parameters": {}}
 
+_PART: dict[str, Any] = {
+    "name": "identity",
+    "place": "shared",
+    "tokens": 12,
+    "text": "You are an assistant working through Tollgate …",
+}
+
 
 class TokenFigures(BaseModel):
     """About what every request of this agent carries before its first message."""
@@ -31,6 +38,19 @@ class TokenFigures(BaseModel):
     schemas: int = Field(description="Definitions of the tools that are shown.")
     prompt: int = Field(description="The system prompt.")
     total: int
+
+
+class PromptPartView(BaseModel):
+    """A piece of what the model is told."""
+
+    model_config = example(**_PART)
+
+    name: str
+    place: Literal["shared", "session", "request"] = Field(
+        description="Cached for all sessions of the agent, for the session, or not at all."
+    )
+    tokens: int = Field(description="About what it costs.")
+    text: str
 
 
 class Resolved(BaseModel):
@@ -47,6 +67,7 @@ class Resolved(BaseModel):
         visible=["calculator"],
         deferred=[],
         system_prompt="You are an assistant working through Tollgate …",
+        prompt_parts=[_PART],
         tokens={"schemas": 120, "prompt": 120, "total": 240},
         runtime_diagnostic=DIAGNOSTIC,
     )
@@ -61,6 +82,9 @@ class Resolved(BaseModel):
     visible: list[str] = Field(description="What the model is shown, in that order.")
     deferred: list[str] = Field(description="What it finds with `search_tools`.")
     system_prompt: str = Field(description="As the model gets it, outside a project.")
+    prompt_parts: list[PromptPartView] = Field(
+        description="In their order; those of place `request` stand behind the last message."
+    )
     tokens: TokenFigures
     runtime_diagnostic: RuntimeDiagnostic
 

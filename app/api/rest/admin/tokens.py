@@ -163,6 +163,7 @@ async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) 
     if token.revoked_at is None:
         (token,) = await service.tokens.revoke(token_id, by=principal.user_id)
         await service.runs.cancel_paid_by(token_id)
+        await service.delegator.cancel_paid_by(token_id)
     return TokenView.of(token, service)
 
 

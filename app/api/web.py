@@ -1,0 +1,110 @@
+"""The pages of the browser interface: the files of `app/web/dist`, and nothing beside them.
+
+Whatever is not below `/api` belongs to the interface. An address that names no file is one of
+its own pages, which the one document draws. Where it has not been built, a page says so.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from pathlib import Path, PurePosixPath
+
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+DIST = Path(__file__).resolve().parent.parent / "web" / "dist"
+_API = "/api"
+_INDEX = "index.html"
+# Names of files below it hold a hash of their content.
+_HASHED = "assets"
+_PAGE_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'"
+    ),
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+_NOT_BUILT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>Tollgate</title></head>
+<body><main><h1>Tollgate runs, without its browser interface</h1>
+<p>The interface has not been built here. It needs Node.js 20.19 or newer, and npm.
+Install them, then run <code>python3 scripts/bootstrap.py web</code> in the source folder.</p>
+<p>Everything else works: the API is at <code>/api/v1</code>, and <code>tollgate chat</code>
+talks to it from a terminal.</p>
+<h2 lang="zh-CN">Tollgate 正在运行，但没有浏览器界面</h2>
+<p lang="zh-CN">界面尚未构建。请安装 Node.js 20.19 或更新版本及 npm，然后在源码目录运行
+<code>python3 scripts/bootstrap.py web</code>。</p></main></body></html>
+"""
+
+
+class Pages:
+    """Answers what browsers ask for outside of the API; everything else goes on to the app."""
+
+    def __init__(self, app: ASGIApp, folder: Path = DIST) -> None:
+        self._app = app
+        self._folder = folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self._answer(scope) if scope["type"] == "http" else None
+        await (answer or self._app)(scope, receive, send)
+
+    def _answer(self, scope: Scope) -> Response | None:
+        """The file or page that a request is for; None for the API and for what is nowhere."""
+        path = scope["path"]
+        if scope["method"] not in ("GET", "HEAD") or path == _API or path.startswith(f"{_API}/"):
+            return None
+        headers = Headers(scope=scope)
+        name = _name(path)
+        if name is None:
+            return None
+        if name != _INDEX and (found := self._file(name, headers)) is not None:
+            return found
+        if "text/html" not in headers.get("accept", "") or PurePosixPath(name).parts[0] == _HASHED:
+            return None
+        # A proxy or a browser that kept it would ask for scripts that an update has removed.
+        page = self._file(_INDEX, headers)
+        return page or HTMLResponse(_NOT_BUILT, 503, headers=_page_headers("no-store"))
+
+    def _file(self, name: str, headers: Headers) -> Response | None:
+        path = self._folder / name
+        if not path.is_file() or not path.resolve().is_relative_to(self._folder.resolve()):
+            return None
+        hashed = PurePosixPath(name).parts[0] == _HASHED
+        shown = _page_headers("public, max-age=31536000, immutable" if hashed else "no-cache")
+        packed = path.with_name(f"{path.name}.gz")
+        if packed.is_file():
+            shown["vary"] = "accept-encoding"
+            if _takes_gzip(headers):
+                shown["content-encoding"] = "gzip"
+                path = packed
+        return FileResponse(path, headers=shown, media_type=_media_type(name))
+
+
+def _name(path: str) -> str | None:
+    """The file that a path names; None for one that could lead elsewhere."""
+    parts = [part for part in path.split("/") if part]
+    if any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
+        return None
+    return "/".join(parts) or _INDEX
+
+
+def _takes_gzip(headers: Headers) -> bool:
+    offered = (part.strip() for part in headers.get("accept-encoding", "").split(","))
+    return any(
+        part == "gzip" or (part.startswith("gzip;q=") and part != "gzip;q=0") for part in offered
+    )
+
+
+def _media_type(name: str) -> str:
+    # What this machine's own table says of scripts may be wrong, and browsers then refuse them.
+    known = {".js": "text/javascript", ".css": "text/css", ".md": "text/plain"}
+    suffix = PurePosixPath(name).suffix
+    return known.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+
+
+def _page_headers(kept: str) -> dict[str, str]:
+    return {**_PAGE_HEADERS, "cache-control": kept}
