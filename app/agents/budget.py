@@ -1,8 +1,8 @@
 """What a session's model requests have used, and whether another one may be made.
 
 The sums live with the session, so that they survive a restart. They are checked before
-every request and never in the middle of a turn: one answer may go over, the next is not
-asked for.
+every turn and never in the middle of one: its answer, and a summary that it needs first, may
+go over; the next turn is not asked for.
 """
 
 from __future__ import annotations

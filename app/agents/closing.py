@@ -44,6 +44,13 @@ def close_run(
     log.emit(RunFinished, run_id=run_id, status="interrupted", error=body, usage=usage or {})
 
 
+def close_delegated(gate: Gate, log: SessionLog, run_id: str, trail: Trail) -> None:
+    """End a sub-agent's run; its `subagent_finished` is told with what is left of its work."""
+    close_open(gate, log, trail)
+    moment = isoformat(gate.clock.now())
+    gate.ledger.append(FINISH_RUN, ("interrupted", None, None, "{}", moment, run_id))
+
+
 def unended(trail: Trail) -> list[dict[str, Any]]:
     """The starts of calls that had begun and not ended."""
     ended = {e["operation_id"] for e in trail.events if e["type"] == "tool_call_completed"}
@@ -146,7 +153,7 @@ def _close_call(gate: Gate, log: SessionLog, started: dict[str, Any], trail: Tra
 
 
 def _ids(event: dict[str, Any]) -> dict[str, Any]:
-    names = ("run_id", "agent_id", "tool_call_id", "operation_id")
+    names = ("run_id", "agent_id", "tool_call_id", "operation_id", "parent_tool_call_id")
     return {name: event[name] for name in names if name in event}
 
 

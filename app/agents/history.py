@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import orjson
 
 from app.agents.context.compaction import SUMMARY, summary_message
+from app.tools.untrusted import untrusted
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -135,4 +136,4 @@ def _told_result(block: Block) -> Block:
         return block
     parts = block.get("content") or []
     text = "\n".join(part.get("text", "") for part in parts if isinstance(part, dict))
-    return {"type": "text", "text": f"[Its result:\n{text}]"}
+    return {"type": "text", "text": f"[Its result:]\n{untrusted(text, 'tool')}"}

@@ -45,7 +45,7 @@ class Turns:
         steering: user messages that arrived meanwhile (id, content), for the next turn.
         payer: whom its requests and calls are counted for.
         attended: somebody is, or may come to be, there to confirm what asks.
-        tries: how often the run was taken up after a crash since a request last finished.
+        tries: how often the run was taken up after a crash since its calls last finished.
         keep: called when a step has finished, before anything else happens.
         is_left: the run stops with the service, and the next process goes on with it.
         asker: what the run remembers of its requests; made at the first of them.
@@ -143,7 +143,6 @@ class AgentLoop:
                     model=completed.asked or model,
                 )
                 turns.messages.append({"role": "assistant", "content": content, "id": message_id})
-            turns.tries = 0
             turns.keep()
             if completed.dropped_tool_uses:
                 raise ModelFailed(
@@ -263,6 +262,8 @@ class AgentLoop:
                 session, "tool", results, run_id=run_id, agent_id=turns.agent_id
             )
             turns.messages.append({"role": "user", "content": results, "id": kept})
+            # Not sooner: it may be a call that takes the service down, each time it is made.
+            turns.tries = 0
             turns.keep()
 
     def _steered(self, session: Session, run_id: str, turns: Turns) -> bool:

@@ -14,6 +14,7 @@ from app.agents.history import INTERRUPTED, NOT_RUN, Block, missing_result
 from app.agents.progress import Progress
 from app.core.contain import attempt
 from app.core.text import clean
+from app.db.event_blocks import events_of
 from app.db.ledger import Transaction
 from app.execution.batches import (
     ParkedBatch,
@@ -27,11 +28,13 @@ from app.execution.resuming import outcome_of
 
 log = logging.getLogger(__name__)
 
-_EVENTS = (
-    "SELECT type, body FROM events WHERE session_id = ? AND epoch = ?"
-    " AND type IN ('tool_call_started', 'tool_call_completed',"
-    " 'tool_confirmation_request', 'tool_confirmation_resolved',"
-    " 'question_asked', 'question_answered') ORDER BY seq"
+_KINDS = (
+    "tool_call_started",
+    "tool_call_completed",
+    "tool_confirmation_request",
+    "tool_confirmation_resolved",
+    "question_asked",
+    "question_answered",
 )
 _CALLS = (
     "SELECT operation_id, status, tool_name, result, text, cached, duplicate_of, artifact_id,"
@@ -71,7 +74,6 @@ class RunHead:
     session_id: str
     owner: str | None
     epoch: str
-    head: int
     user_id: str | None
     trigger: str
     agent_id: str | None
@@ -79,6 +81,7 @@ class RunHead:
     leaf: str | None
     batch: str | None
     progress: str | None
+    head: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +131,9 @@ class LostRun:
 def read_lost(transaction: Transaction, row: RunHead, progress: Progress | None) -> LostRun:
     """What a run left."""
     ids = (row.session_id, row.id)
-    bodies = transaction.fetch(_EVENTS, (row.session_id, row.epoch))
-    events = [event for _, body in bodies if (event := orjson.loads(body)).get("run_id") == row.id]
+    bodies = events_of(transaction.fetch, row.session_id, row.epoch, _KINDS)
+    told = (orjson.loads(body) for _, _, body in bodies)
+    events = [event for event in told if event.get("run_id") == row.id]
     verdicts = dict(transaction.fetch(_DECIDED, (row.started_at, *ids)))
     unanswered = frozenset(found[0] for found in transaction.fetch(_OPEN, ids))
     trail = Trail(row.user_id, events, verdicts, unanswered)

@@ -21,7 +21,7 @@ class Progress:
         turns: what `Turns.progress` says: usage, stop reason, model requests so far.
         unheard: messages that stand before the last answer, and that it did not know.
         found: tools that the run has found by words.
-        tries: how often it was taken up after a crash since a model request last finished.
+        tries: how often it was taken up after a crash since its calls last finished.
     """
 
     payer: Payer = NOBODY

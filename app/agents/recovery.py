@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import orjson
 
-from app.agents.closing import close_run
+from app.agents.closing import close_delegated, close_run
 from app.agents.durability import CLOSING, MOST_TRIES, Durability
 from app.agents.lost_runs import LastTurn, LostRun, RunHead, Trail, read_lost
 from app.agents.progress import Progress
@@ -20,6 +20,7 @@ from app.core import process
 from app.core.clock import isoformat
 from app.core.errors import TollgateError
 from app.core.text import dump_json
+from app.db.event_blocks import head_of
 from app.db.ledger import Transaction
 from app.db.statements import ADD_ENTRY, FINISH_RUN, MOVE_LEAF, START_QUEUED
 from app.events.durable import MessageCompleted, RunFinished, RunStarted, Trigger
@@ -27,17 +28,17 @@ from app.events.log import SessionLog
 from app.execution.batches import ParkedBatch
 from app.execution.setup import Gate
 
-_HEAD = "(SELECT max(seq) FROM events e WHERE e.session_id = s.id AND e.epoch = s.epoch)"
 _RUNNING = (
-    f"SELECT r.id, r.session_id, r.owner, s.epoch, COALESCE({_HEAD}, 0),"  # noqa: S608 - constants of this file
-    " s.user_id, r.trigger, r.agent_id, r.started_at, s.leaf_entry_id, r.input, r.progress"
+    "SELECT r.id, r.session_id, r.owner, s.epoch, s.user_id, r.trigger, r.agent_id,"
+    " r.started_at, s.leaf_entry_id, r.input, r.progress"
     " FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.status = 'running'"
 )
 _QUEUED = (
-    "SELECT r.id, r.session_id, r.owner, s.epoch, s.leaf_entry_id, r.agent_id, r.model, r.input,"  # noqa: S608
-    f" {_HEAD}, r.started_at FROM runs r JOIN sessions s ON s.id = r.session_id"
+    "SELECT r.id, r.session_id, r.owner, s.epoch, s.leaf_entry_id, r.agent_id, r.model, r.input,"
+    " r.started_at FROM runs r JOIN sessions s ON s.id = r.session_id"
     " WHERE r.status = 'queued'"
 )
+DELEGATED = "delegation"
 _TAKE_OVER = "UPDATE runs SET owner = ? WHERE id = ?"
 _TRY_AGAIN = "UPDATE runs SET progress = ? WHERE id = ?"
 
@@ -94,8 +95,8 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
     owner = process.identity()
 
     def take_over(transaction: Transaction) -> list[LostRun]:
-        rows = [RunHead(*row) for row in transaction.fetch(_RUNNING)]
-        lost = [row for row in rows if not process.is_alive(row.owner or "")]
+        rows = [row for row in transaction.fetch(_RUNNING) if not process.is_alive(row[2] or "")]
+        lost = [RunHead(*(*row, head_of(transaction.fetch, row[1], row[3]))) for row in rows]
         return [_take_over(transaction, row, durability, owner) for row in lost]
 
     lost = await gate.ledger.transact(take_over)
@@ -121,7 +122,8 @@ def close_found(
     gate: Gate, log: SessionLog, run: ParkedRun | CutRun, error: TollgateError | None = None
 ) -> None:
     """End a run that cannot go on after all."""
-    usage = run.progress.usage if isinstance(run, CutRun) else None
+    # What it had used before is counted, whoever ends it.
+    usage = run.progress.usage if isinstance(run, CutRun) else run.batch.progress.get("usage")
     close_run(gate, log, run.id, run.trail, usage=usage, error=error)
 
 
@@ -129,6 +131,9 @@ def _take_over(
     transaction: Transaction, row: RunHead, durability: Durability, owner: str
 ) -> LostRun:
     transaction.execute(_TAKE_OVER, (owner, row.id))
+    if row.trigger == DELEGATED:
+        # Whoever waited for a sub-agent is gone, and what it was given with it.
+        row = replace(row, batch=None, progress=None)
     lost = read_lost(transaction, row, durability.progress_of(row.progress))
     if lost.batch is not None or lost.progress is None or row.owner is None:
         return lost
@@ -148,6 +153,9 @@ def _close(gate: Gate, run: LostRun) -> None:
         )
     usage = progress.usage if progress else None
     log = gate.events.open(row.session_id, row.epoch, row.head)
+    if row.trigger == DELEGATED:
+        close_delegated(gate, log, row.id, run.trail)
+        return
     close_run(gate, log, row.id, run.trail, usage=usage, error=error)
 
 
@@ -175,7 +183,8 @@ async def _keep_waiting(
         rows = [r for r in transaction.fetch(_QUEUED) if not process.is_alive(r[2] or "")]
         for row in rows:
             transaction.execute(_TAKE_OVER, (owner, row[0]))
-        return sorted(rows, key=lambda row: (row[-1], orjson.loads(row[7]).get("place", 0)))
+        rows.sort(key=lambda row: (row[8], orjson.loads(row[7]).get("place", 0)))
+        return [(*row, head_of(transaction.fetch, row[1], row[3])) for row in rows]
 
     rows = await gate.ledger.transact(read)
     waiting = tuple(
@@ -191,8 +200,8 @@ async def _keep_waiting(
 
 
 def _tell_unanswered(gate: Gate, row: tuple[Any, ...], leaves: dict[str, str | None]) -> None:
-    run_id, session_id, _, epoch, leaf, agent_id, model, stored, head, _ = row
-    log = gate.events.open(session_id, epoch, head or 0)
+    run_id, session_id, _, epoch, leaf, agent_id, model, stored, _, head = row
+    log = gate.events.open(session_id, epoch, head)
     message = orjson.loads(stored)
     moment = isoformat(gate.clock.now())
     message_id, content = message["message_id"], message["content"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from app.agents.asking import ask
@@ -105,7 +106,7 @@ class Requesting:
         completed = await self._first_answer(request, live)
         if not isinstance(completed, Completed) or completed.stop_reason == WINDOW_EXCEEDED:
             if isinstance(completed, Completed):
-                self._count(session, asker, completed.usage)
+                self._count(session, asker, completed.asked or asker.model, completed.usage)
             if completed == "images":
                 # They would be refused with every request of this conversation.
                 asker.shows_images = False
@@ -183,7 +184,7 @@ class Requesting:
             self._model,
             asker.model,
             max_tokens=asker.max_tokens,
-            count=lambda usage: self._count(session, asker, usage),
+            count=partial(self._count, session, asker),
         )
         fitted = await asker.window.fit(
             messages, overhead=question.overhead, summarise=summarise, overflowed=overflowed
@@ -244,9 +245,9 @@ class Requesting:
             effort=(profile and profile.effort) or chosen.effort,
         )
 
-    def _count(self, session: Session, asker: Asker, usage: Usage) -> None:
+    def _count(self, session: Session, asker: Asker, model: str, usage: Usage) -> None:
         """Count a request whose answer is not a message of the session."""
-        self._budget.add(session, model=asker.model, usage=usage, spending=asker.spending)
+        self._budget.add(session, model=model, usage=usage, spending=asker.spending)
 
 
 def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int | None, bool]:

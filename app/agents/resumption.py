@@ -74,6 +74,7 @@ class Resumption:
             context = self._loop.context(run.session, run.id, run.turns, parked.message_id)
             run.batch = executor.rebuild(parked, context)
             return partial(self._converse, run, self._loop, parked.message_id, run.batch)
+        run.attended = parked.attended
         context = direct_context(
             run,
             self._gate.projects,

@@ -172,7 +172,7 @@ class RunEngine:
         if active is not None:
             raise Busy("A run is active in this session; wait or cancel it", run_id=active.id)
         run = self._new_run(session, trigger)
-        run.payer = payer
+        run.payer, run.attended = payer, attended
         context = direct_context(
             run, self._gate.projects, caller=caller, attended=attended, cacheable=cacheable
         )
@@ -436,7 +436,11 @@ class RunEngine:
             close_found(self._gate, session.log, cut, _revoked())
             return
         run = self._found(session, cut)
-        self._resumption.cut_off(run, cut)
+        _, error = attempt(self._resumption.cut_off, run, cut)
+        if error is not None:
+            log.error("run %s cannot go on", run.id, exc_info=error)
+            close_found(self._gate, session.log, cut)
+            return
         said = cut.turn.is_answered and not run.unheard
         work = partial(_last_word, cut.progress) if said else partial(self._converse, run)
         self._take_up(run, work)
@@ -450,7 +454,13 @@ class RunEngine:
         run = self._new_run(session, trigger, item.agent_id, run_id=item.run_id)
         run.attended = message.pop("attended", True)
         run.payer = Payer.from_json(message.pop("payer", {}))
-        self._queues.add(Queued(run, **message))
+        queued, error = attempt(partial(Queued, run, **message))
+        if queued is None:
+            log.error("the message of run %s cannot be read", run.id, exc_info=error)
+            self._records.started(run, was_queued=True)
+            self._finish(run, "interrupted", None)
+            return
+        self._queues.add(queued)
         if await _is_revoked(run.payer.token_id, tokens):
             await self.cancel(session.id, run.id)
 

@@ -183,7 +183,7 @@ class Sessions:
             agent_id=agent_id or session.agent_id,
             message_id=entry_id,
             role=role,
-            content=_shown([self._masked(block) for block in content]),
+            content=_shown([fit_to_be_seen(block, self._redactor) for block in content]),
             client_message_id=client_message_id,
             model=model,
         )
@@ -222,22 +222,13 @@ class Sessions:
             message_id=entry_id,
             keeps_from=summary["keeps_from"],
             method=summary["method"],
-            summary=self._redactor.text(summary["text"])[:SHOWN_CHARS],
+            # It may quote the arguments of calls.
+            summary=self._redactor.raw_json(summary["text"])[:SHOWN_CHARS],
             replaced=replaced,
             tokens_before=tokens[0],
             tokens_after=tokens[1],
         )
         return entry_id
-
-    def _masked(self, block: Block) -> Block:
-        """A block fit to be seen: what a model passed to a tool may hold secrets."""
-        if block.get("type") == "tool_use":
-            block = {**block, "input": self._redactor.arguments(block.get("input"))[0]}
-            if "raw_input" in block:
-                block["raw_input"] = self._redactor.raw_json(str(block["raw_input"]))
-            return block
-        masked: Block = self._redactor.secrets_in(block)
-        return masked
 
     def branch(self, session: Session, entry_id: str | None) -> None:
         """Make the next message a child of `entry_id` (of nothing, when None)."""
@@ -268,6 +259,20 @@ class Sessions:
             self._events.release(session.id)
             if self._events.get(session.id) is None:
                 self._open.pop(session.id, None)
+
+
+def fit_to_be_seen(block: Block, redactor: Redactor) -> Block:
+    """A block without secrets: what a model passed to a tool may hold some, and summaries quote."""
+    kind = block.get("type")
+    if kind == "tool_use":
+        block = {**block, "input": redactor.arguments(block.get("input"))[0]}
+        if "raw_input" in block:
+            block["raw_input"] = redactor.raw_json(str(block["raw_input"]))
+        return block
+    masked: Block = redactor.secrets_in(block)
+    if kind == SUMMARY:
+        masked["text"] = redactor.raw_json(str(masked.get("text", "")))
+    return masked
 
 
 def _title_of(content: list[Block]) -> str:

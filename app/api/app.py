@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, APIRouter
 
 from app import __version__
 from app.api import errors
@@ -118,6 +119,15 @@ def create_app(
     app.add_middleware(BodyLimit)
     app.add_middleware(SameSite)
     errors.install(app)
+    app.router.routes.extend(_routes().routes)
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    return app
+
+
+@cache
+def _routes() -> APIRouter:
+    """Every route. Reading their signatures takes most of a second, so it is done once."""
+    root = APIRouter(generate_unique_id_function=_operation_id)
     # `/tools/calls` before `/tools/{name}`.
     for module in (
         *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
@@ -134,11 +144,10 @@ def create_app(
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
         *(admin_rule_trials, admin_rules),
     ):
-        app.include_router(module.router, prefix=PREFIX)
-    app.include_router(ws_router)
-    app.include_router(desktop_ws_router)
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
-    return app
+        root.include_router(module.router, prefix=PREFIX)
+    root.include_router(ws_router)
+    root.include_router(desktop_ws_router)
+    return root
 
 
 def end_feeds(app: FastAPI) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 
 def identity() -> str:
-    """`<pid>-<start time>`: pids are reused, the pair is not."""
+    """`<pid>-<start time>-<boot>`: pids are reused, and start times count from the boot."""
     return _identity_of(os.getpid()) or f"{os.getpid()}-0"
 
 
@@ -18,10 +19,19 @@ def is_alive(identity: str) -> bool:
 
 
 def _identity_of(pid: int) -> str | None:
-    """The pair for a pid; None when there is no such process, or it is only a zombie."""
+    """What a pid is called; None when there is no such process, or it is only a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
     fields = text[text.rfind(")") + 2 :].split()
-    return None if fields[0] == "Z" else f"{pid}-{fields[19]}"
+    return None if fields[0] == "Z" else f"{pid}-{fields[19]}-{_boot()}"
+
+
+@lru_cache(maxsize=1)
+def _boot() -> str:
+    """Services start in the same order at each boot, and may well get the same pid and time."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "0"

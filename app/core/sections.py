@@ -224,7 +224,7 @@ class LimitSettings(Section):
 class ModelPrice(Section):
     """Dollars per million tokens."""
 
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_read: float = Field(default=0, ge=0)
-    cache_creation: float = Field(default=0, ge=0)
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+    cache_read: float = Field(default=0, ge=0, allow_inf_nan=False)
+    cache_creation: float = Field(default=0, ge=0, allow_inf_nan=False)

@@ -13,7 +13,8 @@ one process (`app.events.log`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 Fetch = Callable[..., list[tuple[Any, ...]]]
@@ -52,6 +53,10 @@ READ = (
 )
 # As READ, with the parameter kind: the body only of events of that type.
 READ_KIND = f"SELECT seq, CASE WHEN type = :kind THEN body END FROM ({READ}) AS page ORDER BY seq"  # noqa: S608
+_OF_KINDS = (
+    f"SELECT seq, type, body FROM ({READ}) AS page"  # noqa: S608
+    " WHERE type IN (SELECT value FROM json_each(:kinds)) ORDER BY seq"
+)
 HEAD = (
     "SELECT max(head) FROM ("  # noqa: S608
     f" SELECT max(last_seq) AS head FROM event_blocks WHERE {_MINE}"
@@ -77,13 +82,16 @@ def head_of(fetch: Fetch, session_id: str, epoch: str) -> int:
     return fetch(HEAD, {"session_id": session_id, "epoch": epoch})[0][0] or 0
 
 
-def events_of(fetch: Fetch, session_id: str, epoch: str) -> list[tuple[int, str, bytes]]:
-    """Seq, type and body of all events of a log, in order; for use inside a transaction."""
+def events_of(
+    fetch: Fetch, session_id: str, epoch: str, kinds: Collection[str]
+) -> list[tuple[int, str, bytes]]:
+    """Seq, type and body of a log's events of some types, in order; inside a transaction."""
     where = {
         "session_id": session_id,
         "epoch": epoch,
         "after": 0,
         "upto": EVERY,
         "most": EVERY // 2,
+        "kinds": json.dumps(list(kinds)),
     }
-    return [(row[0], row[1], row[2]) for row in fetch(READ, where)]
+    return [(row[0], row[1], row[2]) for row in fetch(_OF_KINDS, where)]

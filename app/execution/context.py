@@ -75,6 +75,11 @@ class CallContext:
         return self.subagent.parent_tool_call_id if self.subagent else None
 
     @property
+    def counted_run(self) -> str | None:
+        """The run that its calls are counted for."""
+        return (self.subagent.counted_run if self.subagent else None) or self.run_id
+
+    @property
     def is_agents(self) -> bool:
         """A model decides what is called next, so that it may turn in circles."""
         return self.caller in ("agent", "subagent", "mcp")

@@ -41,6 +41,8 @@ class Subagent:
     Attributes:
         label: what it is called, for people.
         parent_tool_call_id: the call that has delegated to it.
+        counted_run: the run of the agent that has delegated in the end: what one run may call
+            is not more because others call for it. None where that is no run.
         depth: 1 for a sub-agent of an agent, 2 for one of its own, …
         process: where tools with the route `worker-local` run.
     """
@@ -50,6 +52,7 @@ class Subagent:
     parent_tool_call_id: str
     scope: SubagentScope
     depth: int
+    counted_run: str | None = None
     process: OwnProcess
 
     def told(self) -> dict[str, Any]:

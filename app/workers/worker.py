@@ -129,7 +129,8 @@ class ConfinedWorker:
         if not was_over:
             self._frames.put_nowait(None)
         if self._errors.text():
-            _log.warning("worker %s said: %s", self.pid, self._errors.text())
+            # In one line: it could write lines that look like ours.
+            _log.warning("worker %s said: %r", self.pid, self._errors.text())
 
     async def _read(self) -> None:
         """Take its frames, one at a time: what nobody has read holds up the worker."""
@@ -166,8 +167,8 @@ class ConfinedWorker:
 def _has_ended(pid: int) -> bool:
     try:
         descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
+    except OSError:
+        return True  # also when nothing can be told: another one is started then
     ends = select.poll()  # select takes no descriptor beyond the first thousand
     ends.register(descriptor, select.POLLIN)
     try:

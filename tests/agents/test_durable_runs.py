@@ -16,7 +16,7 @@ from app.governance.limits import Limits, Payer
 from app.main import local_gate, open_service
 from tests.agents.models.asking import KEY
 from tests.agents.office import open_office
-from tests.agents.parked import Killed, events_of, killed, run_is_over
+from tests.agents.parked import Killed, events_of, killed, run_is_over, watched
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
 
@@ -159,6 +159,21 @@ async def test_a_crash_of_a_step_counts_and_an_orderly_stop_does_not(settings: S
                 assert row is not None
                 assert row.progress is not None
                 assert Progress.read(row.progress).tries == 1
+
+
+async def test_a_call_that_takes_its_service_down_each_time_is_not_forgiven(settings: Settings):
+    again = Turn(tool_use("bash", {"command": "sleep 600"}, id="t4"))
+    async with ScriptedAnthropic(THREE, again, api_key=KEY) as provider:
+        left = await cut_in_a_call(settings, provider)
+        async with open_service(successor(settings, provider)) as service:
+            watcher = await watched(service, left.session_id)
+            await watcher.until("tool_call_started", tool_call_id="t4")
+            await service.gate.ledger.durable()
+            row = await service.archive.run(left.run_id)
+            assert row is not None
+            assert row.progress is not None
+            # The model has answered, and perhaps with the very call that did it.
+            assert Progress.read(row.progress).tries == 1
 
 
 async def test_the_run_of_a_revoked_token_does_not_go_on(settings: Settings):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 
+import orjson
 import pytest
 
+from app.agents.durability import Continuing
+from app.agents.progress import Progress
 from app.agents.recovery import recover
 from app.core import process
 from app.core.settings import Settings
-from app.db.statements import ADD_RUN
+from app.db.statements import ADD_RUN, KEEP_BATCH, KEEP_PROGRESS
 from app.events.durable import RunStarted
 from app.main import open_service
 from tests.agents.office import Office, open_office
@@ -97,7 +100,45 @@ async def test_runs_of_a_process_that_lives_are_left_alone(settings: Settings):
         assert (await recover(lab.gate)).closed == 0
 
 
+async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Settings):
+    async with open_lab(settings) as lab:
+        log, ids = lab.session.log, {"run_id": "run_c", "tool_call_id": "c1"}
+        about = {**ids, "operation_id": "op_1", "parent_tool_call_id": "c0"}
+        row = ("run_c", lab.session.id, "delegation", "running", None, None, "run_p", "1-0")
+        lab.gate.ledger.append(ADD_RUN, (*row, "2026-01-01"))
+        told = {**about, "tool_name": "bash", "title": "b", "kind": "execute", "args": {}}
+        log.append("tool_call_started", orjson.dumps(told).decode()[1:])
+        kept = {
+            "calls": [["c1", "bash", {"command": "x"}, "op_1"]],
+            "max_workers": None,
+            "message_id": "msg_1",
+            "caller": "agent",
+            "attended": True,
+            "cacheable": True,
+            "user_id": None,
+            "token_id": None,
+            "limits": None,
+            "progress": None,
+        }
+        lab.gate.ledger.append(KEEP_BATCH, (orjson.dumps(kept).decode(), "run_c"))
+        lab.gate.ledger.append(KEEP_PROGRESS, (Progress().stored(), "run_c"))
+        await lab.gate.ledger.durable()
+        found = await recover(lab.gate, Continuing(lab.gate))
+        assert (found.closed, found.parked, found.cut) == (1, (), ())
+        ended = await lab.watcher.until("tool_call_completed")
+        assert (ended["status"], ended["parent_tool_call_id"]) == ("interrupted", "c0")
+        assert await lab.rows("SELECT status FROM runs") == [("interrupted",)]
+        assert lab.watcher.of("run_finished") == []
+
+
 @pytest.mark.parametrize("claim", ["", "x-1", "0-0", f"{os.getpid()}-1", "999999999-5"])
 def test_only_the_process_that_made_a_name_bears_it(claim: str):
     assert process.is_alive(claim) is False
     assert process.is_alive(process.identity()) is True
+
+
+def test_a_process_of_another_boot_is_gone_whatever_its_number_and_its_time() -> None:
+    pid, start, boot = process.identity().split("-", 2)
+    assert process.is_alive(f"{pid}-{start}-{boot}") is True
+    assert process.is_alive(f"{pid}-{start}-0b5e3f4a-another-boot") is False
+    assert process.is_alive(f"{pid}-{start}") is False

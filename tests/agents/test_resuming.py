@@ -155,6 +155,27 @@ async def test_a_model_s_run_goes_on_with_the_result(settings: Settings):
     assert left.ran == "x"
 
 
+async def test_what_a_parked_run_has_used_is_told_also_when_it_cannot_go_on(settings: Settings):
+    turn = Turn(tool_use("bash", {"command": ASKS}, id="t1"))
+    async with ScriptedAnthropic(turn, api_key=KEY) as provider:
+        ways: dict[str, Any] = {"anthropic_api_key": KEY, "anthropic_base_url": provider.base_url}
+        left = await killed(settings, **ways)
+        change(
+            settings,
+            "UPDATE runs SET input = json_set(input, '$.token_id', 'tok_gone') WHERE id = ?",
+            left.run_id,
+        )
+        async with open_service(settings.model_copy(update=_secret(ways))) as service:
+            events = await events_of(service.archive, left.session_id)
+            row = await service.archive.run(left.run_id)
+    assert (events[-1]["type"], events[-1]["status"]) == ("run_finished", "interrupted")
+    assert events[-1]["error"]["code"] == "unauthenticated"
+    assert events[-1]["usage"]["output_tokens"] == 15
+    assert row is not None
+    assert orjson.loads(row.usage) == events[-1]["usage"]
+    assert left.ran == ""
+
+
 async def test_a_message_that_waited_behind_the_question_is_answered_after_it(settings: Settings):
     turns = [
         Turn(tool_use("bash", {"command": ASKS}, id="t1")),

@@ -260,3 +260,16 @@ async def test_the_audit_holds_each_call_and_is_read_by_session(settings: Settin
         assert calls[0].execution_time > 0
         assert {call.session_id for call in calls} == {office.session.id}
         assert len(await office.service.archive.calls(other.id)) == 1
+
+
+@pytest.mark.parametrize("attended", [True, False])
+async def test_a_run_of_calls_knows_who_is_there(settings: Settings, *, attended: bool):
+    async with open_office(settings) as office:
+        run = await office.service.runs.call_tools(
+            office.session,
+            [CallRequest("c1", "calculator", {"expression": "1"})],
+            caller="rest",
+            attended=attended,
+        )
+        assert run.attended is attended
+        await office.ended(run.id)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
 
 from app.agents.content import user_content
 from app.agents.sessions import Sessions
+from app.api.rest.shapes import MessageView
 from app.core.errors import InvalidInput
+from app.core.redaction import Redactor
 from app.core.settings import Settings
+from app.db.tables import EntryRow
 from tests.execution.lab import Lab, bare_lab
 
 
@@ -70,6 +74,23 @@ async def test_long_messages_are_cut_in_the_event_and_whole_in_the_entry(setting
         assert rows[0][0] > 2_000_000
 
 
+async def test_a_summary_that_quotes_a_call_shows_none_of_its_secrets(settings: Settings):
+    async with bare_lab(settings) as lab:
+        text = 'Call t1: login {"password":"hunter2x","name":"ann"}'
+        summary = {
+            "type": "summary",
+            "text": text,
+            "said": [],
+            "keeps_from": "m",
+            "method": "digest",
+        }
+        lab.sessions.summarise(lab.session, summary, run_id=None, replaced=3, tokens=(9, 1))
+        await lab.gate.ledger.durable()
+        (shown,) = [e["summary"] for e in lab.watcher.of("context_compacted")]
+        assert "hunter2x" not in shown
+        assert '"name":"ann"' in shown
+
+
 async def test_what_no_text_can_hold_is_replaced_in_entry_and_event(settings: Settings):
     async with bare_lab(settings) as lab:
         content = [
@@ -97,3 +118,29 @@ async def test_what_no_text_can_hold_is_replaced_in_entry_and_event(settings: Se
 def test_a_user_cannot_say_what_only_the_gate_may_say(content: Any):
     with pytest.raises(InvalidInput):
         user_content(content)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "tool_use", "id": "t1", "name": "t", "input": {"password": "tr0ub4dor"}},
+        {
+            "type": "tool_use",
+            "id": "t1",
+            "name": "t",
+            "input": {},
+            "raw_input": '{"password": "tr0ub4dor"',
+        },
+        {"type": "summary", "text": 'It called t with {"password": "tr0ub4dor"}.'},
+    ],
+    ids=["call", "broken call", "summary"],
+)
+def test_nobody_sees_what_a_message_keeps_under_a_telling_name(block: dict[str, Any]):
+    stored = orjson.dumps([block]).decode()
+    row = EntryRow(
+        id="msg_1", session_id="ses_1", role="assistant", content=stored, created_at="2026-01-01"
+    )
+    seen = MessageView.of(row, Redactor())
+    assert seen.content[0]["type"] == block["type"]
+    assert "tr0ub4dor" not in str(seen.content)
+    assert "tr0ub4dor" in stored

@@ -88,8 +88,9 @@ async def test_what_no_block_covers_yet_is_found_too(path: Path):
         assert head_of(fetch, "ses_a", "ep") == BLOCK - 1
         assert head_of(fetch, "ses_b", "ep") == BLOCK + 700
         assert head_of(fetch, "ses_c", "ep") == 0
-        events = events_of(fetch, "ses_b", "ep")
+        events = events_of(fetch, "ses_b", "ep", ("other", "kind"))
         assert [seq for seq, _, _ in events] == list(range(1, BLOCK + 701))
+        assert events_of(fetch, "ses_b", "ep", ("other",)) == []
 
 
 async def test_a_page_begins_with_the_first_event_that_is_left(path: Path, archive: Archive):

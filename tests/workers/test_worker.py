@@ -155,7 +155,7 @@ async def test_endless_errors_are_kept_as_a_short_tail(
         f"""
         for _ in range({FLOOD >> 16}):
             os.write(2, b'y' * 65535 + b'\\n')
-        os.write(2, b'the last words')
+        os.write(2, b'ERROR of the service\\nthe last words')
         say('{{"type":"ask_model","round":1}}')
         sys.stdin.read()
         """
@@ -169,6 +169,8 @@ async def test_endless_errors_are_kept_as_a_short_tail(
     assert heard == AskModel(round=1)
     assert peak < 4 << 20
     assert "the last words" in caplog.text
+    assert "\nERROR of the service" not in caplog.text
+    assert "\nthe last words" not in caplog.text
     assert len(caplog.text) < 16 << 10
 
 

@@ -40,7 +40,7 @@ def image_blocks(raw: RawResult | None) -> list[Block]:
         )
         if not artifact_id or kind not in MEDIA_TYPES:
             continue
-        if not isinstance(size, int) or size > MAX_IMAGE_BYTES:
+        if not isinstance(size, int) or not 0 < size <= MAX_IMAGE_BYTES:
             continue
         source = {
             "type": "artifact",

@@ -30,7 +30,8 @@ class Summariser:
         name: the model's.
         max_tokens: what the service lets a model write; a summary is never longer than
             `SUMMARY_TOKENS`.
-        count: told what each request has cost.
+        count: told who answered each request, by the name that the settings know, and what it has
+            used.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class Summariser:
         name: str,
         *,
         max_tokens: int,
-        count: Callable[[Usage], None],
+        count: Callable[[str, Usage], None],
     ) -> None:
         self._model = model
         self._name = name
@@ -66,7 +67,7 @@ class Summariser:
                     completed = event
         if completed is None:
             raise ModelFailed("The model's answer ended early", provider_code="stream_cut")
-        self._count(completed.usage)
+        self._count(completed.asked or self._name, completed.usage)
         if completed.stop_reason == "refusal":
             return ""
         return "\n".join(

@@ -31,7 +31,8 @@ _SAVE_TASK = (
 )
 _END_BATCH = "UPDATE delegation_batches SET status = ?, finished_at = ? WHERE id = ?"
 _BATCHES = (
-    "SELECT id, session_id, kind, name, background, status, created_at FROM delegation_batches"
+    "SELECT id, session_id, parent_run_id, kind, name, background, status, created_at"
+    " FROM delegation_batches"
 )
 _TASKS = (
     "SELECT id, batch_id, run_id, label, spec, routes, blocked, status, state, error, started_at,"
@@ -39,6 +40,7 @@ _TASKS = (
 )
 _LOST = "SELECT id, owner FROM delegation_batches WHERE status = 'running'"
 _OPEN_TASKS = f"{_TASKS} WHERE batch_id = ? AND status IN ('waiting', 'running')"
+_RUN = "SELECT 1 FROM runs WHERE id = ?"
 _INTERRUPT = (
     "UPDATE delegated_tasks SET status = 'interrupted', error = ?, finished_at = ? WHERE id = ?"
 )
@@ -58,10 +60,10 @@ class Book:
 
     async def add(self, batch: Batch) -> None:
         """Keep a batch before anything of it begins."""
-        parent = batch.parent
+        parent, name = batch.parent, self._redactor.text(batch.name)
         row = (
             *(batch.id, parent.session.id, parent.run_id, parent.operation_id, batch.kind),
-            *(batch.name, batch.background, batch.fingerprint, "running", process.identity()),
+            *(name, batch.background, batch.fingerprint, "running", process.identity()),
             batch.created_at,
         )
         rows = [_task_row(task, self._redactor) for task in batch.tasks]
@@ -75,8 +77,9 @@ class Book:
 
     async def save(self, task: Task) -> None:
         """Keep how far a task is."""
+        state, error = self._redactor.secrets_in([task.state(), task.error])
         row = (
-            *(task.status, dump_json(task.state()).decode(), _json(task.error)),
+            *(task.status, dump_json(state).decode(), _json(error)),
             *(task.started_at, task.finished_at, task.id),
         )
         await self._ledger.transact(lambda transaction: transaction.execute(_SAVE_TASK, row))
@@ -99,13 +102,16 @@ class Book:
         return found
 
     async def reports(
-        self, *, session_id: str | None, running: bool, limit: int
+        self, *, session_id: str | None, run_id: str | None, running: bool, limit: int
     ) -> list[BatchReport]:
         """The newest first."""
         conditions, values = ["1 = 1"], list[Any]()
         if session_id is not None:
             conditions.append("session_id = ?")
             values.append(session_id)
+        if run_id is not None:
+            conditions.append("parent_run_id = ?")
+            values.append(run_id)
         if running:
             conditions.append("status = 'running'")
         where = f" WHERE {' AND '.join(conditions)} ORDER BY created_at DESC, id DESC LIMIT ?"
@@ -117,7 +123,10 @@ class Book:
         return await self._ledger.transact(read)
 
     async def close_lost(self) -> list[tuple[str, str, TaskReport]]:
-        """Close what processes that are gone have left: session, parent run and task of each."""
+        """Close what processes that are gone have left.
+
+        Returns session, parent run and task of each that had begun.
+        """
         moment, why = isoformat(self._clock.now()), orjson.dumps(INTERRUPTED).decode()
 
         def close(transaction: Transaction) -> list[tuple[str, str, TaskReport]]:
@@ -127,7 +136,8 @@ class Book:
                     continue
                 for row in transaction.fetch(_OPEN_TASKS, (batch_id,)):
                     transaction.execute(_INTERRUPT, (why, moment, row[0]))
-                    closed.append((batch_id, row[0]))
+                    if transaction.fetch(_RUN, (row[2],)):
+                        closed.append((batch_id, row[0]))
                 statuses = [task.status for task in _tasks(transaction, batch_id)]
                 transaction.execute(_END_BATCH, (aggregate(statuses), moment, batch_id))
             return [_closed(transaction, *ids) for ids in closed]
@@ -161,14 +171,14 @@ def _tasks(transaction: Transaction, batch_id: str) -> list[TaskReport]:
 def _task_row(task: Task, redactor: Redactor) -> tuple[Any, ...]:
     spec = redactor.secrets_in(asdict(task.spec))
     return (
-        *(task.id, task.batch_id, task.run_id, task.position, task.spec.label),
+        *(task.id, task.batch_id, task.run_id, task.position, spec["label"]),
         *(_json(spec), _json(dict(task.routes)), _json(dict(task.blocked))),
         *(task.status, dump_json(task.state()).decode()),
     )
 
 
 def _batch_of(row: Sequence[Any], tasks: Sequence[TaskReport]) -> BatchReport:
-    batch_id, session_id, kind, name, background, status, created_at = row
+    batch_id, session_id, parent_run_id, kind, name, background, status, created_at = row
     return BatchReport(
         batch_id=batch_id,
         session_id=session_id,
@@ -176,6 +186,7 @@ def _batch_of(row: Sequence[Any], tasks: Sequence[TaskReport]) -> BatchReport:
         name=name,
         status=status,
         background=bool(background),
+        parent_run_id=parent_run_id,
         tasks=tuple(tasks),
         created_at=created_at,
     )

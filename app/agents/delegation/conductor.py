@@ -160,7 +160,8 @@ class Conductor:
 
     async def _ask(self, frame: AskModel) -> None:
         task, terms = self._task, self._task.terms
-        in_turn = not self._uses and frame.round == task.rounds + 1 <= terms.max_rounds
+        is_open = not self._uses and not self._is_answered
+        in_turn = is_open and frame.round == task.rounds + 1 <= terms.max_rounds
         if not in_turn:
             raise WorkerProtocolError(f"A worker asked for round {frame.round} out of turn")
         task.rounds += 1
@@ -256,10 +257,11 @@ class Conductor:
             },
             subagent=Subagent(
                 task_id=task.id,
-                label=task.spec.label,
+                label=self._gate.redactor.text(task.spec.label),
                 parent_tool_call_id=parent.tool_call_id,
                 scope=terms.scope,
                 depth=parent.depth + 1,
+                counted_run=parent.counted_run,
                 process=self._own,
             ),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 from app.agents.asking import ask
@@ -28,6 +28,7 @@ from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate
 from app.resolver.exposure import definitions_for
 from app.tools.skills.ports import Viewer
+from app.tools.untrusted import untrusted
 
 _LOADED_BYTES = 8 << 20
 _NOT_RUN = "The task ended before this call finished."
@@ -154,7 +155,7 @@ class Conversation:
             self._model,
             terms.model,
             max_tokens=terms.max_tokens,
-            count=partial(self._spend, terms.model),
+            count=self._spend,
         )
         fitted = await self._window.fit(self._messages, overhead=overhead, summarise=summarise)
         self._messages = fitted.history
@@ -184,6 +185,14 @@ class Conversation:
         if self._task.terms.agent_id:
             head["agent_id"] = self._task.terms.agent_id
         return head
+
+
+def answers_of(tasks: Iterable[Task]) -> str:
+    """What other tasks came to, for one that builds on it."""
+    return "\n\n".join(
+        f"Answer of {task.spec.label!r}:\n{untrusted(task.response, task.spec.label)}"
+        for task in tasks
+    )
 
 
 def _said(text: str) -> dict[str, Any]:

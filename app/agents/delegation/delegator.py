@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from app.agents.delegation.book import INTERRUPTED, Book
 from app.agents.delegation.conductor import Conductor
-from app.agents.delegation.conversation import Conversation
+from app.agents.delegation.conversation import Conversation, answers_of
 from app.agents.delegation.model import Batch, Parent, Task
 from app.agents.delegation.ports import Place, Workers
+from app.agents.delegation.seats import Seats
 from app.agents.delegation.telling import tell_ended, tell_lost, tell_started
 from app.agents.delegation.terms import TermsKeeper, check_batch, fingerprint_of
 from app.agents.models.protocol import ModelClient
@@ -29,7 +30,6 @@ from app.execution.setup import Gate
 from app.governance.limits import Payer
 from app.toolkit.context import ToolContext
 from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskStatus
-from app.tools.untrusted import untrusted
 
 log = logging.getLogger(__name__)
 
@@ -64,8 +64,7 @@ class Delegator:
         self._live: dict[str, Batch] = {}
         self._owner = process.identity()
         self._stopped_as: TaskStatus = "cancelled"
-        # By depth: sub-agents that wait for their own must leave them processes to work in.
-        self._seats: dict[int, asyncio.Semaphore] = {}
+        self._seats = Seats(self._terms, settings.sub_agent.processes)
 
     async def recover(self) -> None:
         """Close what processes that are gone have left."""
@@ -91,8 +90,10 @@ class Delegator:
         fingerprint = fingerprint_of(kind, name, specs, parent)
         twin = self._twin(parent, fingerprint)
         if twin is not None:
-            if not background and twin.work is not None:
-                await asyncio.shield(twin.work)
+            if background and not twin.background:
+                self._check_room(parent, len(specs), background=True)
+                twin.background = True
+            await self._follow(twin, background=background)
             return twin.report(duplicate=True)
         self._check_room(parent, len(specs), background=background)
         batch = Batch(
@@ -106,18 +107,13 @@ class Delegator:
             tasks=[],
             created_at=isoformat(self._gate.clock.now()),
             began=self._gate.clock.monotonic(),
+            kept=asyncio.get_running_loop().create_future(),
         )
         batch.tasks = [self._task(batch, place, spec) for place, spec in enumerate(specs)]
         # Known before the first await: the same batch must not be started twice.
         self._live[batch.id] = batch
-        try:
-            await self._book.add(batch)
-        except BaseException:
-            del self._live[batch.id]
-            raise
         batch.work = asyncio.create_task(self._work(batch, depth), name=batch.id)
-        if not background:
-            await self._follow(batch)
+        await self._follow(batch, background=background)
         return batch.report()
 
     async def report(self, batch_or_task_id: str, *, session_id: str | None) -> BatchReport:
@@ -125,13 +121,20 @@ class Delegator:
         batch = self._batch(batch_or_task_id, session_id)
         if batch is None:
             return await self._book.report(batch_or_task_id, session_id=session_id)
-        return _about(batch.report(), batch_or_task_id)
+        return batch.report().about(batch_or_task_id)
 
     async def reports(
-        self, *, session_id: str | None, running: bool = False, limit: int = 50
+        self,
+        *,
+        session_id: str | None,
+        run_id: str | None = None,
+        running: bool = False,
+        limit: int = 50,
     ) -> list[BatchReport]:
         """See `Delegation.reports`."""
-        stored = await self._book.reports(session_id=session_id, running=running, limit=limit)
+        stored = await self._book.reports(
+            session_id=session_id, run_id=run_id, running=running, limit=limit
+        )
         return [
             self._live[report.batch_id].report() if report.batch_id in self._live else report
             for report in stored
@@ -143,10 +146,9 @@ class Delegator:
         """See `Delegation.wait`."""
         batch = self._batch(batch_or_task_id, session_id)
         if batch is not None:
-            tasks = _named(batch, batch_or_task_id)
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
-                    for task in tasks:
+                    for task in batch.named(batch_or_task_id):
                         await task.ended.wait()
         return await self.report(batch_or_task_id, session_id=session_id)
 
@@ -154,8 +156,7 @@ class Delegator:
         """See `Delegation.cancel`."""
         batch = self._batch(batch_or_task_id, session_id)
         if batch is not None:
-            tasks = _named(batch, batch_or_task_id)
-            await self._stop(tasks)
+            await self._stop(batch.named(batch_or_task_id))
         return await self.report(batch_or_task_id, session_id=session_id)
 
     async def broadcast(
@@ -180,7 +181,8 @@ class Delegator:
         """Somebody has stopped a run: what it has left in the background is stopped with it."""
         for batch in self._live.values():
             if batch.parent.run_id == run_id:
-                _cancel(batch.tasks, self._stopped_as)
+                for task in batch.tasks:
+                    task.stop(self._stopped_as)
 
     async def cancel_paid_by(self, token_id: str) -> None:
         """Stop everything that a token has started."""
@@ -216,6 +218,7 @@ class Delegator:
             tool_call_id=ctx.tool_call_id,
             operation_id=ctx.operation_id,
             project_id=ctx.project_id,
+            counted_run=ctx.run_id,
             payer=Payer(ctx.token_id, user_id=ctx.user_id),
             attended=True,
             model=ctx.model,
@@ -226,11 +229,13 @@ class Delegator:
             batch, task = above
             return replace(
                 parent,
+                counted_run=batch.parent.counted_run,
                 payer=batch.parent.payer,
                 attended=batch.parent.attended,
                 depth=batch.parent.depth + 1,
                 scope=task.terms.scope,
                 roots=task.terms.roots,
+                max_depth=task.terms.max_depth,
             )
         payer, attended = self._paying(session.id, ctx.run_id)
         return replace(parent, payer=payer, attended=attended)
@@ -247,7 +252,7 @@ class Delegator:
         oldest = self._gate.clock.monotonic() - self._settings.sub_agent.duplicate_window_s
         for batch in self._of_session(parent.session.id):
             same = batch.fingerprint == fingerprint and batch.began > oldest
-            if same and batch.report().status in ("running", "success"):
+            if same and not batch.is_stopped and batch.report().status in ("running", "success"):
                 return batch
         return None
 
@@ -312,39 +317,73 @@ class Delegator:
 
     # -- working ----------------------------------------------------------------------
 
-    async def _follow(self, batch: Batch) -> None:
-        """Wait for a batch; whoever stops waiting stops it."""
+    async def _follow(self, batch: Batch, *, background: bool) -> None:
+        """Wait for a batch, or only until it is kept; the last one to stop waiting stops it.
+
+        Raises:
+            StorageUnavailable: it could not be kept, and so was not begun.
+        """
         assert batch.work is not None
+        batch.followers += 1
         try:
-            await asyncio.shield(batch.work)
+            await asyncio.shield(batch.kept)
+            if not background:
+                await asyncio.shield(batch.work)
         except asyncio.CancelledError:
-            await self._stop(batch.tasks)
+            goes_on = batch.background and batch.kept.done()
+            if batch.followers == 1 and not goes_on:
+                await self._stop(batch.tasks)
             raise
+        finally:
+            batch.followers -= 1
 
     async def _work(self, batch: Batch, depth: int) -> None:
         """Bring every task to its end, and the batch with them."""
+        with Contained() as held:
+            await self._book.add(batch)
+        if held.error is not None:
+            self._give_up(batch, held.error)
+            return
+        batch.kept.set_result(None)
         slots = asyncio.Semaphore(batch.concurrency)
-        for task in batch.tasks:
-            task.work = asyncio.create_task(
-                self._bring_to_end(batch, task, slots, depth), name=task.id
-            )
-        await asyncio.wait([task.work for task in batch.tasks if task.work is not None])
+        await asyncio.wait(
+            [
+                asyncio.create_task(self._bring_to_end(batch, task, slots, depth), name=task.id)
+                for task in batch.tasks
+            ]
+        )
         batch.finished_at = isoformat(self._gate.clock.now())
         with Contained() as held:
             await self._book.end(batch)
         if held.error is not None:
             log.error("the end of %s is not recorded", batch.id, exc_info=held.error)
         self._gate.metrics.count("delegations", batch.report().status)
+        counted = batch.parent.counted_run
+        if counted is not None and counted not in batch.parent.session.log.holders:
+            self._gate.limits.store.run_ended(counted)  # the run itself was over before
         self._forget_ended()
+
+    def _give_up(self, batch: Batch, error: BaseException) -> None:
+        """Nothing of it has begun, and nobody finds it."""
+        del self._live[batch.id]
+        for task in batch.tasks:
+            task.status = "error"
+            task.ended.set()
+        batch.kept.set_exception(error)
 
     async def _bring_to_end(
         self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
     ) -> None:
         """Whatever happens, the task ends, and says how."""
         status: TaskStatus = "error"
+        # Known from here on: who cancels what has not begun would cancel its end as well.
+        task.work = asyncio.current_task()
         with Contained() as held:
             try:
-                status = await self._attempt(batch, task, slots, depth)
+                if task.stopped_as is None:
+                    status = await self._attempt(batch, task, slots, depth)
+                else:
+                    status = task.stopped_as
             except asyncio.CancelledError:
                 status = task.stopped_as or "cancelled"
             except TimeoutError:
@@ -365,19 +404,8 @@ class Delegator:
                 message = f"{label!r}, which it builds on, has not succeeded ({other.status})"
                 task.error = _error("dependency_failed", message)
                 return "skipped"
-        async with slots, self._seat(task, depth):
+        async with slots, self._seats.of(task, depth):
             return await self._run(batch, task)
-
-    def _seat(self, task: Task, depth: int) -> AbstractAsyncContextManager[None]:
-        """A place among the delegating sub-agents of its depth; who delegates to nobody needs none.
-
-        At least one process is left for those, so that there is always somebody who ends.
-        """
-        if not task.terms.scope.may_delegate:
-            return nullcontext()
-        levels = self._terms.deepest() - 1
-        most = max(1, (self._settings.sub_agent.processes - 1) // levels)
-        return self._seats.setdefault(depth, asyncio.Semaphore(most))
 
     async def _run(self, batch: Batch, task: Task) -> TaskStatus:
         parent, terms = batch.parent, task.terms
@@ -394,7 +422,7 @@ class Delegator:
                 task=task,
                 parent=parent,
                 project=project,
-                given=_given(batch.labelled(label) for label in task.spec.after),
+                given=answers_of(batch.labelled(label) for label in task.spec.after),
             )
             conductor = Conductor(
                 self._gate,
@@ -428,12 +456,16 @@ class Delegator:
         if held.error is not None:
             log.error("the end of task %s is not recorded", task.id, exc_info=held.error)
         task.ended.set()
-        if status in ("cancelled", "interrupted"):
+        if status not in ("success", "max_rounds"):
+            # Nobody is left for whom its own would work on in the background.
             self.run_stopped(task.run_id)
 
     async def _stop(self, tasks: Iterable[Task]) -> None:
         """Cancel tasks, and wait until they have ended."""
-        for task in _cancel(tasks, self._stopped_as):
+        stopping = [task for task in tasks if not task.is_over]
+        for task in stopping:
+            task.stop(self._stopped_as)
+        for task in stopping:
             await task.ended.wait()
 
     # -- looking up -------------------------------------------------------------------
@@ -462,35 +494,6 @@ class Delegator:
         ]
         for batch_id in over:
             del self._live[batch_id]
-
-
-def _cancel(tasks: Iterable[Task], status: TaskStatus) -> list[Task]:
-    """Cancel what is not over; each of them ends as `status`, soon."""
-    stopping = [task for task in tasks if not task.is_over and task.work is not None]
-    for task in stopping:
-        if task.stopped_as is None and task.work is not None:
-            task.stopped_as = status
-            task.work.cancel()
-    return stopping
-
-
-def _about(report: BatchReport, id_: str) -> BatchReport:
-    """A batch; asked for a task of it, that task alone."""
-    if report.batch_id == id_:
-        return report
-    return replace(report, tasks=tuple(task for task in report.tasks if task.task_id == id_))
-
-
-def _named(batch: Batch, id_: str) -> list[Task]:
-    return batch.tasks if batch.id == id_ else [task for task in batch.tasks if task.id == id_]
-
-
-def _given(tasks: Iterable[Task]) -> str:
-    """The answers that a task builds on."""
-    return "\n\n".join(
-        f"Answer of {task.spec.label!r}:\n{untrusted(task.response, task.spec.label)}"
-        for task in tasks
-    )
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

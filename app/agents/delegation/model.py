@@ -30,7 +30,9 @@ class Parent:
         run_id: of the run that delegates, which is a sub-agent's own where `depth` is not 0.
         model: settings of the calling conversation.
         depth: 0 for an agent, 1 for its sub-agent, …
-        scope, roots: what a delegating sub-agent itself may use and see; it gives no more.
+        scope, roots, max_depth: what a delegating sub-agent itself may use, see and start; it
+            gives no more. None for an agent.
+        counted_run: whose limit of calls holds for all of it: the run of the agent.
         report: where the progress of the batch is told while somebody waits for it.
     """
 
@@ -47,6 +49,8 @@ class Parent:
     depth: int = 0
     scope: SubagentScope | None = None
     roots: tuple[str, ...] = ()
+    max_depth: int | None = None
+    counted_run: str | None = None
     report: ReportProgress | None = None
 
 
@@ -62,6 +66,7 @@ class Terms:
     timeout_s: float
     scope: SubagentScope
     roots: tuple[str, ...]
+    max_depth: int
     last_round_without_tools: bool
 
 
@@ -72,6 +77,7 @@ class Task:
     Attributes:
         unheard: what it was told since its last model request.
         stopped_as: how it ends when it is cancelled; somebody has decided that before.
+        work: what brings it to its end; None until that has begun.
         ended: set when nothing about it changes any more.
     """
 
@@ -100,6 +106,18 @@ class Task:
     @property
     def is_over(self) -> bool:
         return self.status in ENDED
+
+    def stop(self, status: TaskStatus) -> None:
+        """Cancel it, unless it is over; it ends as `status`, soon. The first one who says so wins.
+
+        What has not begun is not cancelled, since it would never get to its end: it sees
+        `stopped_as` when it begins.
+        """
+        if self.is_over or self.stopped_as is not None:
+            return
+        self.stopped_as = status
+        if self.work is not None:
+            self.work.cancel()
 
     def state(self) -> dict[str, Any]:
         """What changes while it runs, as it is stored."""
@@ -137,7 +155,12 @@ class Task:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Batch:
-    """Tasks that were delegated together, while this process works on them."""
+    """Tasks that were delegated together, while this process works on them.
+
+    Attributes:
+        kept: set once its rows are, or with why they cannot be.
+        followers: how many calls wait for its end.
+    """
 
     id: str
     kind: BatchKind
@@ -149,8 +172,19 @@ class Batch:
     tasks: list[Task]
     created_at: str
     began: float
+    kept: asyncio.Future[None]
     finished_at: str | None = None
+    followers: int = 0
     work: asyncio.Task[None] | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Somebody has stopped some of it, which may not have ended yet."""
+        return any(task.stopped_as is not None for task in self.tasks)
+
+    def named(self, id_: str) -> list[Task]:
+        """All its tasks, or the one whose id it is."""
+        return [task for task in self.tasks if id_ in (self.id, task.id)]
 
     def labelled(self, label: str) -> Task:
         return next(task for task in self.tasks if task.spec.label == label)
@@ -163,6 +197,7 @@ class Batch:
             name=self.name,
             status=aggregate([task.status for task in self.tasks]),
             background=self.background,
+            parent_run_id=self.parent.run_id,
             tasks=tuple(task.report() for task in self.tasks),
             created_at=self.created_at,
             duplicate=duplicate,

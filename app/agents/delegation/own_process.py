@@ -26,6 +26,8 @@ from app.toolkit.context import Progress, ToolContext
 from app.toolkit.result import RawKind, RawResult, ToolResult
 
 _MAX_CODE = 64
+_MAX_MESSAGE = 4000
+_MAX_UNIT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,7 @@ class OwnTools:
         if isinstance(frame, Executed):
             execution.result.set_result(frame)
         elif isinstance(frame, Reported):
-            await execution.context.report(
-                Progress(frame.stage, frame.message, frame.current, frame.total, frame.unit)
-            )
+            await execution.context.report(_progress_of(frame))
         elif execution.live is not None:
             await execution.live.write(LivePiece(frame.text, frame.stream))
 
@@ -112,6 +112,13 @@ class OwnTools:
     async def _tell_stop(self, execution_id: str) -> None:
         with suppress(ToolFailed):
             await self._worker.send(Stop(execution_id=execution_id))
+
+
+def _progress_of(frame: Reported) -> Progress:
+    """What a worker reports, no longer than what everybody who listens can take."""
+    message = None if frame.message is None else truncate(frame.message, _MAX_MESSAGE)
+    unit = None if frame.unit is None else truncate(frame.unit, _MAX_UNIT)
+    return Progress(frame.stage, message, frame.current, frame.total, unit)
 
 
 def _result_of(executed: Executed) -> ToolResult:

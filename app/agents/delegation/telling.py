@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -50,16 +51,16 @@ def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
 
 def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
     """The last word about a task that had begun."""
+    _let_go(gate, task, parent)
     status = run_status(task.status)
     usage = task.spending.fields()
-    error = None if task.error is None else {**task.error, "retryable": False}
+    error = _told(gate, task.error)
     row = (
         *(status, None, None if error is None else orjson.dumps(error).decode()),
         *(orjson.dumps(usage).decode(), task.finished_at, task.run_id),
     )
     gate.ledger.append(FINISH_RUN, row)
-    log = parent.session.log
-    log.emit(
+    parent.session.log.emit(
         SubagentFinished,
         **_ids(parent),
         child_run_id=task.run_id,
@@ -72,7 +73,11 @@ def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
         rounds=task.rounds,
         usage=usage,
     )
-    log.holders.discard(task.run_id)
+
+
+def _let_go(gate: Gate, task: Task, parent: Parent) -> None:
+    """First of all, because the rest fails while nothing can be stored."""
+    parent.session.log.holders.discard(task.run_id)
     gate.grants.end_run(task.run_id)
     gate.limits.store.run_ended(task.run_id)
     gate.deferred.forget(task.run_id)
@@ -89,7 +94,7 @@ def tell_lost(gate: Gate, log: Any, run_id: str | None, task: TaskReport) -> Non
         name=gate.redactor.text(task.label),
         task_id=task.task_id,
         batch_id=task.batch_id,
-        error={**(task.error or {}), "retryable": False} if task.error else None,
+        error=_told(gate, task.error),
         rounds=task.rounds,
         usage=dict(task.usage),
     )
@@ -98,6 +103,13 @@ def tell_lost(gate: Gate, log: Any, run_id: str | None, task: TaskReport) -> Non
 def run_status(status: TaskStatus) -> RunStatus:
     """A task's end as a run's."""
     return _RUN_STATUS.get(status, "error")
+
+
+def _told(gate: Gate, error: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not error:
+        return None
+    told: dict[str, Any] = gate.redactor.secrets_in({**error, "retryable": False})
+    return told
 
 
 def _ids(parent: Parent) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-import orjson
-
 from app.agents.delegation.model import Parent, Terms
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.settings import Settings
+from app.core.text import dump_json
 from app.execution.setup import Gate
-from app.governance.agents import AgentProfile, SubagentScope
+from app.governance.agents import AgentProfile, SubagentLimits, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
+from app.resolver.layers import NO_LIMITS_FOR_SUBAGENTS
 from app.tools.delegation.ports import BatchKind, TaskSpec
 
 
@@ -61,8 +61,11 @@ def _check_order(specs: Sequence[TaskSpec]) -> None:
 
 def fingerprint_of(kind: BatchKind, name: str, specs: Sequence[TaskSpec], parent: Parent) -> str:
     """Tells whether the same was asked of the same agent."""
-    asked = [kind, name, parent.agent_id, parent.depth, [_fields(spec) for spec in specs]]
-    return sha256(orjson.dumps(asked)).hexdigest()
+    # What a sub-agent was given is not for its siblings, which may see less.
+    run_id = parent.run_id if parent.depth else None
+    asker = [parent.agent_id, parent.depth, run_id, parent.project_id, parent.payer.token_id]
+    asked = [kind, name, asker, dict(parent.model), [_fields(spec) for spec in specs]]
+    return sha256(dump_json(asked)).hexdigest()
 
 
 def _fields(spec: TaskSpec) -> list[object]:
@@ -82,7 +85,7 @@ class TermsKeeper:
         Raises:
             ToolFailed: code `delegation_depth`.
         """
-        most = self._max_depth(parent.agent_id)
+        most = self._max_depth(parent.agent_id, parent.max_depth)
         if parent.depth >= most:
             raise ToolFailed(
                 "A sub-agent of this depth may start none itself; do the work yourself, or let "
@@ -96,7 +99,8 @@ class TermsKeeper:
         """The depth that any agent's sub-agents may reach."""
         profiles = (stored.profile for stored in self._gate.agents.list_all())
         own = (profile.subagents.max_depth or 1 for profile in profiles)
-        return max(self._settings.sub_agent.max_depth, 1, *own)
+        limits = self._settings.sub_agent
+        return min(max(limits.max_depth, 1, *own), limits.processes)
 
     def terms_of(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> Terms:
         """A task's terms.
@@ -107,11 +111,13 @@ class TermsKeeper:
         agent_id = self._agent(spec, parent, field)
         profile = self._profile(agent_id)
         limits = self._settings.sub_agent
-        ours = profile.subagents.max_iterations if profile else None
+        above = self._limits(parent.agent_id)
+        ours = _least(self._limits(agent_id).max_iterations, above.max_iterations)
         seeds = kind == "multi_agent"
         default = limits.max_iterations if seeds else limits.delegate_iterations
         rounds = spec.max_rounds or ours or default
-        depth = parent.depth + 1
+        most_deep = self._max_depth(parent.agent_id, parent.max_depth)
+        most_deep = self._max_depth(agent_id, most_deep)
         given = parent.model
         return Terms(
             agent_id=agent_id,
@@ -120,8 +126,9 @@ class TermsKeeper:
             temperature=given.get("temperature", self._settings.temperature),
             max_rounds=min(rounds, ours or rounds, limits.iterations_max),
             timeout_s=min(spec.timeout_s or limits.task_timeout_s, limits.task_timeout_max_s),
-            scope=self._scope(spec, parent, may_delegate=depth < self._max_depth(agent_id)),
+            scope=self._scope(spec, parent, may_delegate=parent.depth + 1 < most_deep),
             roots=_roots(spec.workspace_roots, parent.roots, f"{field}.workspace_roots"),
+            max_depth=most_deep,
             last_round_without_tools=spec.last_round_without_tools or seeds,
         )
 
@@ -168,7 +175,10 @@ class TermsKeeper:
         allowed = None
         if spec.tools is not None:
             allowed = frozenset(self._canonical(name) for name in spec.tools)
-        scope = SubagentScope(allowed, spec.read_only, spec.no_shell, may_delegate)
+        # Under another agent's profile too they hold, which the resolver looks up there.
+        limits = self._limits(parent.agent_id)
+        read_only, no_shell = spec.read_only or limits.read_only, spec.no_shell or limits.no_shell
+        scope = SubagentScope(allowed, read_only, no_shell, may_delegate)
         above = parent.scope
         if above is None:
             return scope
@@ -193,10 +203,21 @@ class TermsKeeper:
     def _profile(self, agent_id: str | None) -> AgentProfile | None:
         return self._gate.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
 
-    def _max_depth(self, agent_id: str | None) -> int:
+    def _limits(self, agent_id: str | None) -> SubagentLimits:
         profile = self._profile(agent_id)
-        own = profile.subagents.max_depth if profile else None
-        return own or self._settings.sub_agent.max_depth
+        return profile.subagents if profile else NO_LIMITS_FOR_SUBAGENTS
+
+    def _max_depth(self, agent_id: str | None, above: int | None) -> int:
+        """Those who wait for each other work in processes of their own, one for each depth."""
+        limits = self._settings.sub_agent
+        own = self._limits(agent_id).max_depth or limits.max_depth
+        return min(own, limits.processes, own if above is None else above)
+
+
+def _least(first: int | None, second: int | None) -> int | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return min(first, second)
 
 
 def _roots(wanted: tuple[str, ...], above: tuple[str, ...], field: str) -> tuple[str, ...]:

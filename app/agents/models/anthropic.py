@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from app.agents.models.assembly import MalformedStream, MessageAssembler, parse_event
-from app.agents.models.conversion import request_arguments
+from app.agents.models.conversion import call_ids, request_arguments
 from app.agents.models.failures import ProviderFailure, http_failure, stream_failure
 from app.agents.models.protocol import ModelEvent, ModelRequest
 from app.agents.models.provider import (
@@ -51,7 +51,9 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
         self._settings = settings
 
     def _connect(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic, Timeout
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient, Timeout
+
+        from app.agents.models.transport import client_options
 
         settings = self._settings
         return AsyncAnthropic(
@@ -59,6 +61,7 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
             base_url=settings.base_url,
             max_retries=0,
             timeout=Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout)),
+            http_client=DefaultAsyncHttpxClient(**client_options()),
         )
 
     async def _attempt(
@@ -67,7 +70,7 @@ class AnthropicModel(ProviderModel["AsyncAnthropic"]):
         import anthropic
         import httpx2
 
-        assembler = MessageAssembler(request.model)
+        assembler = MessageAssembler(request.model, call_ids(request.messages))
         arguments = request_arguments(request, cache_prompts=self._settings.cache_prompts)
         request_id: str | None = None
         try:

@@ -7,6 +7,8 @@ partial object without saying so, and fails a whole turn on one malformed call.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -19,6 +21,7 @@ from app.agents.models.protocol import (
     ToolInputDelta,
     Usage,
 )
+from app.core.ids import call_id
 from app.core.text import clean, scrub
 
 # delta type -> (block type that it belongs to, field of the delta)
@@ -35,6 +38,12 @@ _COUNTS = {
     "cache_read_input_tokens": "cache_read_tokens",
     "cache_creation_input_tokens": "cache_creation_tokens",
 }
+
+# Sums of many of these still fit into 64 bits.
+_MAX_COUNT = 1 << 48
+
+# What every provider and our own gate take; other ids are replaced.
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 _EMPTY_TEXT: Block = {"type": "text", "text": ""}
 
@@ -56,11 +65,35 @@ class _OpenBlock:
         return str(self.start.get("type", ""))
 
 
-class MessageAssembler:
-    """Feed it each event's data in order; when the stream is over, ask for the message."""
+class CallIds:
+    """Ids of calls as every conversation and every provider takes them: each but once.
 
-    def __init__(self, model: str) -> None:
+    Args:
+        taken: those that the conversation holds already; they are not used again.
+    """
+
+    def __init__(self, taken: Container[str]) -> None:
+        self._taken = taken
+        self._used: set[str] = set()
+
+    def own(self, wire_id: str) -> str:
+        """The server's id where it can stand in every conversation, or one of ours."""
+        fits = _ID.fullmatch(wire_id) and wire_id not in self._taken and wire_id not in self._used
+        own = wire_id if fits else call_id("call")
+        self._used.add(own)
+        return own
+
+
+class MessageAssembler:
+    """Feed it each event's data in order; when the stream is over, ask for the message.
+
+    Args:
+        taken: as `CallIds` wants it.
+    """
+
+    def __init__(self, model: str, taken: Container[str] = ()) -> None:
         self._model = model
+        self._ids = CallIds(taken)
         self._blocks: dict[int, _OpenBlock] = {}
         self._counts: dict[str, int] = {}
         self._stop_reason: str | None = None
@@ -114,7 +147,9 @@ class MessageAssembler:
         block = _OpenBlock(scrub(start))
         self._blocks[index] = block
         if block.kind == "tool_use":
-            return ToolInputDelta(index, _text(block.start, "id"), _text(block.start, "name"), "")
+            name, own = _text(block.start, "name"), self._ids.own(_text(block.start, "id"))
+            block.start["id"] = own
+            return ToolInputDelta(index, own, name, "")
         return None
 
     def _extend(self, event: dict[str, Any]) -> ModelEvent | None:
@@ -153,7 +188,7 @@ class MessageAssembler:
         for theirs, ours in _COUNTS.items():
             count = usage.get(theirs)
             if isinstance(count, int):
-                self._counts[ours] = count
+                self._counts[ours] = token_count(count)
 
 
 def _delta(index: int, block: _OpenBlock, piece: str) -> ModelEvent:
@@ -204,6 +239,11 @@ def parse_event(data: str) -> dict[str, Any]:
         return _object(json.loads(data), "event")
     except (ValueError, RecursionError):
         raise MalformedStream("event is not JSON") from None
+
+
+def token_count(value: object) -> int:
+    """A provider's count as it can be summed up and stored; what cannot be true is nothing."""
+    return value if isinstance(value, int) and 0 < value < _MAX_COUNT else 0
 
 
 def _refuse_constant(name: str) -> NoReturn:

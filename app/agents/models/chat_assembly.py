@@ -7,12 +7,11 @@ answer. What can be read without guessing is read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from app.agents.models.assembly import MalformedStream, tool_use
+from app.agents.models.assembly import CallIds, MalformedStream, token_count, tool_use
 from app.agents.models.protocol import (
     Block,
     Completed,
@@ -22,11 +21,8 @@ from app.agents.models.protocol import (
     ToolInputDelta,
     Usage,
 )
-from app.core.ids import call_id
 from app.core.text import clean, dump_json
 
-# What every provider and our own gate take; other ids are replaced.
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _REASONS = {
     "stop": "end_turn",
     "tool_calls": "tool_use",
@@ -35,7 +31,6 @@ _REASONS = {
     "content_filter": "refusal",
 }
 _MAX_CALLS = 256
-_MAX_COUNT = 1 << 48
 
 Kind = Literal["text", "thinking"]
 
@@ -85,17 +80,16 @@ class ChatAssembler:
     """Feed it each chunk in order, close it after the last, then ask for the message.
 
     Args:
-        taken: ids of calls that the conversation holds already; they are not used again.
+        taken: as `CallIds` wants it.
     """
 
     def __init__(self, model: str, taken: Container[str] = ()) -> None:
         self._model = model
-        self._taken = taken
+        self._ids = CallIds(taken)
         self._blocks: list[_Writing | _Call] = []
         self._calls: list[_Call] = []
         self._at: dict[int, _Call] = {}
         self._known: dict[str, _Call] = {}
-        self._used: set[str] = set()
         self._refused: list[str] = []
         self._reason: str | None = None
         self._usage = Usage()
@@ -134,7 +128,7 @@ class ChatAssembler:
         if self._stop_reason() == "tool_use" and not all(call.name for call in self._calls):
             _refuse("a tool call has no name")
         for call in self._calls:
-            call.id = call.id or self._own_id("")
+            call.id = call.id or self._ids.own("")
             yield from call.news()
 
     def completed(self, request_id: str | None = None) -> Completed | None:
@@ -201,7 +195,7 @@ class ChatAssembler:
         index = piece.get("index")
         call = self._find(index if isinstance(index, int) else None, wire_id, name)
         if wire_id and not call.wire_id:
-            call.wire_id, call.id = wire_id, self._own_id(wire_id)
+            call.wire_id, call.id = wire_id, self._ids.own(wire_id)
             self._known[wire_id] = call
         # Some servers repeat the name in each piece, so the first one counts.
         call.name = call.name or name
@@ -233,23 +227,16 @@ class ChatAssembler:
             self._at[index] = call
         return call
 
-    def _own_id(self, wire_id: str) -> str:
-        """The server's id where it can stand in every conversation, or one of ours."""
-        fits = _ID.fullmatch(wire_id) and wire_id not in self._taken and wire_id not in self._used
-        own = wire_id if fits else call_id("call")
-        self._used.add(own)
-        return own
-
     def _count(self, usage: object) -> None:
         if not isinstance(usage, dict):
             return
         details = usage.get("prompt_tokens_details")
-        cached = _number(details.get("cached_tokens")) if isinstance(details, dict) else 0
-        prompt = _number(usage.get("prompt_tokens"))
+        cached = token_count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+        prompt = token_count(usage.get("prompt_tokens"))
         cached = min(cached, prompt)
         self._usage = Usage(
             input_tokens=prompt - cached,
-            output_tokens=_number(usage.get("completion_tokens")),
+            output_tokens=token_count(usage.get("completion_tokens")),
             cache_read_tokens=cached,
         )
 
@@ -264,10 +251,6 @@ def _first_choice(choices: object) -> dict[str, Any] | None:
 
 def _word(value: object) -> str:
     return clean(value) if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and 0 < value < _MAX_COUNT else 0
 
 
 def _refuse(problem: str) -> NoReturn:

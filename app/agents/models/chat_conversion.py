@@ -87,17 +87,6 @@ def chat_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
     return wire
 
 
-def call_ids(messages: Iterable[Message]) -> set[str]:
-    """The ids of all calls in a conversation."""
-    return {
-        str(block.get("id"))
-        for message in messages
-        if not isinstance(message["content"], str)
-        for block in message["content"]
-        if block.get("type") == "tool_use"
-    }
-
-
 def _system(text: str) -> Iterator[dict[str, Any]]:
     if text:
         yield {"role": "system", "content": clean(text)}

@@ -37,7 +37,7 @@ _STATUS_OF_WORD = (
 def status_failure(
     status: int, body: object, request_id: str | None, headers: Any
 ) -> ProviderFailure:
-    """An HTTP status of 400 or more; `headers` is any mapping with lower-case lookup."""
+    """An HTTP status of 300 or more; `headers` is any mapping with lower-case lookup."""
     error = error_of(body)
     failure = http_failure(status, None, reason_of(error), request_id, headers)
     words = _words(error)

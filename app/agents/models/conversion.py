@@ -118,6 +118,17 @@ def name_of_call(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "_"
 
 
+def call_ids(messages: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The ids of all calls in a conversation."""
+    return {
+        str(block.get("id"))
+        for message in messages
+        if not isinstance(message["content"], str)
+        for block in message["content"]
+        if block.get("type") == "tool_use"
+    }
+
+
 def _wire_blocks(blocks: Iterable[Mapping[str, Any]]) -> list[Block]:
     return [wire for block in blocks if (wire := _wire_block(block)) is not None]
 

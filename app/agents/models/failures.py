@@ -68,6 +68,10 @@ _SENTENCES = {
         "The model provider refused the request",
         "Change the request as the reason says.",
     ),
+    "redirected": (
+        "The model provider's address leads elsewhere, and is not followed there with the key",
+        "Set {url} to the address that answers itself.",
+    ),
     "connection_failed": (
         "The model provider cannot be reached",
         "Check the network and {url}.",
@@ -110,17 +114,23 @@ def http_failure(
     request_id: str | None,
     headers: Any,
 ) -> ProviderFailure:
-    """An HTTP status of 400 or more; `headers` is any mapping with lower-case lookup."""
+    """An HTTP status of 300 or more; `headers` is any mapping with lower-case lookup."""
     wanted = headers.get("x-should-retry")
     retryable = status in _RETRYABLE_STATUS or status >= 500
     return ProviderFailure(
-        code=code or _CODE_OF_STATUS.get(status, "api_error" if status >= 500 else "http_error"),
+        code=_code_of(status) if status < 400 else code or _code_of(status),
         status=status,
         reason=reason,
         retryable=wanted == "true" if wanted in ("true", "false") else retryable,
         request_id=request_id,
         retry_after=_retry_after(headers),
     )
+
+
+def _code_of(status: int) -> str:
+    if status < 400:
+        return "redirected"
+    return _CODE_OF_STATUS.get(status, "api_error" if status >= 500 else "http_error")
 
 
 def stream_failure(event: dict[str, Any], status: int, request_id: str | None) -> ProviderFailure:

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 from app.agents.models.assembly import MalformedStream
 from app.agents.models.chat_assembly import ChatAssembler
-from app.agents.models.chat_conversion import Dialect, call_ids, chat_arguments
+from app.agents.models.chat_conversion import Dialect, chat_arguments
 from app.agents.models.chat_failures import chunk_failure, error_in, status_failure
+from app.agents.models.conversion import call_ids
 from app.agents.models.failures import ProviderFailure
 from app.agents.models.protocol import ModelEvent, ModelRequest
 from app.agents.models.provider import (
@@ -79,7 +80,9 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
 
     def _connect(self) -> AsyncOpenAI:
         require_sdk()
-        from openai import AsyncOpenAI, Timeout
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+
+        from app.agents.models.transport import client_options
 
         settings = self._settings
         return AsyncOpenAI(
@@ -88,6 +91,7 @@ class OpenAIModel(ProviderModel["AsyncOpenAI"]):
             base_url=settings.base_url or _OWN_URL,
             max_retries=0,
             timeout=Timeout(settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout)),
+            http_client=DefaultAsyncHttpxClient(**client_options()),
         )
 
     async def _attempt(

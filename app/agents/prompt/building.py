@@ -6,6 +6,7 @@ last message, what changes from request to request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ IDENTITY = (
 _REMINDER = (
     "<reminder>\nTollgate adds this to each request; the user did not write it.\n\n{}\n</reminder>"
 )
+# What is told must not look as if the reminder were over.
+_ENDS = re.compile(r"<\W{0,4}reminder\W{0,4}>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Prompt:
         """A block for the end of the last user message; it is never stored."""
         if not self.changing:
             return None
-        text = _REMINDER.format(_joined(self.changing))
+        text = _REMINDER.format(_ENDS.sub("[mark removed]", _joined(self.changing)))
         return {"type": "text", "text": text, "reminder": True}
 
     @property

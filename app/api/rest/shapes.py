@@ -7,6 +7,7 @@ from typing import Any, Self
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.agents.sessions import fit_to_be_seen
 from app.core.redaction import Redactor
 from app.core.text import scrub
 from app.db.tables import ArtifactRow, EntryRow, RunRow, SessionRow, ToolCallRow
@@ -93,7 +94,7 @@ class MessageView(BaseModel):
             parent_id=row.parent_id,
             run_id=row.run_id,
             role=row.role,
-            content=redactor.secrets_in(orjson.loads(row.content)),
+            content=[fit_to_be_seen(block, redactor) for block in orjson.loads(row.content)],
             created_at=row.created_at,
         )
 

@@ -88,7 +88,7 @@ class Limiter:
         demands = self._demands(call)
         if not demands:
             return None
-        shortage = await self.store.spend(demands, call.context.run_id)
+        shortage = await self.store.spend(demands, call.context.counted_run)
         return None if shortage is None else self._refused(call, shortage)
 
     async def enter(self, call: Call, *, in_batch: bool) -> Refusal | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
+from app.core.errors import NotFound
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -55,12 +56,16 @@ async def delegate_status(args: DelegateStatusArgs, ctx: ToolContext) -> ToolRes
     of one. With wait_s it waits for the end; waiting once is better than asking often.
     """
     session_id, delegation = session_of(ctx), delegation_of(ctx)
-    if args.id is not None and args.wait_s:
-        waited = await delegation.wait(args.id, session_id=session_id, timeout_s=args.wait_s)
-        return progress(waited)
+    # A sub-agent may have been given less than its siblings: it sees what it has started itself.
+    run_id = ctx.run_id if ctx.subagent_id is not None else None
     if args.id is not None:
-        return progress(await delegation.report(args.id, session_id=session_id))
-    found = await delegation.reports(session_id=session_id, limit=_LISTED)
-    data = {"delegations": [batch_data(batch) for batch in found]}
-    text = "\n".join(map(batch_line, found)) or "Nothing was delegated in this chat"
+        found = await delegation.report(args.id, session_id=session_id)
+        if run_id not in (None, found.parent_run_id):
+            raise NotFound(f"There is no delegated work {args.id!r} here", id=args.id)
+        if args.wait_s:
+            found = await delegation.wait(args.id, session_id=session_id, timeout_s=args.wait_s)
+        return progress(found)
+    listed = await delegation.reports(session_id=session_id, run_id=run_id, limit=_LISTED)
+    data = {"delegations": [batch_data(batch) for batch in listed]}
+    text = "\n".join(map(batch_line, listed)) or "Nothing was delegated in this chat"
     return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from app.toolkit.context import NOTHING, ToolContext
@@ -96,6 +96,7 @@ class BatchReport:
     Attributes:
         status: `running` until every task has ended, then `success` when all have succeeded,
             `partial` when some have, else `error`; `cancelled` when somebody stopped it.
+        parent_run_id: of the run that has delegated.
         duplicate: this batch had been started already, a moment ago, with the same words.
     """
 
@@ -107,7 +108,14 @@ class BatchReport:
     background: bool
     tasks: tuple[TaskReport, ...]
     created_at: str
+    parent_run_id: str | None = None
     duplicate: bool = False
+
+    def about(self, id_: str) -> BatchReport:
+        """It; asked for one of its tasks, with that task alone."""
+        if self.batch_id == id_:
+            return self
+        return replace(self, tasks=tuple(task for task in self.tasks if task.task_id == id_))
 
 
 @runtime_checkable
@@ -146,9 +154,14 @@ class Delegation(Protocol):
         """
 
     async def reports(
-        self, *, session_id: str | None, running: bool = False, limit: int = 50
+        self,
+        *,
+        session_id: str | None,
+        run_id: str | None = None,
+        running: bool = False,
+        limit: int = 50,
     ) -> list[BatchReport]:
-        """The newest first."""
+        """The newest first; of those that one run has delegated, where it is named."""
 
     async def wait(
         self, batch_or_task_id: str, *, session_id: str | None, timeout_s: float

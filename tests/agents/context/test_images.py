@@ -54,6 +54,8 @@ def test_images_of_a_result_are_kept_by_their_artifact():
 
 def test_too_large_too_many_and_strange_images_are_left_out():
     assert image_blocks(shown(MAX_IMAGE_BYTES + 1)) == []
+    # Less than nothing would make room for others.
+    assert image_blocks(shown(-1_000_000_000, 0)) == []
     assert len(image_blocks(shown(*[9] * 10))) == MAX_PER_RESULT
     assert image_blocks(None) == image_blocks(RawResult("text", "x")) == []
     svg = {"artifact_id": "a", "media_type": "image/svg+xml", "size": 3}

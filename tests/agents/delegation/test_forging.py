@@ -180,3 +180,41 @@ async def test_a_result_of_no_known_shape_is_only_text(settings: Settings):
         event = department.office.watcher.of("tool_call_completed")[0]
         assert event.get("raw_result") is None
         assert "alert" not in str(event)
+
+
+async def test_who_has_its_answer_gets_no_further_one(settings: Settings):
+    async def goes_on(worker: Double) -> None:
+        await _begin(worker)
+        worker.say(AskModel(round=2))
+
+    async with open_department(settings, Doubles(goes_on)) as department:
+        report = await department.delegate(spec("g"))
+        error = report.tasks[0].error
+        assert error is not None
+        assert error["code"] == "worker_protocol"
+        assert len(department.goals.asked["g"]) == 1
+
+
+async def test_reports_without_measure_are_cut(settings: Settings):
+    async def reports(worker: Double) -> None:
+        await _begin(worker)
+        worker.say(CallTools(round=1, ids=["t1"]))
+        frame = await worker.next()
+        assert isinstance(frame, Execute)
+        id_ = frame.execution_id
+        long = "x" * 1_000_000
+        worker.say(Reported(execution_id=id_, stage="s", message=long, current=1, unit=long))
+        worker.say(Reported(execution_id=id_, stage="t", current=1e308, total=1e-308))
+        worker.say(Executed(execution_id=id_, success=True, text="done", data={"n": 10**400}))
+        await worker.next()
+        worker.say(AskModel(round=2))
+        await worker.next()
+        worker.say(Finished(reason="answered"))
+
+    async with open_department(settings, Doubles(reports)) as department:
+        use = tool_use("read_file", {"path": "a.txt"}, id="t1")
+        department.goals.script("g", Turn(use), Turn(text("done")))
+        assert (await department.delegate(spec("g"))).status == "success"
+        events = department.office.watcher.of("process_event")
+        assert [event["stage"] for event in events][:2] == ["s", "t"]
+        assert max(len(str(event)) for event in events) < 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pytest
@@ -329,3 +329,30 @@ async def test_a_provider_that_is_away_is_tried_again_and_then_reported(provider
     }
     assert len(waits.seconds) == 2
     assert f"{provider.upper()}_BASE_URL" in str(failed)
+
+
+@pytest.mark.parametrize("count", [-5, 1 << 63, 10**40, True])
+async def test_counts_that_cannot_be_true_are_counted_as_nothing(side: Side, count: int) -> None:
+    side.provider.script(Turn(text("hi"), usage=TurnUsage(count, count, 0, 0)))
+
+    completed = await answer(side.model)
+
+    assert all(0 <= number <= 1 for number in asdict(completed.usage).values())
+
+
+async def test_an_id_that_the_conversation_has_already_is_not_used_again(side: Side) -> None:
+    former = [
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "a", "name": "t", "input": {}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}]},
+    ]
+    asked = replace(ASK, messages=[*ASK.messages, *former], tools=TOOLS)
+    side.provider.script(Turn(tool_use("bash", id="a"), tool_use("bash", id="b")))
+
+    completed = await answer(side.model, asked)
+
+    first, second = [block["id"] for block in completed.content]
+    assert first not in ("a", "b")
+    assert second == "b"

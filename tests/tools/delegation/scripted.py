@@ -86,6 +86,7 @@ class ScriptedDelegation:
             name=name,
             status="running",
             background=background,
+            parent_run_id=ctx.run_id,
             tasks=tuple(_waiting(spec, batch_id, at) for at, spec in enumerate(specs, 1)),
             created_at=MOMENT,
         )
@@ -117,12 +118,19 @@ class ScriptedDelegation:
         raise NotFound(f"No delegation {batch_or_task_id!r}")
 
     async def reports(
-        self, *, session_id: str | None, running: bool = False, limit: int = 50
+        self,
+        *,
+        session_id: str | None,
+        run_id: str | None = None,
+        running: bool = False,
+        limit: int = 50,
     ) -> list[BatchReport]:
         found = [
             batch
             for batch in reversed(self.batches.values())
-            if session_id in (None, batch.session_id) and (not running or batch.status == "running")
+            if session_id in (None, batch.session_id)
+            and run_id in (None, batch.parent_run_id)
+            and (not running or batch.status == "running")
         ]
         return found[:limit]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -174,3 +175,19 @@ def test_what_they_may_do_is_declared():
     assert {tool.route for tool in TOOLS} == {"main-process-proxy"}
     assert {tool.requires for tool in TOOLS} == {("delegation",)}
     assert not any(tool.requires_confirmation or tool.asks for tool in TOOLS)
+
+
+@pytest.mark.parametrize("arguments", [{"id": "dlg_1"}, {"id": "tsk_1_1", "wait_s": 5}])
+async def test_a_sub_agent_sees_what_it_has_started_itself(house: House, arguments: dict[str, Any]):
+    batch_id = await _begin(house)
+    own = replace(house.ctx(), run_id="run_2", subagent_id="tsk_9")
+    with pytest.raises(NotFound):
+        await call(delegate_status, own, **arguments)
+    listed = await call(delegate_status, own)
+    assert (batch_id, listed.data["delegations"], house.delegation.waited) == ("dlg_1", [], [])
+    begun = await call(delegate_task, own, goal="mine", background=True)
+    listed = await call(delegate_status, own)
+    mine = [batch["batch_id"] for batch in listed.data["delegations"]]
+    assert mine == [begun.data["batch_id"]]
+    shown = await call(delegate_status, own, id=mine[0])
+    assert shown.data["status"] == "running"

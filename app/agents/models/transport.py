@@ -1,0 +1,64 @@
+"""How far a provider's HTTP server is trusted: neither where it points to, nor how much it sends.
+
+Imports the HTTP library, so it is itself imported with an SDK's client and not before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+
+MAX_ANSWER_BYTES = 64 << 20
+"""Of one answer on the wire: several times what the longest takes."""
+MAX_ANSWER_S = 3600.0
+"""Of one answer, also when its server keeps sending."""
+
+
+def client_options(
+    *, max_bytes: int = MAX_ANSWER_BYTES, max_seconds: float = MAX_ANSWER_S
+) -> dict[str, Any]:
+    """Keyword arguments for the HTTP client of an SDK.
+
+    A redirect is not followed: the other server would get the key and the conversation.
+    Answers are asked for uncompressed, and no other is read: a bound on bytes says nothing of
+    what they grow to.
+    """
+
+    async def bound(response: httpx2.Response) -> None:
+        encoding = response.headers.get("content-encoding", "identity")
+        if encoding.strip().lower() not in ("", "identity"):
+            raise httpx2.RemoteProtocolError("the answer is compressed, which was not asked for")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Bounded(response.stream, max_bytes, max_seconds)
+
+    return {
+        "follow_redirects": False,
+        "headers": {"Accept-Encoding": "identity"},
+        "event_hooks": {"response": [bound]},
+    }
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """The bytes of an answer, as long as they are not too many."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int, max_seconds: float) -> None:
+        self._stream = stream
+        self._max_bytes = max_bytes
+        self._max_seconds = max_seconds
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        now = asyncio.get_running_loop().time
+        left, until = self._max_bytes, now() + self._max_seconds
+        async for piece in self._stream:
+            left -= len(piece)
+            if left < 0:
+                raise httpx2.ReadError(f"the answer has more than {self._max_bytes} bytes")
+            if now() > until:
+                raise httpx2.ReadError(f"the answer takes more than {self._max_seconds:g} s")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

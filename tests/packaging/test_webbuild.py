@@ -1,0 +1,103 @@
+"""Building the browser interface: what is decided, kept and explained."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.source import ROOT
+from web import webbuild
+
+
+@pytest.mark.parametrize("version", ["v20.19.0", "v20.20.2", "v22.12.0", "v24.1.0", "v26.0.0-pre"])
+def test_a_new_node_is_taken(version: str):
+    assert webbuild.fits(version)
+
+
+@pytest.mark.parametrize("version", ["v18.20.4", "v20.18.1", "v21.7.0", "v22.11.0", "", "node 20"])
+def test_an_old_node_is_refused(version: str):
+    assert not webbuild.fits(version)
+
+
+def test_without_node_the_build_says_what_is_needed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(webbuild.BuildFailed, match=r"Node\.js 20\.19 or newer and npm"):
+        webbuild.programs()
+
+
+def test_a_program_that_fails_is_named_with_its_last_words():
+    with pytest.raises(webbuild.BuildFailed, match="it broke"):
+        webbuild.run([sys.executable, "-c", "print('it broke'); raise SystemExit(3)"], 30, {})
+
+
+def test_what_is_packed_is_the_same_every_time(tmp_path: Path):
+    (tmp_path / "big.js").write_text("let a = 1;\n" * 500)
+    (tmp_path / "small.js").write_text("1")
+    (tmp_path / "picture.png").write_bytes(b"x" * 5000)
+
+    webbuild.pack(tmp_path)
+    first = (tmp_path / "big.js.gz").read_bytes()
+    webbuild.pack(tmp_path)
+
+    assert (tmp_path / "big.js.gz").read_bytes() == first
+    assert gzip.decompress(first) == (tmp_path / "big.js").read_bytes()
+    assert not (tmp_path / "small.js.gz").exists()
+    assert not (tmp_path / "picture.png.gz").exists()
+
+
+@pytest.mark.parametrize("stamp", ["", "[]", "{}", "{"])
+def test_a_folder_that_is_not_whole_is_built_again(tmp_path: Path, stamp: str):
+    (tmp_path / "index.html").write_text("")
+    (tmp_path / webbuild.STAMP).write_text(stamp)
+
+    assert webbuild.built_from(tmp_path) is None
+
+
+def test_a_finished_folder_tells_what_it_was_made_from(tmp_path: Path):
+    (tmp_path / webbuild.STAMP).write_text(json.dumps({"sources": "abc"}))
+    assert webbuild.built_from(tmp_path) is None
+
+    (tmp_path / "index.html").write_text("")
+    assert webbuild.built_from(tmp_path) == "abc"
+
+
+def test_a_finished_folder_takes_the_place_of_the_former(tmp_path: Path):
+    fresh, place = tmp_path / "dist.new", tmp_path / "dist"
+    for folder, text in ((fresh, "new"), (place, "old")):
+        folder.mkdir()
+        (folder / "index.html").write_text(text)
+    (place / "gone.js").write_text("")
+
+    webbuild.replace(fresh, place)
+
+    assert [path.name for path in place.iterdir()] == ["index.html"]
+    assert (place / "index.html").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["dist"]
+
+
+def test_the_lock_file_names_no_registry():
+    lock = (ROOT / "web" / "package-lock.json").read_text(encoding="utf-8")
+
+    assert '"resolved"' not in lock
+    assert not re.search(r"https?://[^\"]*(?:registry|npmjs)", lock)
+
+
+def test_the_pages_take_nothing_from_elsewhere():
+    page = (ROOT / "web" / "index.html").read_text(encoding="utf-8")
+
+    assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
+    assert "<style" not in page
+    assert not re.search(r"<script(?![^>]*\bsrc=)", page)
+
+
+def test_nothing_that_was_built_is_committed():
+    for path in ("app/web/dist/index.html", "web/node_modules/a", "web/src/api/schema.d.ts"):
+        done = subprocess.run(["git", "check-ignore", "--quiet", path], cwd=ROOT, check=False)
+        assert done.returncode == 0, path
