@@ -1,6 +1,6 @@
 # Each target is a wrapper: `python3 scripts/bootstrap.py TARGET` does the same without make.
 PYTHON ?= python3
-.PHONY: run test setup bench demo check lock
+.PHONY: run test setup web bench demo check lock
 
 run:
 	@$(PYTHON) scripts/bootstrap.py run
@@ -10,6 +10,9 @@ test:
 
 setup:
 	@$(PYTHON) scripts/bootstrap.py setup
+
+web:
+	@$(PYTHON) scripts/bootstrap.py web
 
 bench:
 	@$(PYTHON) scripts/bootstrap.py bench

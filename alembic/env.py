@@ -25,6 +25,7 @@ from app.db import (
 MODELS = (
     board_tables,
     channel_tables,
+    delegation_tables,
     memory_tables,
     question_tables,
     schedule_tables,

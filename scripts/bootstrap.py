@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set Tollgate up from nothing but Python, then do one thing with it.
 
-    python3 scripts/bootstrap.py run|test|setup|bench|demo|check|lock [arguments...]
+    python3 scripts/bootstrap.py run|test|setup|web|bench|demo|check|lock [arguments...]
 
 The virtual environment is `.venv`, or the folder that TOLLGATE_VENV names.
 It holds exactly what the hashed locks under `requirements/` name.
@@ -33,6 +33,7 @@ GROUP_OF = {
     "run": "runtime",
     "setup": "runtime",
     "demo": "runtime",
+    "web": "runtime",
     "test": "dev",
     "bench": "dev",
     "check": "dev",
@@ -298,6 +299,15 @@ def lock() -> None:
             raise SetupFailed(f"requirements/{name}.txt could not be resolved; uv says why above.")
 
 
+def build_web() -> None:
+    """Build the browser interface if it is not fresh; without it the service runs all the same."""
+    if os.environ.get("TOLLGATE_WEB") == "skip":
+        return
+    done = subprocess.run([sys.executable, str(ROOT / "web" / "webbuild.py")], check=False)
+    if done.returncode:
+        say("Going on without the browser interface; everything else works.")
+
+
 def become(command: Sequence[str]) -> NoReturn:
     """Turn this process into the command, so that signals and the exit code are its own."""
     os.chdir(ROOT)
@@ -314,10 +324,12 @@ def main(arguments: Sequence[str]) -> int:
             lock()
             return 0
         if command not in GROUP_OF:
-            say("usage: bootstrap.py run|test|setup|bench|demo|check|lock [arguments...]")
+            say("usage: bootstrap.py run|test|setup|web|bench|demo|check|lock [arguments...]")
             return 2
         venv = venv_folder()
         prepare(venv, GROUP_OF[command])
+        if command in ("run", "setup"):
+            build_web()
     except SetupFailed as error:
         say(f"error: {error}")
         return 1
@@ -328,6 +340,7 @@ def main(arguments: Sequence[str]) -> int:
         "test": [python, "-m", "pytest"],
         "bench": [python, "-m", "benchmarks"],
         "check": [python, "scripts/check.py"],
+        "web": [python, "web/webbuild.py"],
     }
     if command == "setup":
         say(f"Ready: {tollgate}")

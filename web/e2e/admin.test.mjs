@@ -1,0 +1,178 @@
+/** The control room in a real browser, against the real service. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { say, signedIn, startBrowser, startService } from "./harness.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const LIMIT = { timeout: 120_000 };
+const PAGES = [
+  ...["inbox", "tools", "tools/agents", "tools/tool/bash", "rules", "rules/new", "rules/explain"],
+  ...["rules/fatigue", "grants", "audit", "agents", "sessions", "delegations", "skills", "memory"],
+  ...["sources", "schedules", "triggers", "triggers/webhooks", "channels", "channels/tasks"],
+  ...["plugins", "usage", "tokens", "system"],
+];
+
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function scene(play, options = {}) {
+  const { page, context, complaints } = await signedIn(browser, service, {
+    locale: "en-GB",
+    ...options,
+  });
+  try {
+    await play(page, context, complaints);
+  } finally {
+    await context.close();
+  }
+}
+
+/** A request as a program makes it, beside the page. */
+async function ask(method, path, body, headers = {}) {
+  const answer = await fetch(`${service.url}/api/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${service.token}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return answer.json();
+}
+
+const open = async (page, path) => {
+  await page.goto(`${service.url}/admin/${path}`);
+  await page.locator("main h1").waitFor();
+};
+
+test("a switch that somebody else has moved is shown, not overwritten", LIMIT, () =>
+  scene(async (page) => {
+    await open(page, "tools");
+    await page.getByRole("textbox", { name: "Search" }).fill("calculator");
+    const toggle = page.getByRole("switch", { name: "calculator for everybody" });
+    await toggle.waitFor();
+    assert.equal(await toggle.isChecked(), true);
+    await ask("PATCH", "/admin/tools/calculator", { prompt_hint: "Somebody else was here." });
+    await toggle.press("Space");
+    await page.getByText("Somebody else has changed this tool meanwhile").waitFor();
+    assert.equal((await ask("GET", "/admin/tools/calculator")).choices.enabled, true);
+    // Seen anew, it can be switched.
+    await page.locator("main [role=switch]:enabled").first().waitFor();
+    await toggle.press("Space");
+    await page.getByText("An administrator has switched 'calculator' off").waitFor();
+    const after = await ask("GET", "/admin/tools/calculator");
+    assert.equal(after.choices.enabled, false);
+    assert.equal(after.choices.prompt_hint, "Somebody else was here.");
+    await ask("PATCH", "/admin/tools/calculator", { enabled: true });
+  }),
+);
+
+test("a tool is tried, and its result drawn", LIMIT, () =>
+  scene(async (page, _, complaints) => {
+    await open(page, "tools/tool/calculator");
+    await page.getByRole("button", { name: "Make a call" }).click();
+    await page.getByRole("textbox", { name: /^expression/ }).fill("6 * 7");
+    await page
+      .getByRole("form")
+      .getByRole("button", { name: /^(Run|Call|Send)/ })
+      .click();
+    const card = page.getByTestId("tried").locator("article[data-status=success]");
+    await card.waitFor();
+    await card.locator("button[aria-expanded]").first().click();
+    await card.getByText("42").first().waitFor();
+    assert.deepEqual(complaints, []);
+  }),
+);
+
+test("a call of another session is declined from the inbox", LIMIT, () =>
+  scene(async (page, context) => {
+    await page.goto(`${service.url}/chat`);
+    const asked = await context.newPage();
+    await asked.goto(`${service.url}/chat`);
+    await asked.getByRole("textbox", { name: "Message" }).waitFor();
+    await say(asked, "run rm -rf old-build");
+    await asked.getByRole("button", { name: /^Approve once/ }).waitFor();
+    await open(page, "inbox");
+    await page
+      .getByRole("button", { name: /^Approve once/ })
+      .and(page.locator(":enabled"))
+      .waitFor();
+    await page.getByLabel("Reason").first().fill("Not today.");
+    await page
+      .getByRole("button", { name: /^(Deny|Decline)/ })
+      .first()
+      .click();
+    await page.getByText("Nothing waits for you.").waitFor();
+    const { confirmations } = await ask("GET", "/confirmations?state=declined");
+    assert.equal(confirmations[0].message, "Not today.");
+  }),
+);
+
+test("a rule is held against past calls before it is stored", LIMIT, () =>
+  scene(async (page) => {
+    await ask("POST", "/tools/bash/call", { arguments: { command: "echo hello" } });
+    await open(page, "rules/new");
+    await page.getByLabel("Conditions (JSON)").fill('{"command": ["echo"]}');
+    await page.getByLabel("Examples (JSON)").fill('{"match": ["ls"]}');
+    await page.getByLabel("Justification").fill("Silence is golden.");
+    await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByText("'ls' is not matched").first().waitFor();
+    await page.getByLabel("Examples (JSON)").fill('{"match": ["echo hello"]}');
+    await page.getByRole("button", { name: "Dry run" }).click();
+    const result = page.getByTestId("dry-run");
+    await result.getByText("bash  echo hello").waitFor();
+    assert.deepEqual((await ask("GET", "/admin/rules")).rules, []);
+  }),
+);
+
+test("a command is taken apart, with what speaks against each piece", LIMIT, () =>
+  scene(async (page) => {
+    await open(page, "rules/explain");
+    await page.getByLabel("Command").fill("cd build && rm -rf out | tee log");
+    await page.getByRole("button", { name: "Explain" }).click();
+    const risky = page.locator("li[data-risky=true]");
+    await risky.getByText("rm -rf out").waitFor();
+    assert.equal(
+      await page.getByRole("list", { name: "Commands that would run" }).locator("li").count(),
+      3,
+    );
+  }),
+);
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`every page is accessible, complete and fits 380 px: ${colorScheme}`, LIMIT, () =>
+    scene(
+      async (page, _, complaints) => {
+        for (const path of PAGES) {
+          await open(page, path);
+          await page.waitForFunction(
+            () => document.querySelector("main [role=status][aria-label]") === null,
+          );
+          // The scanner comes over the protocol: the page's own policy forbids inline scripts.
+          const found = await page.evaluate(
+            `${axe}; axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes[0].html))`,
+          );
+          assert.deepEqual(found, [], path);
+          const wide = await page.evaluate(
+            "document.querySelector('main').scrollWidth > document.documentElement.clientWidth",
+          );
+          assert.equal(wide, false, `${path} is wider than the window`);
+        }
+        assert.deepEqual(complaints, []);
+      },
+      { viewport: { width: 380, height: 800 }, colorScheme },
+    ),
+  );
+}

@@ -1,0 +1,384 @@
+/** The chat in a real browser, against the real service and a scripted model. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { composer, say, signedIn, startBrowser, startService, startWire } from "./harness.mjs";
+
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+const LIMIT = { timeout: 90_000 };
+const ended = (page, count = 1) =>
+  page
+    .locator("[data-kind=run_end]")
+    .nth(count - 1)
+    .waitFor();
+const call = (page, status, at = 0) => page.locator(`article[data-status=${status}]`).nth(at);
+const ready = (page) =>
+  page
+    .getByRole("button", { name: /^Approve once/ })
+    .and(page.locator(":enabled"))
+    .waitFor();
+
+/** Run a scene on a page of its own, and see that nothing was complained about. */
+async function scene(play, options = {}) {
+  const { page, context, complaints } = await signedIn(browser, service, {
+    locale: "en-GB",
+    ...options,
+  });
+  try {
+    await play(page, context);
+    assert.deepEqual(complaints, []);
+  } finally {
+    await context.close();
+  }
+}
+
+test("a message is answered, and the words come as they are written", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "half please");
+    const draft = page.getByTestId("draft");
+    await draft.getByText("The first half,", { exact: true }).waitFor();
+    await service.goOn();
+    await ended(page);
+    assert.equal(await draft.count(), 0);
+    assert.equal(await page.getByText("The first half, and the other half.").count(), 1);
+    await page.getByRole("button", { name: "Thoughts" }).click();
+    await page.getByText("Where was I?").waitFor();
+  }),
+);
+
+test("an answer in Markdown is drawn as such", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "essay please");
+    await ended(page);
+    assert.equal(await page.getByRole("heading", { name: "A tollgate for tools" }).count(), 1);
+    assert.equal(
+      await page.getByText("essay please", { exact: true }).and(page.locator("p")).count(),
+      1,
+    );
+    assert.equal(await page.getByRole("row").count(), 3);
+  }),
+);
+
+test("a command's output is on its card", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "run echo one; echo two");
+    await ended(page);
+    const card = call(page, "success");
+    await card.getByRole("button", { expanded: false }).first().click();
+    await card.getByText("one\ntwo").waitFor();
+  }),
+);
+
+test("a person approves and declines by keyboard alone, and nothing is preselected", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "two");
+    await page.getByText("1 of 2", { exact: true }).waitFor();
+    await ready(page);
+    const focused = await page.evaluate(() => document.activeElement?.tagName);
+    assert.equal(focused, "TEXTAREA");
+    await page.keyboard.press("Control+Shift+Backspace");
+    await call(page, "declined").waitFor();
+    await ready(page);
+    await page.getByText("git push --force").first().waitFor();
+    await page.keyboard.press("Control+Enter");
+    await ended(page);
+    assert.equal(await call(page, "declined").count(), 1);
+    assert.equal(await call(page, "waiting").count(), 0);
+  }),
+);
+
+test("what is written is not sent as an approval", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "run rm -rf written");
+    await ready(page);
+    await composer(page).fill("half a thought");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("half a thought").and(page.locator("p")).waitFor();
+    assert.equal(await call(page, "waiting").count(), 1);
+  }),
+);
+
+test("a decline takes its reason along, and edited arguments are what runs", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "run rm -rf first");
+    await ready(page);
+    await page.getByLabel(/^Reason for declining/).fill("It is still needed");
+    await page.getByRole("button", { name: /^Decline/ }).click();
+    await ended(page);
+    await say(page, "run rm -rf second");
+    await ready(page);
+    await page.getByRole("button", { name: "Edit arguments" }).click();
+    await page.getByLabel("Arguments", { exact: true }).fill('{"command": "echo instead"}');
+    await page.getByRole("button", { name: "Approve with these" }).click();
+    await ended(page, 2);
+    const card = call(page, "success");
+    await card.getByRole("button", { expanded: false }).first().click();
+    await card.getByRole("group", { name: "Output" }).getByText("instead").waitFor();
+  }),
+);
+
+test("a reload in the middle of a confirmation loses nothing", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "run rm -rf reloaded");
+    await ready(page);
+    await page.reload();
+    await ready(page);
+    assert.equal(await call(page, "waiting").count(), 1);
+    await page.keyboard.press("Control+Enter");
+    await ended(page);
+    assert.equal(await call(page, "success").count(), 1);
+  }),
+);
+
+test("two tabs see the same, and the first answer settles it for both", LIMIT, () =>
+  scene(async (page, context) => {
+    await say(page, "run rm -rf shared");
+    await ready(page);
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await ready(other);
+    await other.getByRole("button", { name: /^Decline/ }).click();
+    await Promise.all([ended(page), ended(other)]);
+    for (const tab of [page, other]) {
+      assert.equal(await call(tab, "declined").count(), 1);
+      assert.equal(await tab.getByRole("button", { name: /^Approve once/ }).count(), 0);
+    }
+    await say(other, "hello from the other tab");
+    await page.getByText("You said: hello from the other tab").waitFor();
+    assert.equal(await page.getByText("hello from the other tab", { exact: true }).count(), 1);
+  }),
+);
+
+test("a question is answered, with an offered answer and in one's own words", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "ask");
+    await page.getByLabel("Blue").check();
+    await page.getByRole("button", { name: "Answer", exact: true }).click();
+    await ended(page);
+    await say(page, "ask");
+    await page.getByLabel("In your own words").fill("Green, rather");
+    await page.getByRole("button", { name: "Answer", exact: true }).click();
+    await ended(page, 2);
+    assert.equal(await call(page, "success").count(), 1);
+    assert.equal(await call(page, "success", 1).count(), 1);
+  }),
+);
+
+test("a tool is run by a slash command, from a form", LIMIT, () =>
+  scene(async (page) => {
+    await composer(page).fill("/calcul");
+    await page.getByRole("option", { name: /calculator/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByLabel("expression").fill("6 * 7");
+    await page.keyboard.press("Enter");
+    await call(page, "success").waitFor();
+    await page.getByText("42").first().waitFor();
+  }),
+);
+
+test("a run is stopped", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "run echo begun; exec sleep 600");
+    await page.locator("article").getByText("begun", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop the run" }).click();
+    await call(page, "cancelled").waitFor();
+    await page.getByText("The run was stopped").waitFor();
+  }),
+);
+
+test("a lost connection loses nothing and doubles nothing", LIMIT, async () => {
+  const wire = await startWire(service.url);
+  try {
+    await scene(
+      async (page) => {
+        await say(page, "run for i in 1 2 3 4 5 6; do echo line $i; sleep 0.5; done");
+        await page.locator("article").getByText("line 1", { exact: true }).waitFor();
+        wire.cut();
+        await page.getByText(/^Connection lost/).waitFor();
+        await composer(page).fill("hello afterwards");
+        await composer(page).press("Enter");
+        wire.mend();
+        await page.getByText("You said: hello afterwards").waitFor();
+        await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
+        const card = call(page, "success");
+        await card.getByRole("button", { expanded: false }).first().click();
+        const shown = await card.getByRole("group", { name: "Output" }).innerText();
+        assert.equal(shown.trim(), [1, 2, 3, 4, 5, 6].map((n) => `line ${n}`).join("\n"));
+        assert.equal(await page.locator("article[data-call]").count(), 1);
+        assert.equal(await page.getByText("hello afterwards", { exact: true }).count(), 1);
+      },
+      { url: wire.url },
+    );
+  } finally {
+    wire.stop();
+  }
+});
+
+test("hostile words and output are inert", LIMIT, () =>
+  scene(async (page) => {
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await say(page, "hostile");
+    await ended(page);
+    const card = call(page, "success");
+    await card.getByRole("button", { expanded: false }).first().click();
+    const output = card.getByRole("group", { name: /Output|Result/ }).first();
+    await output.getByText("<script>window.hacked=1</script>").waitFor();
+    await output.getByText("⟨202E⟩").waitFor();
+    assert.equal(await page.evaluate(() => "hacked" in window), false);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
+    const foreign = asked.filter((url) => new URL(url).origin !== new URL(service.url).origin);
+    assert.deepEqual(foreign, []);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.equal(wide, false);
+  }),
+);
+
+test("sessions are found, renamed, and lead back to what was said", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "remember the milk");
+    await ended(page);
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    const entry = list.getByRole("listitem").filter({ hasText: "remember the milk" });
+    await entry.hover();
+    await entry.getByRole("button", { name: /^Rename/ }).click();
+    await page.getByLabel("Title").fill("Shopping");
+    await page.keyboard.press("Enter");
+    await list.getByRole("link", { name: "Shopping" }).waitFor();
+    await page.getByRole("link", { name: "New session" }).first().click();
+    await page.getByText("What shall be done?").waitFor();
+    await page.getByLabel("Search sessions").fill("shop");
+    await list.getByRole("link", { name: "Shopping" }).click();
+    await page.getByText("You said: remember the milk").waitFor();
+  }),
+);
+
+test(
+  "a session of ten thousand events opens, and draws what is near its end",
+  { timeout: 300_000 },
+  () =>
+    scene(async (page) => {
+      const id = await longSession(40);
+      const begun = performance.now();
+      await page.goto(`${service.url}/chat/${id}`);
+      await page.getByRole("button", { name: /^Show earlier/ }).waitFor();
+      console.log(`opened after ${Math.round(performance.now() - begun)} ms`);
+      const drawn = await page.locator("[data-kind]").count();
+      assert.ok(drawn > 0 && drawn <= 150, `${drawn} entries are drawn`);
+      await page.getByRole("button", { name: /^Show earlier/ }).click();
+      await page.locator("[data-kind]").nth(200).waitFor();
+    }),
+);
+
+/** A session with many batches of 128 calls each. */
+async function longSession(batches) {
+  const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
+  const post = async (path, body) => {
+    const answer = await fetch(`${service.url}/api/v1${path}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    assert.ok(answer.ok, await answer.clone().text());
+    return answer.json();
+  };
+  const { id } = await post("/sessions", { title: "Long" });
+  for (let batch = 0; batch < batches; batch += 1) {
+    const calls = Array.from({ length: 128 }, (_, index) => ({
+      name: "calculator",
+      arguments: { expression: `${batch} + ${index}` },
+    }));
+    await post("/tools/calls", { session_id: id, calls });
+  }
+  const log = await fetch(`${service.url}/api/v1/sessions/${id}/events?limit=1`, { headers });
+  assert.ok((await log.json()).head >= 10_000);
+  return id;
+}
+
+test("the first load is small, and comes from the service alone", LIMIT, () =>
+  scene(async (page) => {
+    const bodies = [];
+    page.on("response", (answer) => {
+      if (!answer.url().includes("/api/"))
+        bodies.push(answer.body().then((body) => [answer.url(), body]));
+    });
+    await page.reload();
+    await composer(page).waitFor();
+    const loaded = await Promise.all(bodies);
+    const size = loaded.reduce((sum, [, body]) => sum + gzipSync(body, { level: 9 }).length, 0);
+    console.log(`first load: ${loaded.length} files, ${Math.round(size / 1024)} KB packed`);
+    assert.ok(size <= 300 * 1024, `${size} bytes`);
+    assert.ok(loaded.every(([url]) => url.startsWith(service.url)));
+  }),
+);
+
+test("a sub-agent's work stands inside of the call that delegated", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, 'call delegate_task {"goal": "run echo twelve files"}');
+    await ended(page);
+    const outer = page.locator("article[data-call]").first();
+    await outer.locator("article[data-call]").getByText("bash: echo twelve files").waitFor();
+    assert.equal(await page.locator("[data-kind=call]").count(), 1);
+  }),
+);
+
+test("a tool that is switched off is refused in a session that runs, and says why", LIMIT, () =>
+  scene(async (page) => {
+    const change = (enabled) =>
+      fetch(`${service.url}/api/v1/tools/calculator`, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${service.token}`, "content-type": "application/json" },
+        body: JSON.stringify({ enabled }),
+      });
+    const count = 'call calculator {"expression": "6 * 7"}';
+    await say(page, count);
+    await ended(page);
+    await call(page, "success").waitFor();
+    try {
+      assert.equal((await change(false)).status, 200);
+      await say(page, count);
+      await ended(page, 2);
+      await call(page, "disabled").getByText("Switched off").first().waitFor();
+    } finally {
+      await change(true);
+    }
+  }),
+);
+
+test("who is not signed in sees nothing, and a wrong token is told so", LIMIT, async () => {
+  const context = await browser.newContext({ locale: "en-GB" });
+  try {
+    const page = await context.newPage();
+    await page.goto(`${service.url}/chat`);
+    await page.getByLabel("Access token").fill("tg_wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("alert").getByText("Sign in with a valid token.").waitFor();
+    assert.equal(await page.getByRole("navigation", { name: "Sessions" }).count(), 0);
+  } finally {
+    await context.close();
+  }
+});
+
+test("signing out ends it everywhere at once", LIMIT, () =>
+  scene(async (page, context) => {
+    const other = await context.newPage();
+    await other.goto(service.url);
+    await composer(other).waitFor();
+    await page.getByRole("button", { name: /Account and appearance/ }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Access token").waitFor();
+    await other.getByLabel("Access token").waitFor();
+  }),
+);

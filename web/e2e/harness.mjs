@@ -1,0 +1,110 @@
+/** The real service, and a real browser in front of it. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PYTHON = process.env.TOLLGATE_PYTHON ?? `${ROOT}.venv/bin/python`;
+const BROWSERS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+export const PATIENCE_MS = 20_000;
+
+/** Start the service; `stop` ends it. */
+export async function startService() {
+  const child = spawn(PYTHON, ["web/e2e/service.py"], {
+    cwd: ROOT,
+    env: { ...process.env, PYTHONPATH: ROOT, TOLLGATE_LOG_LEVEL: "warning" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const line = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", resolve);
+    child.once("exit", (code) => reject(new Error(`the service ended with ${code}`)));
+  });
+  return {
+    ...JSON.parse(line),
+    /** Let a message go on that has stopped in its middle. */
+    goOn: () => child.stdin.write("\n"),
+    stop: async () => {
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+/** A browser; every page of it collects what it complains about. */
+export async function startBrowser() {
+  const executablePath = process.env.TOLLGATE_CHROMIUM ?? BROWSERS.find((path) => existsSync(path));
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+/** A page that has signed in; `complaints` holds errors of its console, of scripts and of the CSP. */
+export async function signedIn(browser, service, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const complaints = listen(page);
+  await page.goto(`${options.url ?? service.url}/`);
+  await page.getByLabel(/Access token|访问令牌/).fill(service.token);
+  await page.getByRole("button", { name: /^(Sign in|登录)$/ }).click();
+  await page.getByRole("textbox", { name: /^(Message|消息)$/ }).waitFor();
+  return { context, page, complaints };
+}
+
+export function listen(page) {
+  const complaints = [];
+  page.on("console", (message) => {
+    // Being asked who one is before one has signed in is no fault.
+    const expected = message.text().includes("401") || message.text().includes("ERR_");
+    if (message.type() === "error" && !expected) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  return complaints;
+}
+
+export const composer = (page) => page.getByRole("textbox", { name: /^(Message|消息)$/ });
+
+export async function say(page, words) {
+  await composer(page).fill(words);
+  await composer(page).press("Enter");
+}
+
+/** A stretch of wire between browser and service that can be cut. */
+export async function startWire(target) {
+  const sockets = new Set();
+  let open = true;
+  const { hostname, port } = new URL(target);
+  const server = createServer((near) => {
+    if (!open) return near.destroy();
+    const far = createConnection({ host: hostname, port: Number(port) });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ]) {
+      sockets.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut: () => {
+      open = false;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend: () => {
+      open = true;
+    },
+    stop: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

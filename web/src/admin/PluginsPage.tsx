@@ -1,0 +1,108 @@
+/** Plugins and hooks: what is loaded, what it did, and what could not be loaded. */
+import { useQuery } from "@tanstack/react-query";
+import { api, data } from "../api/client";
+import { useTexts } from "../i18n";
+import { Foreign, Pill } from "./parts/Bits";
+import { Loaded, Page, Section, word } from "./parts/Page";
+import css from "./parts/parts.module.css";
+import { Table } from "./parts/Table";
+
+export default function PluginsPage() {
+  const { t } = useTexts();
+  const hooks = useQuery({
+    queryKey: ["admin", "hooks"],
+    queryFn: () => data(api.GET("/api/v1/admin/hooks")),
+  });
+  const catalog = useQuery({
+    queryKey: ["admin", "catalog-problems"],
+    queryFn: () => data(api.GET("/api/v1/tools", { params: { query: { format: "native" } } })),
+  });
+  return (
+    <Page title={t("admin.plugins")} lead={t("plugins.lead")}>
+      <Section title={t("plugins.problems")} lead={t("plugins.problems.lead")}>
+        <Loaded query={catalog}>
+          {({ problems }) => (
+            <Table
+              label={t("plugins.problems")}
+              rows={problems}
+              id={(problem) => JSON.stringify(problem)}
+              empty={t("plugins.no_problems")}
+              columns={[
+                {
+                  head: t("plugins.where"),
+                  cell: (problem) => (
+                    <Foreign mono>{problem.where ?? problem.plugin ?? problem.path ?? "–"}</Foreign>
+                  ),
+                },
+                {
+                  head: t("plugins.what"),
+                  wide: true,
+                  cell: (problem) => (
+                    <Foreign>{problem.message ?? problem.error ?? JSON.stringify(problem)}</Foreign>
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Loaded>
+      </Section>
+      <Section title={t("plugins.hooks")} lead={t("plugins.hooks.lead")}>
+        <Loaded query={hooks}>
+          {(found) => (
+            <div className={css.stack}>
+              {found.missing.map((missing) => (
+                <p key={missing.name} className={`${css.note} foreign`} data-tone="bad">
+                  {missing.name} ({missing.where}): {missing.error}
+                  {missing.is_shut && ` ${t("plugins.shut")}`}
+                </p>
+              ))}
+              <Table
+                label={t("plugins.hooks")}
+                rows={found.hooks}
+                id={(hook) => `${hook.event}:${hook.name}`}
+                empty={t("filter.nothing")}
+                columns={[
+                  {
+                    head: t("plugins.hook"),
+                    wide: true,
+                    cell: (hook) => (
+                      <>
+                        <Foreign mono>{hook.name}</Foreign>
+                        <span className={css.under}>
+                          <Foreign>{`${word(t, "plugins.event", hook.event)} · ${hook.origin}`}</Foreign>
+                        </span>
+                        {hook.last_error !== null && (
+                          <span className={css.under}>
+                            <Foreign>{hook.last_error}</Foreign>
+                          </span>
+                        )}
+                      </>
+                    ),
+                  },
+                  {
+                    head: t("tools.state"),
+                    cell: (hook) => (
+                      <Pill tone={!hook.is_active ? "quiet" : hook.failures > 0 ? "bad" : "ok"}>
+                        {t(hook.is_active ? "rules.state.active" : "rules.state.disabled")}
+                      </Pill>
+                    ),
+                  },
+                  { head: t("plugins.tools"), end: true, cell: (hook) => hook.tools.length },
+                  { head: t("fatigue.calls"), end: true, cell: (hook) => hook.calls },
+                  { head: t("plugins.asks"), end: true, cell: (hook) => hook.asks },
+                  { head: t("plugins.denies"), end: true, cell: (hook) => hook.denies },
+                  { head: t("plugins.failures"), end: true, cell: (hook) => hook.failures },
+                  {
+                    head: t("plugins.slow"),
+                    end: true,
+                    cell: (hook) => (hook.p99_ms === null ? "–" : `${hook.p99_ms.toFixed(1)} ms`),
+                  },
+                ]}
+              />
+            </div>
+          )}
+        </Loaded>
+      </Section>
+    </Page>
+  );
+}

@@ -1,0 +1,198 @@
+/** Tools: what there is, what is on and why not, for everybody and for each agent. */
+import { NativeSelect, Switch, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Search } from "lucide-react";
+import { useState } from "react";
+import { Link, Route, Routes } from "react-router";
+import { ApiError, api, data, type Schemas } from "../api/client";
+import { type Translate, useTexts } from "../i18n";
+import { notifyError } from "../shell/notify";
+import { Foreign, Pill, type PillTone } from "./parts/Bits";
+import { Loaded, More, Page, word } from "./parts/Page";
+import { ifMatch, usePages } from "./parts/pages";
+import css from "./parts/parts.module.css";
+import { Table } from "./parts/Table";
+import { Tabs } from "./parts/Tabs";
+import { ToolMatrix } from "./ToolMatrix";
+import { ToolPage } from "./ToolPage";
+
+export type AdminTool = Schemas["AdminTool"];
+type State = "on" | "asks" | "off" | "absent";
+
+export default function ToolsPage() {
+  return (
+    <Routes>
+      <Route index element={<Catalog />} />
+      <Route path="agents" element={<ToolMatrix />} />
+      <Route path="tool/:name" element={<ToolPage />} />
+    </Routes>
+  );
+}
+
+export function ToolTabs() {
+  const { t } = useTexts();
+  return (
+    <Tabs
+      label={t("admin.tools")}
+      tabs={[
+        { to: "/admin/tools", label: t("tools.tab.catalog") },
+        { to: "/admin/tools/agents", label: t("tools.tab.agents") },
+      ]}
+    />
+  );
+}
+
+export const stateTone = (state: string): PillTone =>
+  state === "on" ? "ok" : state === "asks" ? "warn" : "quiet";
+
+/** Why it is off, and what would change that. */
+export function whyOff(tool: Schemas["Diagnostic"], t: Translate): string | null {
+  if (tool.reason !== null) return `${tool.reason.message}. ${tool.reason.fix}`.replace("..", ".");
+  return tool.asks_by === null
+    ? null
+    : t("tools.asks_by", { who: word(t, "tools.by", tool.asks_by) });
+}
+
+function Catalog() {
+  const { t } = useTexts();
+  const [typed, setTyped] = useState("");
+  const [q] = useDebouncedValue(typed.trim(), 200);
+  const [state, setState] = useState("");
+  const [toolset, setToolset] = useState("");
+  const toolsets = useQuery({
+    queryKey: ["admin", "toolsets"],
+    queryFn: () => data(api.GET("/api/v1/admin/toolsets")),
+  });
+  const tools = usePages(["tools", q, state, toolset], async (after) => {
+    const query = {
+      limit: 100,
+      ...(q === "" ? {} : { q }),
+      ...(state === "" ? {} : { state: state as State }),
+      ...(toolset === "" ? {} : { toolset }),
+      ...(after === undefined ? {} : { after: String(after) }),
+    };
+    const page = await data(api.GET("/api/v1/admin/tools", { params: { query } }));
+    return { rows: page.tools, next: page.next_after, total: page.total };
+  });
+  return (
+    <Page title={t("admin.tools")} lead={t("tools.lead")}>
+      <ToolTabs />
+      <div className={css.bar}>
+        <TextInput
+          className={css.grow ?? ""}
+          label={t("common.search")}
+          placeholder={t("tools.search")}
+          leftSection={<Search size={15} aria-hidden />}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label={t("tools.state")}
+          value={state}
+          onChange={(event) => setState(event.currentTarget.value)}
+          data={[
+            { value: "", label: t("filter.all") },
+            ...(["on", "asks", "off", "absent"] as const).map((value) => ({
+              value,
+              label: t(`tools.state.${value}`),
+            })),
+          ]}
+        />
+        <NativeSelect
+          label={t("tools.toolset")}
+          value={toolset}
+          onChange={(event) => setToolset(event.currentTarget.value)}
+          data={[
+            { value: "", label: t("filter.all") },
+            ...(toolsets.data?.toolsets ?? []).map((one) => ({ value: one.name, label: one.name })),
+          ]}
+        />
+      </div>
+      <Loaded query={tools}>
+        {(rows) => (
+          <Table
+            label={t("admin.tools")}
+            rows={rows}
+            id={(tool) => tool.name}
+            empty={t("filter.nothing")}
+            columns={[
+              { head: t("tools.on"), cell: (tool) => <OnSwitch tool={tool} /> },
+              { head: t("tools.tool"), wide: true, cell: (tool) => <Named tool={tool} /> },
+              { head: t("tools.state"), cell: (tool) => <Standing tool={tool} /> },
+              { head: t("tools.toolset"), cell: (tool) => <Foreign>{tool.toolset}</Foreign> },
+              {
+                head: t("tools.permission"),
+                cell: (tool) => word(t, "tools.permission", tool.permission_class ?? ""),
+              },
+              {
+                head: t("tools.tokens"),
+                end: true,
+                cell: (tool) => tool.effective.tokens ?? "–",
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+      <More query={tools} />
+    </Page>
+  );
+}
+
+function Named({ tool }: { tool: AdminTool }) {
+  return (
+    <>
+      <Link
+        className={`${css.link} mono`}
+        to={`/admin/tools/tool/${encodeURIComponent(tool.name)}`}
+      >
+        {tool.name}
+      </Link>
+      <span className={`${css.under} foreign`}>{(tool.description ?? "").split("\n")[0]}</span>
+    </>
+  );
+}
+
+function Standing({ tool }: { tool: AdminTool }) {
+  const { t } = useTexts();
+  const state = tool.present ? tool.effective.state : "absent";
+  const why = whyOff(tool.effective, t);
+  return (
+    <>
+      <Pill tone={stateTone(state)}>{t(`tools.state.${state}`)}</Pill>
+      {why !== null && <span className={`${css.under} foreign`}>{why}</span>}
+    </>
+  );
+}
+
+/** The switch for everybody. It moves with the answer: what it shows is what holds. */
+export function OnSwitch({ tool }: { tool: AdminTool }) {
+  const { t } = useTexts();
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: (enabled: boolean) =>
+      data(
+        api.PATCH("/api/v1/admin/tools/{name}", {
+          params: { path: { name: tool.name }, header: ifMatch(tool.version) },
+          body: { enabled },
+        }),
+      ),
+    onError: (reason) => {
+      // Seen now is what somebody else has made of it meanwhile.
+      notifyError(
+        reason instanceof ApiError && reason.status === 412
+          ? new ApiError({ code: "tool_changed" }, 412)
+          : reason,
+      );
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ["admin"] }),
+  });
+  return (
+    <Switch
+      aria-label={t("tools.switch", { tool: tool.name })}
+      checked={change.isPending ? change.variables : tool.choices.enabled}
+      disabled={change.isPending || !tool.present}
+      onChange={(event) => change.mutate(event.currentTarget.checked)}
+    />
+  );
+}

@@ -1,0 +1,63 @@
+/** A button for what cannot be taken back: it says what will happen, and asks. */
+import { Button, type ButtonProps, Modal } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { asApiError } from "../../events/sessionStore";
+import { useTexts } from "../../i18n";
+import { ErrorView } from "../../shell/ErrorView";
+import css from "./parts.module.css";
+
+interface Props {
+  label: string;
+  /** What happens. */
+  what: ReactNode;
+  act: () => Promise<unknown>;
+  onDone: () => void;
+  size?: ButtonProps["size"];
+  /** Names the row for whoever hears the page. */
+  about?: string;
+}
+
+export function AskFirst({ label, what, act, onDone, size = "compact-sm", about }: Props) {
+  const { t } = useTexts();
+  const [open, setOpen] = useState(false);
+  const change = useMutation({
+    mutationFn: act,
+    onSuccess: () => {
+      setOpen(false);
+      onDone();
+    },
+  });
+  return (
+    <>
+      <Button
+        variant="default"
+        size={size}
+        aria-label={about === undefined ? undefined : `${label}: ${about}`}
+        onClick={() => {
+          change.reset();
+          setOpen(true);
+        }}
+      >
+        {label}
+      </Button>
+      <Modal
+        opened={open}
+        onClose={() => setOpen(false)}
+        title={label}
+        closeButtonProps={{ "aria-label": t("common.close") }}
+      >
+        <p className="foreign">{what}</p>
+        {change.error !== null && <ErrorView error={asApiError(change.error)} compact />}
+        <div className={css.formFoot}>
+          <Button variant="default" onClick={() => setOpen(false)}>
+            {t("common.cancel")}
+          </Button>
+          <Button color="red" loading={change.isPending} onClick={() => change.mutate()}>
+            {label}
+          </Button>
+        </div>
+      </Modal>
+    </>
+  );
+}

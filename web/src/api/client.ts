@@ -1,0 +1,79 @@
+/** REST, typed by the service's own OpenAPI document. */
+import createClient, { type Middleware } from "openapi-fetch";
+import type { components, paths } from "./schema";
+
+export type Schemas = components["schemas"];
+export type Problem = Schemas["Problem"];
+
+/** What a request ended in when it did not do what was asked. */
+export class ApiError extends Error {
+  readonly code: string;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly details: Record<string, unknown>;
+
+  constructor(problem: Partial<Problem> & { code: string }, status: number) {
+    super(problem.detail ?? problem.code);
+    this.name = "ApiError";
+    this.code = problem.code;
+    this.status = status;
+    this.retryable = problem.retryable ?? false;
+    this.details = problem.details ?? {};
+  }
+}
+
+let csrfToken: string | null = null;
+const onSignedOut = new Set<() => void>();
+
+/** What `GET /me` gave; sent with whatever changes something. */
+export function setCsrfToken(token: string | null): void {
+  csrfToken = token;
+}
+
+/** Be told when the service does not know us any more. */
+export function whenSignedOut(listener: () => void): () => void {
+  onSignedOut.add(listener);
+  return () => onSignedOut.delete(listener);
+}
+
+export function tellSignedOut(): void {
+  for (const listener of onSignedOut) listener();
+}
+
+const guard: Middleware = {
+  onRequest({ request }) {
+    if (csrfToken !== null && request.method !== "GET") {
+      request.headers.set("X-CSRF-Token", csrfToken);
+    }
+    return request;
+  },
+  async onResponse({ response, request }) {
+    if (response.ok) return response;
+    if (response.status === 401 && !request.url.endsWith("/login")) tellSignedOut();
+    throw await errorOf(response);
+  },
+  onError({ error }) {
+    return error instanceof ApiError ? error : new ApiError({ code: "unreachable" }, 0);
+  },
+};
+
+async function errorOf(response: Response): Promise<ApiError> {
+  try {
+    const problem = (await response.json()) as Problem;
+    if (typeof problem.code === "string") return new ApiError(problem, response.status);
+  } catch {
+    // Not ours: a proxy's page, or nothing at all.
+  }
+  return new ApiError({ code: "unreadable_answer" }, response.status);
+}
+
+export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+api.use(guard);
+
+/** The body of an answer; errors have been thrown by then. */
+export async function data<T>(answer: Promise<{ data?: T }>): Promise<T> {
+  const { data: body } = await answer;
+  return body as T;
+}
+
+export const artifactUrl = (id: string): string => `/api/v1/artifacts/${encodeURIComponent(id)}`;

@@ -1,0 +1,223 @@
+/** A tool call: one line that tells what matters, and everything behind it. */
+import { Anchor, Badge, Loader, Progress, UnstyledButton } from "@mantine/core";
+import {
+  ChevronDown,
+  ChevronRight,
+  Database,
+  FileText,
+  Globe,
+  type LucideIcon,
+  Search,
+  Terminal,
+  Users,
+  Wrench,
+} from "lucide-react";
+import { memo, useId, useState } from "react";
+import { artifactUrl } from "../api/client";
+import type { Call } from "../events/model";
+import { type TextKey, useTexts } from "../i18n";
+import { renderers } from "../renderers/builtin";
+import { bytes, contentText, isObject } from "../renderers/data";
+import { JsonTree } from "../renderers/JsonTree";
+import { Output } from "../renderers/Output";
+import { visible } from "../shared/visible";
+import css from "./CallCard.module.css";
+import { isOver, standingOf } from "./callStatus";
+import { Duration } from "./Duration";
+import { Subagents } from "./Subagents";
+import { useSession } from "./useSession";
+
+const KIND_ICON: Readonly<Record<string, LucideIcon>> = {
+  execute: Terminal,
+  read: FileText,
+  edit: FileText,
+  write: FileText,
+  delete: FileText,
+  search: Search,
+  fetch: Globe,
+  data: Database,
+  delegate: Users,
+};
+
+const ROUTES: Readonly<Record<string, TextKey>> = {
+  main: "route.main",
+  "worker-local": "route.worker-local",
+  "main-process-proxy": "route.main-process-proxy",
+  disabled: "route.disabled",
+};
+
+export const CallCard = memo(function CallCard({ id }: { id: string }) {
+  const call = useSession((session) => session.calls.get(id));
+  return call === undefined ? null : <Card call={call} />;
+});
+
+function Card({ call }: { call: Call }) {
+  const { t } = useTexts();
+  const panel = useId();
+  const over = isOver(call);
+  const failed = over && !["success", "skipped"].includes(call.status);
+  const hasPicture = call.raw?.type === "image";
+  const suggested = call.status === "running" || failed || call.subagents.length > 0 || hasPicture;
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const open = chosen ?? suggested;
+  const standing = standingOf(call.status);
+  const Kind = call.subagents.length > 0 ? Users : (KIND_ICON[call.kind] ?? Wrench);
+  const Arrow = open ? ChevronDown : ChevronRight;
+  const drawn = over ? renderers.choose(call) : null;
+
+  return (
+    <article
+      className={css.card}
+      data-tone={standing.tone}
+      data-status={call.status}
+      data-call={call.id}
+    >
+      <UnstyledButton
+        className={css.head}
+        aria-expanded={open}
+        aria-controls={panel}
+        onClick={() => setChosen(!open)}
+      >
+        <Kind size={16} aria-hidden className={css.kind} />
+        <span className={css.line}>
+          <span className={`${css.title} foreign`} dir="auto">
+            {visible(call.title || call.name)}
+          </span>
+          {drawn?.summary != null && !open && (
+            <span className={`${css.summary} foreign`}>{drawn.summary}</span>
+          )}
+        </span>
+        {call.route !== "main" && (
+          <Badge size="sm" variant="default" tt="none" fw={500} className={css.route}>
+            {t(ROUTES[call.route] ?? "route.unknown")}
+          </Badge>
+        )}
+        <span className={css.status} data-tone={standing.tone}>
+          {standing.icon === null ? (
+            <Loader size={13} color="currentColor" aria-hidden />
+          ) : (
+            <standing.icon size={15} aria-hidden />
+          )}
+          <span className={call.status === "success" ? "hidden-visually" : undefined}>
+            {t(standing.label)}
+          </span>
+        </span>
+        <Duration call={call} />
+        <Arrow size={15} aria-hidden className={css.arrow} />
+      </UnstyledButton>
+      {call.progress !== null && !over && <Reported call={call} />}
+      <div id={panel} hidden={!open}>
+        {open && <Details call={call} body={drawn?.body ?? null} />}
+      </div>
+    </article>
+  );
+}
+
+function Reported({ call }: { call: Call }) {
+  const { t } = useTexts();
+  const { progress } = call;
+  if (progress === null) return null;
+  return (
+    <div className={css.progress}>
+      <span className="foreign">
+        {visible([progress.stage, progress.message].filter(Boolean).join(": "))}
+      </span>
+      {progress.percent !== null && (
+        <Progress
+          value={progress.percent}
+          size="sm"
+          aria-label={t("call.progress")}
+          className={css.meter}
+        />
+      )}
+    </div>
+  );
+}
+
+function Details({ call, body }: { call: Call; body: React.ReactNode }) {
+  const { t, language } = useTexts();
+  const over = isOver(call);
+  // Files are shown as they are; a command's words stand in the title already.
+  const [argsOpen, setArgsOpen] = useState(false);
+  return (
+    <div className={css.details}>
+      {call.error !== null && (
+        <p className={css.error}>
+          <b className="mono">{call.error.code}</b>{" "}
+          <span className="foreign">{visible(call.error.message)}</span>
+        </p>
+      )}
+      {call.duplicateOf !== null && <p className={css.hint}>{t("call.duplicate")}</p>}
+      {call.status === "interrupted" && <p className={css.hint}>{t("call.interrupted.hint")}</p>}
+      {!over && call.output.length > 0 && (
+        <Output
+          text={call.output.map((piece) => (piece.gap ? `…\n${piece.text}` : piece.text)).join("")}
+          label={t("output.live")}
+          ansi
+          live
+        />
+      )}
+      {over && !saidAlready(call) && body}
+      {call.artifactId !== null && (
+        <Anchor href={artifactUrl(call.artifactId)} size="sm" download>
+          {t("output.whole", { size: bytes(call.bytes, language) })}
+        </Anchor>
+      )}
+      <Subagents call={call} />
+      <UnstyledButton
+        className={css.fold}
+        aria-expanded={argsOpen}
+        onClick={() => setArgsOpen(!argsOpen)}
+      >
+        {argsOpen ? <ChevronDown size={13} aria-hidden /> : <ChevronRight size={13} aria-hidden />}
+        {t("call.details")}
+      </UnstyledButton>
+      {argsOpen && <Facts call={call} />}
+    </div>
+  );
+}
+
+/** Whether the result tells nothing that is not above it, or in the tree of sub-agents below. */
+function saidAlready(call: Call): boolean {
+  if (call.subagents.length > 0) return call.raw?.type === "json";
+  const told = call.error?.message.trim();
+  return call.raw === null && told !== undefined && contentText(call.content).trim() === told;
+}
+
+/** Arguments, times and places. */
+function Facts({ call }: { call: Call }) {
+  const { t, language } = useTexts();
+  const started = new Date(call.startedAt).toLocaleTimeString(language);
+  return (
+    <div className={css.facts}>
+      <dl className={css.list}>
+        <dt>{t("call.tool")}</dt>
+        <dd className="mono">{visible(call.name)}</dd>
+        <dt>{t("call.route")}</dt>
+        <dd>{t(ROUTES[call.route] ?? "route.unknown")}</dd>
+        <dt>{t("call.started")}</dt>
+        <dd>{started}</dd>
+        {call.cached && (
+          <>
+            <dt>{t("call.cached")}</dt>
+            <dd>{t("common.yes")}</dd>
+          </>
+        )}
+      </dl>
+      {isObject(call.args) && Object.keys(call.args).length > 0 && <JsonTree value={call.args} />}
+      {call.stages.length > 0 && (
+        <ol className={css.stages} aria-label={t("call.stages")}>
+          {call.stages.map((stage, index) => (
+            <li key={index} data-status={stage.status}>
+              <time dateTime={stage.at}>{new Date(stage.at).toLocaleTimeString(language)}</time>
+              <span className="foreign">
+                {visible(stage.stage)}
+                {stage.message !== null && `: ${visible(stage.message)}`}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </div>
+  );
+}

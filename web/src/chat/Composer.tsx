@@ -1,0 +1,288 @@
+/** Where the person writes: messages, slash commands, pictures. */
+import { ActionIcon, CloseButton, Textarea, Tooltip } from "@mantine/core";
+import { ArrowUp, ImagePlus, Square } from "lucide-react";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type RefObject,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
+import { ApiError } from "../api/client";
+import type { ContentBlock } from "../events/messages";
+import { useTexts } from "../i18n";
+import { notifyError } from "../shell/notify";
+import { type Attachment, readPictures } from "./attachments";
+import css from "./Composer.module.css";
+import { ToolForm } from "./ToolForm";
+import { matching, type ToolRow, useTools } from "./tools";
+
+interface Props {
+  /** A run is active, which can be stopped. */
+  active: boolean;
+  busy: boolean;
+  onSay: (content: ContentBlock[]) => void;
+  onCall: (tool: string, args: Record<string, unknown>) => Promise<void>;
+  onStop: () => void;
+  children?: React.ReactNode;
+}
+
+const SLASH = /^\/([\w-]*)$/;
+const SHOWN = 40;
+
+export function Composer({ active, busy, onSay, onCall, onStop, children }: Props) {
+  const { t } = useTexts();
+  const [words, setWords] = useState("");
+  const [pictures, setPictures] = useState<readonly Attachment[]>([]);
+  const [tool, setTool] = useState<ToolRow | null>(null);
+  const [calling, setCalling] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const file = useRef<HTMLInputElement>(null);
+  const slash = SLASH.exec(words);
+  useFocusWhenFree(field);
+  const menu = useSlashMenu(slash?.[1] ?? null, choose);
+
+  function choose(chosen: ToolRow) {
+    setTool(chosen);
+    setWords("");
+  }
+
+  function send() {
+    const said = words.trim();
+    if ((said === "" && pictures.length === 0) || busy) return;
+    const blocks: ContentBlock[] = pictures.map((one) => one.block);
+    if (said !== "") blocks.push({ type: "text", text: said });
+    onSay(blocks);
+    setWords("");
+    setPictures([]);
+  }
+
+  function press(event: KeyboardEvent) {
+    // While a Chinese word is being composed, Enter takes it.
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (menu.press(event)) return;
+    if (event.key === "Enter" && !event.shiftKey && !(event.ctrlKey && words === "")) {
+      event.preventDefault();
+      send();
+    }
+    if (event.key === "Escape" && active && words === "") onStop();
+  }
+
+  async function attach(files: Iterable<File>) {
+    try {
+      const added = await readPictures(files, pictures);
+      setPictures((former) => [...former, ...added]);
+    } catch (error) {
+      notifyError(
+        error instanceof RangeError
+          ? new ApiError({ code: "too_large", detail: t("chat.picture_too_large") }, 0)
+          : error,
+      );
+    }
+  }
+
+  function paste(event: ClipboardEvent) {
+    const files = [...event.clipboardData.files].filter((one) => one.type.startsWith("image/"));
+    if (files.length > 0) {
+      event.preventDefault();
+      void attach(files);
+    }
+  }
+
+  function drop(event: DragEvent) {
+    if (event.dataTransfer.files.length === 0) return;
+    event.preventDefault();
+    void attach(event.dataTransfer.files);
+  }
+
+  async function run(args: Record<string, unknown>) {
+    if (tool === null) return;
+    setCalling(true);
+    try {
+      await onCall(tool.name, args);
+      setTool(null);
+      field.current?.focus();
+    } catch (error) {
+      notifyError(error);
+    } finally {
+      setCalling(false);
+    }
+  }
+
+  return (
+    <div className={css.whole}>
+      {tool !== null && (
+        <ToolForm
+          key={tool.name}
+          tool={tool}
+          busy={calling}
+          onRun={(args) => void run(args)}
+          onCancel={() => {
+            setTool(null);
+            field.current?.focus();
+          }}
+        />
+      )}
+      {menu.list}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped; the button does the same */}
+      <div className={css.box} onDrop={drop} onDragOver={(event) => event.preventDefault()}>
+        {pictures.length > 0 && (
+          <ul className={css.pictures}>
+            {pictures.map((picture) => (
+              <li key={picture.id}>
+                <img src={picture.preview} alt={picture.name} />
+                <CloseButton
+                  size="xs"
+                  aria-label={t("chat.remove_picture", { name: picture.name })}
+                  onClick={() =>
+                    setPictures((former) => former.filter((one) => one.id !== picture.id))
+                  }
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+        <Textarea
+          ref={field}
+          variant="unstyled"
+          autosize
+          minRows={1}
+          maxRows={12}
+          aria-label={t("chat.message")}
+          placeholder={t("chat.placeholder")}
+          value={words}
+          onChange={(event) => setWords(event.currentTarget.value)}
+          onKeyDown={press}
+          onPaste={paste}
+          classNames={{ input: css.input ?? "" }}
+          {...menu.field}
+        />
+        <div className={css.foot}>
+          <input
+            ref={file}
+            type="file"
+            accept="image/png,image/jpeg,image/gif,image/webp"
+            multiple
+            hidden
+            onChange={(event) => {
+              void attach([...(event.currentTarget.files ?? [])]);
+              event.currentTarget.value = "";
+            }}
+          />
+          <Tooltip label={t("chat.attach")}>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="lg"
+              aria-label={t("chat.attach")}
+              onClick={() => file.current?.click()}
+            >
+              <ImagePlus size={18} aria-hidden />
+            </ActionIcon>
+          </Tooltip>
+          <div className={css.extra}>{children}</div>
+          {active && (
+            <Tooltip label={t("chat.stop")}>
+              <ActionIcon
+                variant="default"
+                size="lg"
+                radius="xl"
+                aria-label={t("chat.stop")}
+                onClick={onStop}
+              >
+                <Square size={15} aria-hidden fill="currentColor" />
+              </ActionIcon>
+            </Tooltip>
+          )}
+          <Tooltip label={t("chat.send")}>
+            <ActionIcon
+              size="lg"
+              radius="xl"
+              aria-label={t("chat.send")}
+              loading={busy}
+              disabled={words.trim() === "" && pictures.length === 0}
+              onClick={send}
+            >
+              <ArrowUp size={18} aria-hidden />
+            </ActionIcon>
+          </Tooltip>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Whoever comes to write can write: unless the focus is somewhere, or would bring up a keyboard. */
+function useFocusWhenFree(field: RefObject<HTMLTextAreaElement | null>) {
+  useEffect(() => {
+    const free = document.activeElement === null || document.activeElement === document.body;
+    if (free && matchMedia("(hover: hover)").matches) field.current?.focus();
+  }, [field]);
+}
+
+/** The list of tools below a `/`: a listbox that the text field drives. */
+function useSlashMenu(typed: string | null, onChoose: (tool: ToolRow) => void) {
+  const { t } = useTexts();
+  const id = useId();
+  const tools = useTools(typed !== null);
+  const [at, setAt] = useState(0);
+  const [dismissed, setDismissed] = useState<string | null>(null);
+  const found = typed === null ? [] : matching(tools.data ?? [], typed).slice(0, SHOWN);
+  const open = typed !== null && dismissed !== typed && found.length > 0;
+  const index = Math.min(at, Math.max(0, found.length - 1));
+  const optionId = (name: string) => `${id}-${name}`;
+
+  function press(event: KeyboardEvent): boolean {
+    if (!open) return false;
+    const chosen = found[index];
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      const by = event.key === "ArrowDown" ? 1 : -1;
+      const next = (index + by + found.length) % found.length;
+      setAt(next);
+      const name = found[next]?.name;
+      if (name !== undefined) {
+        document.getElementById(optionId(name))?.scrollIntoView({ block: "nearest" });
+      }
+    } else if ((event.key === "Enter" || event.key === "Tab") && chosen !== undefined)
+      onChoose(chosen);
+    else if (event.key === "Escape") setDismissed(typed);
+    else return false;
+    event.preventDefault();
+    return true;
+  }
+
+  const current = found[index];
+  return {
+    press,
+    field: open
+      ? {
+          "aria-haspopup": "listbox" as const,
+          "aria-controls": id,
+          "aria-autocomplete": "list" as const,
+          "aria-activedescendant": current === undefined ? undefined : optionId(current.name),
+        }
+      : {},
+    list: open && (
+      <div id={id} role="listbox" tabIndex={0} aria-label={t("tool.list")} className={css.menu}>
+        {found.map((tool, position) => (
+          // biome-ignore lint/a11y/useFocusableInteractive: the text field keeps the focus
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the text field drives it by keyboard
+          <div
+            key={tool.name}
+            id={optionId(tool.name)}
+            role="option"
+            aria-selected={position === index}
+            className={css.option}
+            onClick={() => onChoose(tool)}
+          >
+            <b className="mono">/{tool.name}</b>
+            <span className={css.about}>{tool.description.split("\n")[0]}</span>
+          </div>
+        ))}
+      </div>
+    ),
+  };
+}

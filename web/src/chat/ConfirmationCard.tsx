@@ -1,0 +1,439 @@
+/**
+ * A question to a person before a call may run.
+ *
+ * It shows exactly what would run. No answer is preselected, nothing here takes the focus by
+ * itself, and for a moment after it has appeared nothing can be hit by accident.
+ */
+import { ActionIcon, Button, Kbd, Textarea, TextInput } from "@mantine/core";
+import { ChevronLeft, ChevronRight, Folder, ShieldQuestion } from "lucide-react";
+import { useCallback, useEffect, useId, useRef, useState } from "react";
+import type { ApiError } from "../api/client";
+import type { ConfirmationRequest } from "../events/messages";
+import type { Confirmation } from "../events/model";
+import { asApiError } from "../events/sessionStore";
+import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+import { asText } from "../renderers/data";
+import { JsonTree } from "../renderers/JsonTree";
+import { useNow } from "../shared/useNow";
+import { visible } from "../shared/visible";
+import { ErrorView } from "../shell/ErrorView";
+import { useConnection } from "../shell/identity";
+import { type Answer, answer, grouped, type Option } from "./answering";
+import css from "./Dock.module.css";
+import { duration } from "./Duration";
+
+/** How long nothing can be answered after the question has appeared. */
+const CALM_MS = 500;
+
+interface Props {
+  confirmation: Confirmation;
+  /** The arguments of the call, where they are known. */
+  args?: unknown;
+  position: number;
+  count: number;
+  mayAnswer: boolean;
+  onMove: (by: number) => void;
+}
+
+export function ConfirmationCard(props: Props) {
+  const { confirmation, args, position, count, mayAnswer, onMove } = props;
+  const { request } = confirmation;
+  const { t } = useTexts();
+  const heading = useId();
+  const connection = useConnection();
+  const [calm, setCalm] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [reason, setReason] = useState("");
+  const [edited, setEdited] = useState<string | null>(null);
+  const locked = useRef(false);
+
+  useEffect(() => {
+    const timer = setTimeout(() => setCalm(true), CALM_MS);
+    return () => clearTimeout(timer);
+  }, []);
+
+  const send = useCallback(
+    async (chosen: Answer) => {
+      // The state comes with the next drawing; two keys can come before it.
+      if (locked.current) return;
+      locked.current = true;
+      setBusy(true);
+      setError(null);
+      try {
+        await answer(connection, request, chosen);
+      } catch (failure) {
+        setError(asApiError(failure));
+        locked.current = false;
+        setBusy(false);
+      }
+    },
+    [connection, request],
+  );
+
+  const ready = calm && mayAnswer && !busy;
+  const choose = useCallback(
+    (option: Option) =>
+      void send({
+        optionId: option.option_id,
+        ...(option.kind === "deny" ? { message: reason } : {}),
+      }),
+    [send, reason],
+  );
+  useKeys(ready && edited === null, request, choose);
+
+  const { once, lasting } = grouped(request.options);
+  return (
+    <section className={css.card} aria-labelledby={heading} data-risk={request.risk.level}>
+      <header className={css.head}>
+        <ShieldQuestion size={18} aria-hidden className={css.sign} />
+        <h2 id={heading} className={css.title}>
+          {t("confirm.title", { tool: visible(request.tool_name) })}
+        </h2>
+        <span className={css.risk}>{t(`risk.${request.risk.level}`)}</span>
+        <Countdown until={request.expires_at ?? null} />
+        {count > 1 && (
+          <span className={css.batch}>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="sm"
+              aria-label={t("confirm.previous")}
+              onClick={() => onMove(-1)}
+            >
+              <ChevronLeft size={16} aria-hidden />
+            </ActionIcon>
+            {t("confirm.position", { position: position + 1, count })}
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="sm"
+              aria-label={t("confirm.next")}
+              onClick={() => onMove(1)}
+            >
+              <ChevronRight size={16} aria-hidden />
+            </ActionIcon>
+          </span>
+        )}
+      </header>
+      <div role="status" className="hidden-visually">
+        {t("confirm.announce", { tool: request.tool_name, position: position + 1, count })}
+      </div>
+      <div className={css.body} tabIndex={0} role="group" aria-label={t("confirm.what")}>
+        <Asker request={request} />
+        <Subject request={request} />
+        <Reasons request={request} />
+        <Targets request={request} />
+      </div>
+      {edited !== null && (
+        <ArgumentEditor
+          text={edited}
+          onChange={setEdited}
+          busy={busy}
+          onCancel={() => setEdited(null)}
+          onSubmit={(args) => void send({ optionId: "approve_once", editedArgs: args })}
+        />
+      )}
+      {error !== null && <ErrorView error={error} compact />}
+      {!mayAnswer && <p className={css.hint}>{t("confirm.not_yours")}</p>}
+      {mayAnswer && edited === null && (
+        <footer className={css.foot}>
+          <TextInput
+            size="xs"
+            className={css.reason}
+            aria-label={t("confirm.reason")}
+            placeholder={t("confirm.reason")}
+            maxLength={4000}
+            value={reason}
+            onChange={(event) => setReason(event.currentTarget.value)}
+          />
+          <div className={css.choices}>
+            {once.map((option) => (
+              <Button
+                key={option.option_id}
+                size="sm"
+                variant={option.kind === "deny" ? "default" : "filled"}
+                disabled={!ready}
+                onClick={() => choose(option)}
+                rightSection={<Keys option={option} />}
+              >
+                {optionLabel(option, t)}
+              </Button>
+            ))}
+            {request.editable && (
+              <Button
+                size="sm"
+                variant="subtle"
+                color="gray"
+                disabled={!ready}
+                onClick={() => setEdited(JSON.stringify(shownArgs(request, args), null, 2))}
+              >
+                {t("confirm.edit")}
+              </Button>
+            )}
+          </div>
+          {lasting.length > 0 && <Lasting options={lasting} ready={ready} onChoose={choose} />}
+        </footer>
+      )}
+    </section>
+  );
+}
+
+/** Ctrl+Enter approves once, Ctrl+Shift+Backspace declines; never while something is written. */
+function useKeys(
+  ready: boolean,
+  request: ConfirmationRequest,
+  choose: (option: Option) => void,
+): void {
+  useEffect(() => {
+    if (!ready) return;
+    const listen = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.repeat || event.altKey) return;
+      const approves = event.key === "Enter" && !event.shiftKey;
+      const denies = event.key === "Backspace" && event.shiftKey;
+      if (!approves && !denies) return;
+      const field = event.target;
+      const writing = field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement;
+      if (approves && writing && field.value !== "") return;
+      const option = request.options.find((one) =>
+        approves ? one.option_id === "approve_once" : one.kind === "deny",
+      );
+      if (option === undefined) return;
+      event.preventDefault();
+      choose(option);
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, [ready, request, choose]);
+}
+
+function Keys({ option }: { option: Option }) {
+  const mac = navigator.userAgent.includes("Mac");
+  const mod = mac ? "⌘" : "Ctrl";
+  if (option.kind === "deny") return <Kbd size="xs" aria-hidden>{`${mod} ⇧ ⌫`}</Kbd>;
+  if (option.option_id === "approve_once") return <Kbd size="xs" aria-hidden>{`${mod} ⏎`}</Kbd>;
+  return null;
+}
+
+/** The server's words in English; in Chinese ours, where we know the option. */
+export function optionLabel(option: Option, t: Translate): string {
+  const key = `option.${option.option_id}`;
+  return key in TEXTS ? t(key as TextKey) : visible(option.label);
+}
+
+/** Minutes and seconds, as a clock shows them. */
+function clock(ms: number): string {
+  const seconds = Math.ceil(ms / 1000);
+  const hours = Math.floor(seconds / 3600);
+  const parts = [Math.floor((seconds % 3600) / 60), seconds % 60];
+  const shown = (hours > 0 ? [hours, ...parts] : parts).map((part, index) =>
+    index === 0 ? String(part) : String(part).padStart(2, "0"),
+  );
+  return shown.join(":");
+}
+
+function Countdown({ until }: { until: string | null }) {
+  const { t } = useTexts();
+  const now = useNow(until !== null);
+  if (until === null) return null;
+  const left = Math.max(0, Date.parse(until) - now);
+  return (
+    <span className={css.countdown} data-late={left < 60_000}>
+      {t("confirm.left", { time: clock(left) })}
+    </span>
+  );
+}
+
+function Asker({ request }: { request: ConfirmationRequest }) {
+  const { t } = useTexts();
+  const by = request.requested_by;
+  const name = by?.agent ?? by?.agent_id ?? request.agent_id;
+  const inner = request.parent_tool_call_id != null;
+  const parts = [
+    name == null
+      ? null
+      : t(inner ? "confirm.by_subagent" : "confirm.by_agent", { name: visible(name) }),
+    by?.user_id == null ? null : t("confirm.for_user", { user: visible(by.user_id) }),
+    by == null ? null : t("confirm.caller", { caller: by.caller }),
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : <p className={`${css.asker} foreign`}>{parts.join(" · ")}</p>;
+}
+
+function Subject({ request }: { request: ConfirmationRequest }) {
+  const { t } = useTexts();
+  const { subject } = request;
+  const cwd = request.cwd ?? (subject.type === "command" ? subject.cwd : null);
+  return (
+    <div className={css.subject}>
+      {subject.type === "command" ? (
+        <pre className={`${css.command} foreign`} dir="ltr">
+          <span className="hidden-visually">{t("confirm.command")}: </span>
+          {visible(subject.command)}
+        </pre>
+      ) : (
+        <JsonTree value={subject.args} />
+      )}
+      {cwd != null && cwd !== "" && (
+        <p className={css.cwd}>
+          <Folder size={13} aria-hidden />
+          <span className="hidden-visually">{t("confirm.cwd")} </span>
+          <span className="mono foreign">{visible(cwd)}</span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Reasons({ request }: { request: ConfirmationRequest }) {
+  const { t } = useTexts();
+  const segments = (request.segments ?? []).filter((one) => (one.reasons ?? []).length > 0);
+  const told = new Set(segments.flatMap((one) => (one.reasons ?? []).map((why) => why.why)));
+  const rules = (request.risk.rules ?? []).filter((rule) => !told.has(rule.reason));
+  if (segments.length === 0 && rules.length === 0) return null;
+  return (
+    <div className={css.why}>
+      <h3>{t("confirm.why")}</h3>
+      <ul>
+        {segments.map((segment, index) => (
+          <li key={index}>
+            <code className="mono foreign">{visible(segment.text)}</code>
+            {(segment.reasons ?? []).map((why) => (
+              <span key={why.code} className={`${css.reasonText} foreign`}>
+                {visible(why.why)}
+              </span>
+            ))}
+          </li>
+        ))}
+        {rules.map((rule) => (
+          <li key={rule.rule_id + rule.reason}>
+            <span className="foreign">{visible(rule.reason)}</span>{" "}
+            <code className={css.rule}>{visible(rule.rule_id)}</code>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Targets({ request }: { request: ConfirmationRequest }) {
+  const { t } = useTexts();
+  const targets = request.targets ?? [];
+  if (targets.length === 0) return null;
+  return (
+    <div className={css.why}>
+      <h3>{t("confirm.targets")}</h3>
+      <ul>
+        {targets.map((target) => (
+          <li key={target.path}>
+            <code className="mono foreign">{visible(target.path)}</code>{" "}
+            <span className={css.reasonText}>
+              {t(`target.${target.type ?? "unknown"}`)}
+              {target.files != null &&
+                `, ${t(target.more ? "target.more_files" : "target.files", { count: target.files })}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+interface LastingProps {
+  options: readonly Option[];
+  ready: boolean;
+  onChoose: (option: Option) => void;
+}
+
+/** Approvals that outlive this call stand apart, folded, with what they would cover. */
+function Lasting({ options, ready, onChoose }: LastingProps) {
+  const { t, language } = useTexts();
+  return (
+    <details className={css.lasting}>
+      <summary>{t("confirm.lasting")}</summary>
+      <ul>
+        {options.map((option) => (
+          <li key={option.option_id}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              disabled={!ready}
+              onClick={() => onChoose(option)}
+            >
+              {optionLabel(option, t)}
+            </Button>
+            <span className={`${css.reasonText} foreign`}>
+              {option.covers != null && t("confirm.covers", { what: visible(option.covers) })}{" "}
+              {option.expires_in_s != null &&
+                t("confirm.lives", { time: duration(option.expires_in_s * 1000, language) })}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+interface EditorProps {
+  text: string;
+  busy: boolean;
+  onChange: (text: string) => void;
+  onCancel: () => void;
+  onSubmit: (args: Record<string, unknown>) => void;
+}
+
+function ArgumentEditor({ text, busy, onChange, onCancel, onSubmit }: EditorProps) {
+  const { t } = useTexts();
+  const parsed = parseObject(text);
+  return (
+    <div className={css.editor}>
+      <Textarea
+        label={t("confirm.edit.label")}
+        description={t("confirm.edit.help")}
+        autosize
+        minRows={3}
+        maxRows={12}
+        value={text}
+        error={parsed === null ? t("form.not_json") : undefined}
+        classNames={{ input: "mono" }}
+        autoFocus
+        spellCheck={false}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") onCancel();
+        }}
+      />
+      <div className={css.choices}>
+        <Button size="sm" variant="default" disabled={busy} onClick={onCancel}>
+          {t("common.cancel")}
+        </Button>
+        <Button
+          size="sm"
+          disabled={parsed === null || busy}
+          onClick={() => parsed !== null && onSubmit(parsed)}
+        >
+          {t("confirm.edit.submit")}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+export function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What is edited: the arguments as they were shown, secrets masked. */
+function shownArgs(request: ConfirmationRequest, args: unknown): unknown {
+  if (typeof args === "object" && args !== null) return args;
+  if (request.subject.type === "command") return { command: request.subject.command };
+  return typeof request.subject.args === "object"
+    ? request.subject.args
+    : asText(request.subject.args);
+}

@@ -1,0 +1,51 @@
+/** What waits for the person, right above the place where they write. */
+import { useMemo, useState } from "react";
+import { useIdentity } from "../shell/identity";
+import { ConfirmationCard } from "./ConfirmationCard";
+import css from "./Dock.module.css";
+import { QuestionCard } from "./QuestionCard";
+import { useSession } from "./useSession";
+
+export function Dock() {
+  const confirmations = useSession((session) => session.confirmations);
+  const questions = useSession((session) => session.questions);
+  const calls = useSession((session) => session.calls);
+  const { may } = useIdentity();
+  const pending = useMemo(
+    () => [...confirmations.values()].filter((one) => one.outcome === "pending"),
+    [confirmations],
+  );
+  const asked = useMemo(
+    () => [...questions.values()].filter((one) => one.outcome === "pending"),
+    [questions],
+  );
+  const [chosen, setChosen] = useState<string | null>(null);
+  const found = pending.findIndex((one) => one.request.confirmation_id === chosen);
+  const index = Math.max(0, found);
+  const shown = pending[index];
+  const question = asked[0];
+  if (shown === undefined && question === undefined) return null;
+  return (
+    <div className={css.dock}>
+      {shown !== undefined && (
+        <ConfirmationCard
+          key={shown.request.confirmation_id}
+          confirmation={shown}
+          args={calls.get(shown.request.tool_call_id ?? "")?.args}
+          position={index}
+          count={pending.length}
+          mayAnswer={may("approve")}
+          onMove={(by) =>
+            setChosen(
+              pending[(index + by + pending.length) % pending.length]?.request.confirmation_id ??
+                null,
+            )
+          }
+        />
+      )}
+      {shown === undefined && question !== undefined && (
+        <QuestionCard key={question.asked.question_id} question={question.asked} />
+      )}
+    </div>
+  );
+}

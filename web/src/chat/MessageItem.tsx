@@ -1,0 +1,114 @@
+/** What was said, by whom; thoughts are folded. */
+import { UnstyledButton } from "@mantine/core";
+import { Brain, ChevronDown, ChevronRight } from "lucide-react";
+import { lazy, memo, Suspense, useState } from "react";
+import type { ContentBlock } from "../events/messages";
+import type { Draft, Message } from "../events/model";
+import { useTexts } from "../i18n";
+import { text } from "../renderers/data";
+import css from "./Chat.module.css";
+
+const LazyMarkdown = lazy(() => import("./Markdown"));
+
+/** The words as they stand until they can be drawn. */
+function Markdown({ text: words, streaming = false }: { text: string; streaming?: boolean }) {
+  return (
+    <Suspense fallback={<p className={`${css.plain} foreign`}>{words}</p>}>
+      <LazyMarkdown text={words} streaming={streaming} />
+    </Suspense>
+  );
+}
+
+export const MessageItem = memo(function MessageItem({ message }: { message: Message }) {
+  if (message.role === "user") return <UserMessage content={message.content} />;
+  return (
+    <div className={css.answer}>
+      {message.content.map((block, index) => {
+        if (block.type === "text" && text(block.text).trim() !== "") {
+          return <Markdown key={index} text={text(block.text)} />;
+        }
+        if (block.type === "thinking" && text(block.thinking) !== "") {
+          return <Thinking key={index} words={text(block.thinking)} />;
+        }
+        return null;
+      })}
+    </div>
+  );
+});
+
+/** The words of a user exactly as they were written. */
+export function UserMessage({
+  content,
+  children,
+}: {
+  content: readonly ContentBlock[];
+  children?: React.ReactNode;
+}) {
+  const { t } = useTexts();
+  return (
+    <div className={css.said}>
+      <h2 className="hidden-visually">{t("chat.you")}</h2>
+      <div className={css.bubble} dir="auto">
+        {content.map((block, index) =>
+          block.type === "text" ? (
+            <p key={index} className="foreign">
+              {text(block.text)}
+            </p>
+          ) : (
+            <Picture key={index} block={block} />
+          ),
+        )}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+function Picture({ block }: { block: ContentBlock }) {
+  const { t } = useTexts();
+  const source = block.source as { type?: string; media_type?: string; data?: string } | undefined;
+  if (block.type !== "image" || source?.type !== "base64") return null;
+  const fits = /^image\/(?:png|jpeg|gif|webp)$/.test(source.media_type ?? "");
+  if (!fits) return null;
+  return (
+    <img
+      className={css.picture}
+      src={`data:${source.media_type};base64,${source.data}`}
+      alt={t("chat.attached")}
+    />
+  );
+}
+
+/** A message that is being written. */
+export function DraftItem({ draft }: { draft: Draft }) {
+  const { t } = useTexts();
+  return (
+    <div className={css.answer} data-testid="draft">
+      {draft.thinking !== "" && <Thinking words={draft.thinking} live={draft.text === ""} />}
+      {draft.text !== "" && <Markdown text={draft.text} streaming />}
+      {draft.writing !== null && (
+        <p className={css.writing}>
+          {t("chat.writing_call", { tool: draft.writing.tool })}
+          <span className={css.dots} aria-hidden />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Thinking({ words, live = false }: { words: string; live?: boolean }) {
+  const { t } = useTexts();
+  const [open, setOpen] = useState(false);
+  const Arrow = open ? ChevronDown : ChevronRight;
+  return (
+    <div className={css.thinking}>
+      <UnstyledButton className={css.fold} aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Brain size={15} aria-hidden />
+        {t(live ? "chat.thinking_now" : "chat.thinking")}
+        {live && <span className={css.dots} aria-hidden />}
+        <Arrow size={14} aria-hidden />
+      </UnstyledButton>
+      {open && <p className={`${css.thought} foreign`}>{words}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,139 @@
+/** A session that begins with its first message. */
+import { NativeSelect, TextInput, Title } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import { api, data } from "../api/client";
+import type { ContentBlock } from "../events/messages";
+import { useTexts } from "../i18n";
+import { useConnection, useIdentity } from "../shell/identity";
+import { notifyError } from "../shell/notify";
+import css from "./Chat.module.css";
+import { Composer } from "./Composer";
+import { say } from "./outbox";
+import { createSession, SESSIONS } from "./sessions";
+
+export function NewChat() {
+  const { t } = useTexts();
+  const navigate = useNavigate();
+  const connection = useConnection();
+  const queries = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const [agent, setAgent] = useState("");
+  const [project, setProject] = useState("default");
+  const [model, setModel] = useState("");
+
+  async function begin(title?: string): Promise<string> {
+    setBusy(true);
+    try {
+      const session = await createSession({
+        ...(title === undefined ? {} : { title }),
+        project_id: project === "" ? null : project,
+        ...(agent === "" ? {} : { agent_id: agent }),
+        ...(model.trim() === "" ? {} : { model: model.trim() }),
+      });
+      void queries.invalidateQueries({ queryKey: SESSIONS });
+      return session.id;
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function sayFirst(content: ContentBlock[]) {
+    try {
+      const id = await begin();
+      say(connection, id, content);
+      void navigate(`/chat/${id}`);
+    } catch (error) {
+      notifyError(error);
+    }
+  }
+
+  async function callFirst(name: string, args: Record<string, unknown>) {
+    const id = await begin(`/${name}`);
+    await connection.command("tool_call", { session_id: id, name, arguments: args });
+    void navigate(`/chat/${id}`);
+  }
+
+  return (
+    <div className={css.fresh}>
+      <div className={css.welcome}>
+        <Title order={1} size="h2">
+          {t("chat.welcome")}
+        </Title>
+        <p className={css.lead}>{t("chat.welcome.lead")}</p>
+      </div>
+      <Composer
+        active={false}
+        busy={busy}
+        onSay={(content) => void sayFirst(content)}
+        onCall={callFirst}
+        onStop={() => {}}
+      />
+      <div className={css.setup}>
+        <AgentChoice value={agent} onChange={setAgent} />
+        <ProjectChoice value={project} onChange={setProject} />
+        <TextInput
+          size="xs"
+          label={t("chat.model")}
+          placeholder={t("chat.model.default")}
+          value={model}
+          maxLength={200}
+          onChange={(event) => setModel(event.currentTarget.value)}
+        />
+      </div>
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** Administrators see every agent; others those that their token names. */
+function AgentChoice({ value, onChange }: ChoiceProps) {
+  const { t } = useTexts();
+  const { me, may } = useIdentity();
+  const query = useQuery({
+    queryKey: ["agents", "names"],
+    enabled: may("admin"),
+    queryFn: () => data(api.GET("/api/v1/admin/agents")),
+  });
+  const listed = query.data?.agents.map(({ profile }) => ({
+    value: profile.id,
+    label: profile.title || profile.id,
+  }));
+  const named = me?.agents?.map((id) => ({ value: id, label: id }));
+  return (
+    <NativeSelect
+      size="xs"
+      label={t("chat.agent")}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data={[{ value: "", label: t("chat.agent.none") }, ...(listed ?? named ?? [])]}
+    />
+  );
+}
+
+function ProjectChoice({ value, onChange }: ChoiceProps) {
+  const { t } = useTexts();
+  const query = useQuery({
+    queryKey: ["projects"],
+    queryFn: () => data(api.GET("/api/v1/projects")),
+  });
+  const projects = query.data?.projects ?? [];
+  return (
+    <NativeSelect
+      size="xs"
+      label={t("chat.project")}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      data={[
+        ...(projects.length === 0 ? [{ value: "default", label: "default" }] : []),
+        ...projects.map((one) => ({ value: one.id, label: one.name || one.id })),
+        { value: "", label: t("chat.project.none") },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,154 @@
+/** One session: its head, what happened, what waits, and the place to write. */
+import { ActionIcon, Loader, Menu } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Download, Ellipsis } from "lucide-react";
+import { api, data } from "../api/client";
+import type { SessionState } from "../events/model";
+import { useTexts } from "../i18n";
+import { visible } from "../shared/visible";
+import { ErrorView } from "../shell/ErrorView";
+import { useConnection } from "../shell/identity";
+import { notifyError } from "../shell/notify";
+import css from "./Chat.module.css";
+import { Composer } from "./Composer";
+import { Dock } from "./Dock";
+import { asMarkdown, saveFile } from "./exporting";
+import { say } from "./outbox";
+import { Timeline } from "./Timeline";
+import { FeedProvider, useFeed, useOpening, useSession, useThisFeed } from "./useSession";
+
+export function SessionView({ sessionId }: { sessionId: string }) {
+  const feed = useFeed(sessionId);
+  const { t } = useTexts();
+  const { loading, error } = useOpening(feed);
+  return (
+    <FeedProvider value={feed}>
+      <div className={css.page}>
+        <Head sessionId={sessionId} />
+        {error !== null ? (
+          <div className={css.middle}>
+            <ErrorView error={error} onRetry={() => void feed.open()} />
+          </div>
+        ) : loading ? (
+          <div className={css.middle}>
+            <Loader aria-label={t("common.loading")} role="status" />
+          </div>
+        ) : (
+          <>
+            <Timeline key={feed.id} />
+            <Foot sessionId={sessionId} />
+          </>
+        )}
+      </div>
+    </FeedProvider>
+  );
+}
+
+function Head({ sessionId }: { sessionId: string }) {
+  const { t, language } = useTexts();
+  const feed = useThisFeed();
+  const query = useQuery({
+    queryKey: ["session", sessionId],
+    queryFn: () =>
+      data(
+        api.GET("/api/v1/sessions/{session_id}", { params: { path: { session_id: sessionId } } }),
+      ),
+  });
+  const runs = useSession((session) => session.runs);
+  const tokens = [...runs.values()].reduce(
+    (sum, run) => sum + run.inputTokens + run.outputTokens + run.cachedTokens,
+    0,
+  );
+  const title = visible(query.data?.title ?? "");
+
+  function save(kind: "md" | "json") {
+    const { session } = feed.store.getState();
+    const name = (title || sessionId).replace(/[^\p{L}\p{N} _-]/gu, "").slice(0, 80) || sessionId;
+    if (kind === "md") saveFile(`${name}.md`, "text/markdown", asMarkdown(title, session));
+    else void exportJson(sessionId, name);
+  }
+
+  return (
+    <header className={css.head}>
+      <h1 className={`${css.title} foreign`}>{title}</h1>
+      <span className={css.facts}>
+        {query.data?.agent_id != null && <span>{visible(query.data.agent_id)}</span>}
+        {tokens > 0 && <span>{t("chat.tokens", { count: tokens.toLocaleString(language) })}</span>}
+      </span>
+      <Menu position="bottom-end" shadow="md">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" aria-label={t("chat.session_menu")}>
+            <Ellipsis size={18} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown aria-label={t("chat.session_menu")}>
+          <Menu.Item leftSection={<Download size={15} aria-hidden />} onClick={() => save("md")}>
+            {t("chat.export_markdown")}
+          </Menu.Item>
+          <Menu.Item leftSection={<Download size={15} aria-hidden />} onClick={() => save("json")}>
+            {t("chat.export_json")}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </header>
+  );
+}
+
+/** The session as the service keeps it. */
+async function exportJson(sessionId: string, name: string): Promise<void> {
+  try {
+    const params = { path: { session_id: sessionId } };
+    const session = await data(api.GET("/api/v1/sessions/{session_id}", { params }));
+    const tree = { ...params, query: { tree: true } };
+    const messages = await data(
+      api.GET("/api/v1/sessions/{session_id}/messages", { params: tree }),
+    );
+    const calls = await data(api.GET("/api/v1/sessions/{session_id}/calls", { params }));
+    const whole = { session, ...messages, calls: calls.calls };
+    saveFile(`${name}.json`, "application/json", JSON.stringify(whole, null, 2));
+  } catch (error) {
+    notifyError(error);
+  }
+}
+
+function Foot({ sessionId }: { sessionId: string }) {
+  const { t } = useTexts();
+  const connection = useConnection();
+  const active = useSession((session) => session.active);
+  const running = useSession(activeModel);
+
+  function stop() {
+    for (const run of active) {
+      connection
+        .command("cancel", { session_id: sessionId, target: "run", target_id: run })
+        .catch(notifyError);
+    }
+  }
+
+  async function call(name: string, args: Record<string, unknown>) {
+    await connection.command("tool_call", { session_id: sessionId, name, arguments: args });
+  }
+
+  return (
+    <div className={css.foot}>
+      <Dock />
+      <Composer
+        active={active.length > 0}
+        busy={false}
+        onSay={(content) => say(connection, sessionId, content)}
+        onCall={call}
+        onStop={stop}
+      >
+        <span className={css.running}>
+          {active.length > 0 &&
+            (running === null ? t("chat.busy") : t("chat.busy_model", { model: running }))}
+        </span>
+      </Composer>
+    </div>
+  );
+}
+
+function activeModel(session: SessionState): string | null {
+  const run = session.runs.get(session.active.at(-1) ?? "");
+  return run?.model == null ? null : visible(run.model);
+}

@@ -1,0 +1,279 @@
+/** Everything that happened, in its order; the newest is kept in view while one is there. */
+import { ActionIcon, Button } from "@mantine/core";
+import {
+  ArrowDown,
+  CircleAlert,
+  Info,
+  Layers,
+  LifeBuoy,
+  type LucideIcon,
+  RotateCw,
+  Terminal,
+} from "lucide-react";
+import { memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useStore } from "zustand";
+import { ApiError } from "../api/client";
+import type { Item, Note } from "../events/model";
+import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+import { visible } from "../shared/visible";
+import { explain } from "../shell/ErrorView";
+import { useConnection } from "../shell/identity";
+import { CallCard } from "./CallCard";
+import css from "./Chat.module.css";
+import { duration } from "./Duration";
+import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
+import { discard, type Outgoing, outbox, say } from "./outbox";
+import { useSession, useThisFeed } from "./useSession";
+
+/** Entries that are drawn at first, and added by each wish for more. */
+const STEP = 150;
+const NEAR = 60;
+
+export function Timeline({ children }: { children?: ReactNode }) {
+  const { t } = useTexts();
+  const items = useSession((session) => session.items);
+  const [shown, setShown] = useState(STEP);
+  const { box, inner, away, toEnd } = useStickToEnd();
+  const hidden = Math.max(0, items.length - shown);
+
+  return (
+    <div className={css.view}>
+      <div
+        ref={box}
+        className={css.scroller}
+        tabIndex={0}
+        role="log"
+        aria-live="off"
+        aria-label={t("chat.log")}
+      >
+        <div ref={inner} className={css.thread}>
+          {hidden > 0 && (
+            <Button variant="subtle" color="gray" size="xs" onClick={() => setShown(shown + STEP)}>
+              {t("chat.earlier", { count: hidden })}
+            </Button>
+          )}
+          {items.slice(hidden).map((item) => (
+            <div key={`${item.kind}-${item.id}`} className={css.item} data-kind={item.kind}>
+              <Entry item={item} />
+            </div>
+          ))}
+          <Drafts />
+          <Waiting />
+          {children}
+        </div>
+      </div>
+      {away && (
+        <ActionIcon
+          className={css.toEnd}
+          variant="default"
+          radius="xl"
+          size="lg"
+          aria-label={t("chat.to_end")}
+          onClick={toEnd}
+        >
+          <ArrowDown size={18} aria-hidden />
+        </ActionIcon>
+      )}
+    </div>
+  );
+}
+
+const Entry = memo(function Entry({ item }: { item: Item }) {
+  const message = useSession((session) =>
+    item.kind === "message" ? session.messages.get(item.id) : undefined,
+  );
+  if (item.kind === "call") return <CallCard id={item.id} />;
+  if (item.kind === "run_end") return <RunEnd id={item.id} />;
+  if (item.kind === "note") return <NoteLine note={item.note} />;
+  return message === undefined ? null : <MessageItem message={message} />;
+});
+
+function Drafts() {
+  const drafts = useSession((session) => session.drafts);
+  const active = useSession((session) => session.active);
+  const calls = useSession((session) => session.calls);
+  const own = [...drafts.values()].filter((draft) => active.includes(draft.runId ?? ""));
+  const busy = [...calls.values()].some(
+    (call) => call.status === "running" || call.status === "waiting",
+  );
+  const { t } = useTexts();
+  return (
+    <>
+      {own.map((draft) => (
+        <DraftItem key={draft.id} draft={draft} />
+      ))}
+      {own.length === 0 && active.length > 0 && !busy && (
+        <p className={css.writing} role="status">
+          {t("chat.working")}
+          <span className={css.dots} aria-hidden />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What was sent and is not in the log yet. */
+function Waiting() {
+  const feed = useThisFeed();
+  const messages = useStore(outbox, (state) => state.messages);
+  const own = messages.filter((one) => one.sessionId === feed.id);
+  return own.map((message) => <Unsent key={message.id} message={message} />);
+}
+
+function Unsent({ message }: { message: Outgoing }) {
+  const { t } = useTexts();
+  const connection = useConnection();
+  return (
+    <div className={css.unsent}>
+      <UserMessage content={message.content}>
+        {message.error === null ? (
+          <p className={css.sending}>{t("chat.sending")}</p>
+        ) : (
+          <div role="alert" className={css.refused}>
+            <p className="foreign">{explain(message.error, t).what}</p>
+            <Button
+              size="compact-xs"
+              variant="default"
+              onClick={() => {
+                discard(message.id);
+                say(connection, message.sessionId, message.content);
+              }}
+            >
+              {t("error.retry")}
+            </Button>{" "}
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              onClick={() => discard(message.id)}
+            >
+              {t("chat.discard")}
+            </Button>
+          </div>
+        )}
+      </UserMessage>
+    </div>
+  );
+}
+
+/** How a run ended, what it took. */
+function RunEnd({ id }: { id: string }) {
+  const { t, language } = useTexts();
+  const run = useSession((session) => session.runs.get(id));
+  if (run === undefined || run.finishedAt === null) return null;
+  const tokens = run.inputTokens + run.outputTokens + run.cachedTokens;
+  const took = Date.parse(run.finishedAt) - Date.parse(run.startedAt);
+  const fine = run.status === "success";
+  const key = `chat.run.${run.status ?? "running"}`;
+  const figure = (value: number) => value.toLocaleString(language);
+  return (
+    <div className={css.runEnd} data-status={run.status}>
+      {!fine && (
+        <p className={css.runStatus}>
+          <CircleAlert size={15} aria-hidden />
+          {t(key in TEXTS ? (key as TextKey) : "chat.run.unknown")}
+          {run.error !== null && (
+            <span className="foreign">
+              {": "}
+              {visible(runError(run.error, t))}
+            </span>
+          )}
+        </p>
+      )}
+      <p className={css.figures}>
+        {duration(took, language)}
+        {run.model !== null && ` · ${visible(run.model)}`}
+        {tokens > 0 &&
+          ` · ${t("chat.run.tokens", { input: figure(run.inputTokens + run.cachedTokens), output: figure(run.outputTokens) })}`}
+      </p>
+    </div>
+  );
+}
+
+function runError(error: { code: string; message: string }, t: Translate): string {
+  return explain(new ApiError({ code: error.code, detail: error.message }, 0), t).what;
+}
+
+const NOTE_ICON: Readonly<Record<Note["type"], LucideIcon>> = {
+  compacted: Layers,
+  resumed: RotateCw,
+  ticket_opened: LifeBuoy,
+  ticket_resolved: LifeBuoy,
+  process_ended: Terminal,
+};
+
+function NoteLine({ note }: { note: Note }) {
+  const { t } = useTexts();
+  const Icon = NOTE_ICON[note.type] ?? Info;
+  return (
+    <p className={css.note}>
+      <Icon size={14} aria-hidden />
+      <span className="foreign">{noteText(note, t)}</span>
+    </p>
+  );
+}
+
+function noteText(note: Note, t: Translate): string {
+  switch (note.type) {
+    case "compacted":
+      return t("note.compacted");
+    case "resumed":
+      return t("note.resumed");
+    case "ticket_opened":
+      return t("note.ticket_opened", { reason: visible(note.reason) });
+    case "ticket_resolved":
+      return t("note.ticket_resolved", { answer: visible(note.answer ?? note.status) });
+    case "process_ended":
+      return t("note.process_ended", { command: visible(note.command), code: note.exitCode });
+  }
+}
+
+/** Stay at the end while one is there; leave alone who reads further up. */
+function useStickToEnd() {
+  const box = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const stuck = useRef(true);
+  const [away, setAway] = useState(false);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element !== null) element.scrollTop = element.scrollHeight;
+  }, []);
+
+  useEffect(() => {
+    const element = box.current;
+    const content = inner.current;
+    if (element === null || content === null) return;
+    let size = "";
+    const look = () => {
+      const now = `${element.scrollHeight} ${element.clientHeight}`;
+      const left = element.scrollHeight - element.scrollTop - element.clientHeight;
+      // Only who scrolls leaves the end; what grows or becomes narrower moves things too.
+      if (left < NEAR) stuck.current = true;
+      else if (now === size) stuck.current = false;
+      else if (stuck.current) element.scrollTop = element.scrollHeight;
+      size = now;
+      setAway(!stuck.current && left > NEAR * 4);
+    };
+    const grown = new ResizeObserver(() => {
+      if (stuck.current) element.scrollTop = element.scrollHeight;
+      look();
+    });
+    grown.observe(content);
+    grown.observe(element);
+    element.addEventListener("scroll", look, { passive: true });
+    return () => {
+      grown.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, []);
+
+  const toEnd = useMemo(
+    () => () => {
+      const element = box.current;
+      if (element !== null) element.scrollTop = element.scrollHeight;
+    },
+    [],
+  );
+  return { box, inner, away, toEnd };
+}

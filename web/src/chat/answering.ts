@@ -1,0 +1,35 @@
+/** Answers to confirmations: one at a time, and always with the digest that was shown. */
+import type { Connection } from "../events/connection";
+import type { ConfirmationRequest } from "../events/messages";
+
+export interface Answer {
+  optionId: string;
+  message?: string;
+  editedArgs?: Record<string, unknown>;
+}
+
+export function answer(
+  connection: Connection,
+  request: ConfirmationRequest,
+  { optionId, message, editedArgs }: Answer,
+): Promise<Record<string, unknown>> {
+  return connection.command("tool_confirmation_response", {
+    session_id: request.session_id,
+    confirmation_id: request.confirmation_id,
+    option_id: optionId,
+    digest: request.digest,
+    ...(message === undefined || message.trim() === "" ? {} : { message: message.trim() }),
+    ...(editedArgs === undefined ? {} : { edited_args: editedArgs }),
+  });
+}
+
+export type Option = ConfirmationRequest["options"][number];
+
+/** The options in two groups: what settles this call alone, and what would last. */
+export function grouped(options: readonly Option[]): { once: Option[]; lasting: Option[] } {
+  const lasts = (option: Option) => option.kind === "allow" && option.option_id !== "approve_once";
+  return {
+    once: options.filter((option) => !lasts(option)),
+    lasting: options.filter(lasts),
+  };
+}

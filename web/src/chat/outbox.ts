@@ -1,0 +1,49 @@
+/** What has been said and has not come back from the log yet, by session. */
+import { createStore } from "zustand/vanilla";
+import type { ApiError } from "../api/client";
+import type { Connection } from "../events/connection";
+import type { ContentBlock } from "../events/messages";
+import { asApiError } from "../events/sessionStore";
+
+export interface Outgoing {
+  /** The command's id, which comes back as `client_message_id`. */
+  id: string;
+  sessionId: string;
+  content: readonly ContentBlock[];
+  error: ApiError | null;
+}
+
+export const outbox = createStore<{ messages: readonly Outgoing[] }>(() => ({ messages: [] }));
+
+const NEW = () => `cmd_${crypto.randomUUID()}`;
+
+/** Say something; while a run is active it waits for its turn. */
+export function say(
+  connection: Connection,
+  sessionId: string,
+  content: readonly ContentBlock[],
+): void {
+  const message: Outgoing = { id: NEW(), sessionId, content, error: null };
+  outbox.setState(({ messages }) => ({ messages: [...messages, message] }));
+  connection
+    .command("user_message", { session_id: sessionId, content, when_busy: "queue" }, message.id)
+    .catch((reason: unknown) => {
+      const error = asApiError(reason);
+      outbox.setState(({ messages }) => ({
+        messages: messages.map((one) => (one.id === message.id ? { ...one, error } : one)),
+      }));
+    });
+}
+
+export function discard(id: string): void {
+  outbox.setState(({ messages }) => ({ messages: messages.filter((one) => one.id !== id) }));
+}
+
+/** Forget what the log has by now. */
+export function forget(echoed: ReadonlySet<string>): void {
+  if (outbox.getState().messages.some((one) => echoed.has(one.id))) {
+    outbox.setState(({ messages }) => ({
+      messages: messages.filter((one) => !echoed.has(one.id)),
+    }));
+  }
+}

@@ -1,0 +1,61 @@
+/** Texts in English and Chinese. Each stands once, with both languages side by side. */
+import { useSyncExternalStore } from "react";
+import { admin } from "./texts/admin";
+import { chat } from "./texts/chat";
+import { shell } from "./texts/shell";
+
+export const TEXTS = { ...shell, ...chat, ...admin };
+export type TextKey = keyof typeof TEXTS;
+export type Language = "en" | "zh";
+export type Values = Readonly<Record<string, string | number>>;
+export type Translate = (key: TextKey, values?: Values) => string;
+
+const KEPT = "tollgate-language";
+const listeners = new Set<() => void>();
+let language: Language = initial();
+
+function initial(): Language {
+  let kept: string | null = null;
+  try {
+    kept = localStorage.getItem(KEPT);
+  } catch {
+    // Storage is forbidden here: the browser's own language then.
+  }
+  return (kept ?? navigator.language).toLowerCase().startsWith("zh") ? "zh" : "en";
+}
+
+export function setLanguage(next: Language): void {
+  language = next;
+  document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
+  try {
+    localStorage.setItem(KEPT, next);
+  } catch {
+    // It holds for as long as the page is open.
+  }
+  for (const listener of listeners) listener();
+}
+
+export const currentLanguage = (): Language => language;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The text with `{name}` filled in; `{n|one|many}` takes the form that fits a number. */
+export function translate(key: TextKey, values: Values = {}, into: Language = language): string {
+  const pair = TEXTS[key];
+  const template = into === "zh" ? pair[1] : pair[0];
+  return template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
+    const value = values[name];
+    if (value === undefined) return whole;
+    if (one === undefined) return String(value);
+    return value === 1 ? one : many;
+  });
+}
+
+/** Texts in the chosen language; who uses it is drawn again when that changes. */
+export function useTexts(): { t: Translate; language: Language } {
+  const chosen = useSyncExternalStore(subscribe, currentLanguage);
+  return { t: (key, values) => translate(key, values, chosen), language: chosen };
+}

@@ -1,0 +1,34 @@
+/** Texts of the control room: [English, Chinese]. */
+import { decisions } from "./admin/decisions";
+import { outside } from "./admin/outside";
+import { tools } from "./admin/tools";
+import { work } from "./admin/work";
+
+export const admin = {
+  "admin.title": ["Control room", "控制台"],
+  "common.saved": ["Saved", "已保存"],
+  "common.create": ["Create", "创建"],
+  "common.delete": ["Delete", "删除"],
+  "common.secret": ["Secret", "密钥"],
+  "common.secret_once": [
+    "Copy it now: it is shown this once, and stored nowhere in the clear.",
+    "请立即复制：仅显示这一次，且不以明文存储。",
+  ],
+  "filter.all": ["All", "全部"],
+  "filter.nothing": ["Nothing fits.", "没有匹配项。"],
+  "field.name": ["Name", "名称"],
+  "field.agent": ["Agent", "智能体"],
+  "field.session": ["Session", "会话"],
+  "field.user": ["User", "用户"],
+  "field.owner": ["Owner", "所有者"],
+  "field.when": ["When", "时间"],
+  "field.changed": ["Changed", "更新"],
+  "field.started": ["Begun", "开始"],
+  "field.finished": ["Ended", "结束"],
+  "field.until": ["Until", "有效期至"],
+  "field.actions": ["Actions", "操作"],
+  ...tools,
+  ...decisions,
+  ...work,
+  ...outside,
+} as const satisfies Record<string, readonly [string, string]>;

@@ -1,0 +1,106 @@
+/** Texts of the frame around the pages: [English, Chinese]. */
+export const shell = {
+  "nav.chat": ["Chat", "对话"],
+  "nav.admin": ["Control room", "控制台"],
+  "nav.main": ["Main navigation", "主导航"],
+  "nav.open": ["Open navigation", "打开导航"],
+  "nav.close": ["Close navigation", "关闭导航"],
+  "nav.skip": ["Skip to content", "跳到正文"],
+  "nav.waiting": ["{count} {count|confirmation|confirmations} waiting", "{count} 项确认待处理"],
+
+  "user.menu": ["Account and appearance", "账户与外观"],
+  "user.signed_in": ["Signed in as {user}", "已登录：{user}"],
+  "user.sign_out": ["Sign out", "退出登录"],
+  "user.language": ["Language", "语言"],
+  "user.colors": ["Colours", "配色"],
+  "user.colors.auto": ["System", "跟随系统"],
+  "user.colors.light": ["Light", "浅色"],
+  "user.colors.dark": ["Dark", "深色"],
+
+  "signin.title": ["Sign in to Tollgate", "登录 Tollgate"],
+  "signin.lead": [
+    "Governed tool calls: everything an agent does passes this gate.",
+    "受管控的工具调用：智能体的一切操作都要经过这道门。",
+  ],
+  "signin.token": ["Access token", "访问令牌"],
+  "signin.token.help": [
+    "Printed once by the first start of the service; later ones come from `tollgate token create`.",
+    "首次启动服务时显示一次；之后用 `tollgate token create` 创建。",
+  ],
+  "signin.submit": ["Sign in", "登录"],
+  "signin.show": ["Show the token", "显示令牌"],
+  "signin.kept": [
+    "The token is exchanged for a cookie that scripts cannot read. It is not kept here.",
+    "令牌会换成脚本无法读取的 Cookie，本页面不会保存令牌。",
+  ],
+
+  "error.title": ["That did not work", "操作未成功"],
+  "error.retry": ["Try again", "重试"],
+  "error.reload": ["Reload the page", "重新加载页面"],
+  "error.copy_id": ["Error {id}", "错误编号 {id}"],
+  "error.fields": ["Please check:", "请检查："],
+  "error.unreachable": ["The service does not answer.", "服务没有响应。"],
+  "error.unreachable.fix": [
+    "Check that it runs (`tollgate serve`) and that your network reaches it.",
+    "请确认服务正在运行（`tollgate serve`）且网络可达。",
+  ],
+  "error.unreadable_answer": [
+    "Something between this page and the service answered instead of it.",
+    "页面与服务之间的其他程序返回了无法识别的内容。",
+  ],
+  "error.unreadable_answer.fix": ["Check the proxy in front of it.", "请检查前置代理的配置。"],
+  "error.unauthenticated.fix": ["Sign in with a valid token.", "请使用有效令牌登录。"],
+  "error.forbidden.fix": [
+    "Sign in with a token that has the missing scope, or ask an administrator.",
+    "请使用具备所需权限的令牌登录，或联系管理员。",
+  ],
+  "error.not_found.fix": [
+    "It may have been removed, or belong to somebody else. Go back and choose another.",
+    "它可能已被删除或属于他人。请返回并重新选择。",
+  ],
+  "error.busy.fix": [
+    "Wait until the run has finished, or stop it.",
+    "请等待当前运行结束，或先停止它。",
+  ],
+  "error.version_mismatch.fix": [
+    "Somebody changed it meanwhile. Reload it, then make your change again.",
+    "期间有人修改过。请重新加载后再次修改。",
+  ],
+  "error.rate_limited.fix": ["Wait a moment, then try again.", "请稍候再试。"],
+  "error.storage_unavailable.fix": [
+    "The disk or the database of the service is full or locked. Free some space.",
+    "服务的磁盘或数据库已满或被锁定。请释放空间。",
+  ],
+  "error.no_answer": ["The service did not answer in time.", "服务未在时限内应答。"],
+  "error.connection_closed": ["The connection was closed.", "连接已关闭。"],
+  "error.connection_refused": ["The service closed the connection.", "服务关闭了连接。"],
+  "error.unexpected": ["Something unexpected happened.", "发生了意外错误。"],
+  "error.page": ["This page could not be shown", "无法显示此页面"],
+
+  "page.not_found": ["There is no such page", "页面不存在"],
+  "page.not_found.lead": ["The address leads nowhere.", "该地址没有对应的页面。"],
+  "page.home": ["Go to the chat", "前往对话"],
+  "page.forbidden": ["This part needs the scope `{scope}`", "此部分需要权限 `{scope}`"],
+
+  "connection.lost": [
+    "Connection lost. Reconnecting; runs go on meanwhile and nothing is lost.",
+    "连接已断开，正在重连。运行仍在继续，内容不会丢失。",
+  ],
+  "connection.now": ["Connect now", "立即重连"],
+  "connection.refused": [
+    "The service closed the connection: your rights may have ended.",
+    "服务关闭了连接：您的权限可能已失效。",
+  ],
+
+  "common.save": ["Save", "保存"],
+  "common.cancel": ["Cancel", "取消"],
+  "common.close": ["Close", "关闭"],
+  "common.copy": ["Copy", "复制"],
+  "common.copied": ["Copied", "已复制"],
+  "common.loading": ["Loading", "正在加载"],
+  "common.search": ["Search", "搜索"],
+  "common.none": ["None", "无"],
+  "common.yes": ["Yes", "是"],
+  "common.no": ["No", "否"],
+  "common.more": ["Show more", "显示更多"],
+} as const satisfies Record<string, readonly [string, string]>;

@@ -1,0 +1,72 @@
+/** An error, what it means, and what to do about it. */
+import { Alert, Button, Group, List, Text } from "@mantine/core";
+import { CircleAlert } from "lucide-react";
+import type { ApiError } from "../api/client";
+import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+
+interface Props {
+  error: ApiError;
+  onRetry?: () => void;
+  compact?: boolean;
+}
+
+const known = (key: string): key is TextKey => key in TEXTS;
+
+/** What happened: the service's own words, or ours where it could not speak. */
+export function explain(error: ApiError, t: Translate): { what: string; fix: string | null } {
+  const own = `error.${error.code}`;
+  const fix = `${own}.fix`;
+  return {
+    what: known(own) ? t(own) : error.message,
+    fix: known(fix) ? t(fix) : null,
+  };
+}
+
+export function ErrorView({ error, onRetry, compact = false }: Props) {
+  const { t } = useTexts();
+  const { what, fix } = explain(error, t);
+  const fields = Array.isArray(error.details.errors)
+    ? (error.details.errors as { path: string; message: string }[])
+    : [];
+  const id = typeof error.details.error_id === "string" ? error.details.error_id : null;
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      role="alert"
+      icon={<CircleAlert size={18} aria-hidden />}
+      title={compact ? undefined : t("error.title")}
+      ta="left"
+    >
+      <Text size="sm" className="foreign">
+        {what}
+      </Text>
+      {fields.length > 0 && (
+        <List size="sm" mt={4}>
+          {fields.map((field) => (
+            <List.Item key={field.path + field.message} className="foreign">
+              <b>{field.path}</b>: {field.message}
+            </List.Item>
+          ))}
+        </List>
+      )}
+      {fix !== null && (
+        <Text size="sm" mt={4}>
+          {fix}
+        </Text>
+      )}
+      {id !== null && (
+        <Text size="xs" mt={4}>
+          {t("error.copy_id", { id })}
+        </Text>
+      )}
+      {onRetry !== undefined && (
+        <Group mt="xs">
+          <Button size="xs" variant="default" onClick={onRetry}>
+            {t("error.retry")}
+          </Button>
+        </Group>
+      )}
+    </Alert>
+  );
+}

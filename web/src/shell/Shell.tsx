@@ -1,0 +1,157 @@
+/** The frame: navigation at the side, on narrow screens behind a button; the page beside it. */
+import { ActionIcon, Button, Popover, Text, UnstyledButton } from "@mantine/core";
+import {
+  CircleUserRound,
+  LogOut,
+  MenuIcon,
+  MessageSquare,
+  SlidersHorizontal,
+  X,
+} from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Link, NavLink, useLocation } from "react-router";
+import { ADMIN_PAGES } from "../admin/pages";
+import { SessionList } from "../chat/SessionList";
+import { useTexts } from "../i18n";
+import { Appearance } from "./Appearance";
+import { Brand } from "./Brand";
+import { ConnectionBanner } from "./ConnectionBanner";
+import { useIdentity } from "./identity";
+import { notifyError } from "./notify";
+import css from "./Shell.module.css";
+
+export function Shell({ children }: { children: ReactNode }) {
+  const { t } = useTexts();
+  const { pathname } = useLocation();
+  const [open, setOpen] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const inAdmin = pathname.startsWith("/admin");
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the drawer
+  useEffect(() => setOpen(false), [pathname]);
+
+  function close() {
+    setOpen(false);
+    opener.current?.focus();
+  }
+
+  return (
+    <div className={css.frame}>
+      <a className={css.skip} href="#content">
+        {t("nav.skip")}
+      </a>
+      <header className={css.bar}>
+        <ActionIcon
+          ref={opener}
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={t("nav.open")}
+          aria-expanded={open}
+          onClick={() => setOpen(true)}
+        >
+          <MenuIcon size={20} aria-hidden />
+        </ActionIcon>
+        <Brand />
+      </header>
+      {open && (
+        <button type="button" className={css.shade} aria-label={t("nav.close")} onClick={close} />
+      )}
+      <aside
+        className={css.side}
+        data-open={open}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" && open) close();
+        }}
+      >
+        <div className={css.top}>
+          <Link to="/chat" className={css.home} aria-label="Tollgate">
+            <Brand />
+          </Link>
+          <ActionIcon
+            className={css.closer}
+            variant="subtle"
+            color="gray"
+            aria-label={t("nav.close")}
+            onClick={close}
+          >
+            <X size={18} aria-hidden />
+          </ActionIcon>
+        </div>
+        <Areas />
+        <div className={css.middle}>{inAdmin ? <AdminNav /> : <SessionList />}</div>
+        <UserMenu />
+      </aside>
+      <main className={css.main} id="content" tabIndex={-1}>
+        <ConnectionBanner />
+        <div className={css.content}>{children}</div>
+      </main>
+    </div>
+  );
+}
+
+/** Chat and control room; no choice where there is only the chat. */
+function Areas() {
+  const { t } = useTexts();
+  const { may } = useIdentity();
+  if (!ADMIN_PAGES.some((page) => may(page.scope))) return null;
+  return (
+    <nav className={css.areas} aria-label={t("nav.main")}>
+      <NavLink to="/chat" className={css.area ?? ""}>
+        <MessageSquare size={15} aria-hidden />
+        {t("nav.chat")}
+      </NavLink>
+      <NavLink to="/admin" className={css.area ?? ""}>
+        <SlidersHorizontal size={15} aria-hidden />
+        {t("nav.admin")}
+      </NavLink>
+    </nav>
+  );
+}
+
+function AdminNav() {
+  const { t } = useTexts();
+  const { may } = useIdentity();
+  return (
+    <nav className={css.list} aria-label={t("admin.title")}>
+      {ADMIN_PAGES.filter((page) => may(page.scope)).map((page) => (
+        <NavLink key={page.path} to={`/admin/${page.path}`} className={css.entry ?? ""}>
+          <page.icon size={16} aria-hidden />
+          {t(page.title)}
+        </NavLink>
+      ))}
+    </nav>
+  );
+}
+
+function UserMenu() {
+  const { t } = useTexts();
+  const { me, signOut } = useIdentity();
+  return (
+    <Popover width={264} position="top-start" shadow="md" trapFocus returnFocus>
+      <Popover.Target>
+        <UnstyledButton className={css.user}>
+          <CircleUserRound size={20} aria-hidden />
+          <span className={css.userName}>{me?.user_id}</span>
+          <span className="hidden-visually">{t("user.menu")}</span>
+        </UnstyledButton>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={t("user.menu")} className={css.account}>
+        <Text size="sm" c="dimmed" className="foreign">
+          {t("user.signed_in", { user: me?.user_id ?? "" })}
+        </Text>
+        <Appearance />
+        {me?.came_by === "login" && (
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<LogOut size={14} aria-hidden />}
+            onClick={() => void signOut().catch(notifyError)}
+          >
+            {t("user.sign_out")}
+          </Button>
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

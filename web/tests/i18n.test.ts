@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { setLanguage, TEXTS, translate } from "../src/i18n";
+import { admin } from "../src/i18n/texts/admin";
+import { chat } from "../src/i18n/texts/chat";
+import { shell } from "../src/i18n/texts/shell";
+
+const entries = Object.entries(TEXTS);
+/** Words that Chinese readers know by these names. */
+const BORROWED = /Shell|Webhooks?|Token|JSON|CSV|URL|SQL/gi;
+const names = (text: string) => [...text.matchAll(/\{(\w+)/g)].map((found) => found[1]).sort();
+
+describe("texts", () => {
+  it.each(entries)("%s says the same in both languages", (_, pair) => {
+    const [english, chinese] = pair;
+    expect(english.trim()).not.toBe("");
+    expect(chinese.trim()).not.toBe("");
+    expect(new Set(names(chinese))).toEqual(new Set(names(english)));
+  });
+
+  it("has Chinese in Chinese, but for names and figures", () => {
+    const foreign = entries.filter(([, [, chinese]]) => {
+      const words = chinese
+        .replace(/\{[^}]*\}/g, "")
+        .replace(/`[^`]*`/g, "")
+        .replace(BORROWED, "");
+      return /\p{L}/u.test(words) && !/\p{Script=Han}/u.test(words);
+    });
+    expect(foreign.map(([key]) => key)).toEqual([]);
+  });
+
+  it("gives every key to one area alone", () => {
+    const areas = [shell, chat, admin].map((texts) => Object.keys(texts).length);
+    expect(entries).toHaveLength(areas.reduce((sum, count) => sum + count, 0));
+  });
+
+  it("fills in values and takes the form that fits a number", () => {
+    setLanguage("en");
+    expect(translate("target.files", { count: 1 })).toBe("1 file");
+    expect(translate("target.files", { count: 3 })).toBe("3 files");
+    expect(translate("target.files", { count: 3 }, "zh")).toBe("3 个文件");
+  });
+
+  it("leaves a value that is missing visible", () => {
+    expect(translate("page.forbidden")).toContain("{scope}");
+  });
+
+  it("does not read what it fills in as a template", () => {
+    expect(translate("sessions.rename", { title: "{title}" })).toContain("{title}");
+  });
+});

@@ -1,0 +1,242 @@
+import { describe, expect, it } from "vitest";
+import { MAX_LIVE } from "../src/events/live";
+import type { EphemeralEvent, SessionEvent, Subscribed } from "../src/events/messages";
+import { EMPTY } from "../src/events/model";
+import { reconcile, reduce } from "../src/events/reduce";
+import { GOLDEN_NAMES, golden, log } from "./golden";
+
+const RUN = "run_0123456789abcdef01234567";
+const CALL = "toolu_01";
+
+function live(fields: Record<string, unknown>): EphemeralEvent {
+  const { seq: _, ...base } = golden("tool_call_started");
+  return { ...base, ...fields, after_seq: 1 } as unknown as EphemeralEvent;
+}
+
+const output = (from: number, text: string, more: Record<string, unknown> = {}) =>
+  live({
+    type: "tool_result_streamed",
+    stream: "stdout",
+    chunk_from: from,
+    chunk_to: from + 1,
+    text,
+    ...more,
+  });
+
+const delta = (from: number, text: string, more: Record<string, unknown> = {}) =>
+  live({
+    type: "text_delta",
+    message_id: "msg_1",
+    chunk_from: from,
+    chunk_to: from + 1,
+    text,
+    ...more,
+  });
+
+const begun = () => reduce(EMPTY, log(golden("run_started"), golden("tool_call_started")));
+const callOf = (state: ReturnType<typeof begun>) => {
+  const call = state.calls.get(CALL);
+  if (call === undefined) throw new Error("the call is missing");
+  return call;
+};
+
+describe("every golden event", () => {
+  it.each(GOLDEN_NAMES)("%s is taken, and moves the position", (name) => {
+    const event = golden(name);
+    const state = reduce(EMPTY, [event]);
+    expect(state.seq).toBe(event.seq);
+    expect(state.epoch).toBe(event.epoch);
+  });
+
+  it.each(GOLDEN_NAMES)("%s changes nothing when it comes again", (name) => {
+    const once = reduce(EMPTY, [golden(name)]);
+    const twice = reduce(once, [golden(name)]);
+    expect(twice).toEqual(once);
+  });
+});
+
+describe("a call", () => {
+  it("waits for a person, runs, and ends with what it brought", () => {
+    const events = log(
+      golden("run_started"),
+      golden("tool_call_started"),
+      golden("tool_confirmation_request"),
+      golden("tool_confirmation_resolved"),
+      golden("tool_call_completed"),
+      golden("run_finished"),
+    );
+    expect(callOf(reduce(EMPTY, events.slice(0, 3))).status).toBe("waiting");
+    expect(callOf(reduce(EMPTY, events.slice(0, 4))).status).toBe("running");
+    const state = reduce(EMPTY, events);
+    expect(callOf(state)).toMatchObject({
+      status: "error",
+      durationMs: 12.5,
+      raw: { type: "terminal", data: { exit_code: 1 } },
+      artifactId: "art_1",
+      duplicateOf: "toolu_00",
+    });
+    expect(state.active).toEqual([]);
+    expect(state.items.map((item) => item.kind)).toEqual(["call", "run_end"]);
+  });
+
+  it.each(["denied", "declined", "expired", "cancelled", "timeout", "interrupted", "disabled"])(
+    "that ended as %s says so",
+    (status) => {
+      const state = reduce(
+        EMPTY,
+        log(golden("tool_call_started"), golden("tool_call_completed", { status })),
+      );
+      expect(callOf(state).status).toBe(status);
+    },
+  );
+
+  it("shows what a person put in place of its arguments", () => {
+    const state = reduce(
+      EMPTY,
+      log(
+        golden("tool_call_started"),
+        golden("tool_confirmation_request"),
+        golden("tool_confirmation_resolved.edited"),
+      ),
+    );
+    expect(callOf(state).args).toEqual({ command: "rm -r build/old" });
+  });
+
+  it("of a sub-agent stands inside of the call that delegated", () => {
+    const inner = golden("tool_call_started", {
+      tool_call_id: "toolu_02",
+      parent_tool_call_id: CALL,
+      run_id: "run_2",
+    });
+    const state = reduce(
+      EMPTY,
+      log(
+        golden("tool_call_started"),
+        golden("subagent_started"),
+        inner,
+        golden("subagent_finished", { parent_tool_call_id: CALL }),
+      ),
+    );
+    expect(state.items).toHaveLength(1);
+    expect(callOf(state).inner).toEqual([{ kind: "call", id: "toolu_02" }]);
+    expect(callOf(state).subagents).toMatchObject([
+      { name: "reader", status: "success", summary: "done", routes: { bash: "disabled" } },
+    ]);
+  });
+});
+
+describe("live output", () => {
+  it("is put together, and seen twice only once", () => {
+    const state = reduce(begun(), [output(0, "a"), output(1, "b"), output(0, "a"), output(1, "b")]);
+    expect(callOf(state).output).toEqual([{ stream: "stdout", text: "ab", gap: false }]);
+  });
+
+  it("shows that something was dropped", () => {
+    const state = reduce(begun(), [output(0, "a"), output(5, "f")]);
+    expect(callOf(state).output.map((piece) => piece.gap)).toEqual([false, true]);
+  });
+
+  it("is replaced by a snapshot after a reconnect", () => {
+    const state = reduce(begun(), [
+      output(0, "old"),
+      output(4, "whole so far", { snapshot: true, chunk_to: 9 }),
+      output(7, "seen"),
+      output(9, "!"),
+    ]);
+    expect(
+      callOf(state)
+        .output.map((piece) => piece.text)
+        .join(""),
+    ).toBe("whole so far!");
+  });
+
+  it("keeps its newest part within a bound", () => {
+    const state = reduce(begun(), [output(0, "x".repeat(MAX_LIVE)), output(1, "end")]);
+    const text = callOf(state)
+      .output.map((piece) => piece.text)
+      .join("");
+    expect(text).toHaveLength(MAX_LIVE);
+    expect(text.endsWith("end")).toBe(true);
+  });
+
+  it("of a call that is not known does no harm", () => {
+    expect(reduce(EMPTY, [output(0, "a")]).calls.size).toBe(0);
+  });
+});
+
+describe("a message that is being written", () => {
+  it("grows, and gives way to the whole one", () => {
+    const writing = reduce(EMPTY, [golden("run_started"), delta(0, "Gr"), delta(1, "üße")]);
+    expect(writing.drafts.get("msg_1")?.text).toBe("Grüße");
+    const whole = reduce(writing, [golden("message_completed")]);
+    expect(whole.drafts.size).toBe(0);
+    expect(whole.messages.get("msg_1")?.role).toBe("assistant");
+  });
+
+  it("is not brought back by a delta that comes late", () => {
+    const state = reduce(EMPTY, [golden("message_completed"), delta(0, "late")]);
+    expect(state.drafts.size).toBe(0);
+  });
+
+  it("is dropped when its run ends without it", () => {
+    const state = reduce(EMPTY, [golden("run_started"), delta(0, "half"), golden("run_finished")]);
+    expect(state.drafts.size).toBe(0);
+    expect(state.runs.get(RUN)?.status).toBe("error");
+  });
+
+  it("is void when another process goes on with the run", () => {
+    const resumed = golden("run_started", { type: "run_resumed", seq: 2 });
+    const state = reduce(EMPTY, [golden("run_started"), delta(0, "half"), resumed]);
+    expect(state.drafts.size).toBe(0);
+  });
+});
+
+describe("the position", () => {
+  it("does not go back: old events are ignored", () => {
+    const events = log(golden("run_started"), golden("tool_call_started"));
+    const state = reduce(EMPTY, events);
+    expect(reduce(state, events)).toEqual(state);
+  });
+
+  it("ignores events that a later version has added", () => {
+    const unknown = {
+      ...golden("run_started"),
+      type: "weather_changed",
+    } as unknown as SessionEvent;
+    const state = reduce(EMPTY, [unknown]);
+    expect(state.seq).toBe(1);
+    expect(state.items).toEqual([]);
+  });
+
+  it("leaves alone what no event touched", () => {
+    const before = begun();
+    const after = reduce(before, [golden("process_ended", { seq: 3 })]);
+    expect(after.calls.get(CALL)).toBe(before.calls.get(CALL));
+    expect(before.items).toHaveLength(1);
+  });
+});
+
+describe("what the service says is open", () => {
+  const subscribed = (fields: Record<string, unknown>) =>
+    ({ type: "subscribed", recovered: true, ...fields }) as unknown as Subscribed;
+
+  it("brings a confirmation back", () => {
+    const state = reconcile(
+      EMPTY,
+      subscribed({ pending_confirmations: [golden("tool_confirmation_request")] }),
+    );
+    expect(state.confirmations.get("cfm_1")?.outcome).toBe("pending");
+  });
+
+  it("does not bring back what has been answered", () => {
+    const answered = reduce(
+      EMPTY,
+      log(golden("tool_confirmation_request"), golden("tool_confirmation_resolved")),
+    );
+    const state = reconcile(
+      answered,
+      subscribed({ pending_confirmations: [golden("tool_confirmation_request")] }),
+    );
+    expect(state.confirmations.get("cfm_1")?.outcome).toBe("approved");
+  });
+});

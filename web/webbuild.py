@@ -1,0 +1,247 @@
+"""Builds the browser interface into `app/web/dist`; nothing but the standard library.
+
+    python3 web/webbuild.py            build when something changed
+    python3 web/webbuild.py --check    also types, lint and unit tests
+
+A stamp in the folder says what it was made from, so that a second call costs a few file reads.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+WEB = Path(__file__).resolve().parent
+DIST = WEB.parent / "app" / "web" / "dist"
+STAMP = ".stamp.json"
+MODULES_STAMP = ".tollgate-stamp"
+PACKED = {".js", ".css", ".html", ".svg", ".json", ".md"}
+SMALLEST_PACKED = 1024
+INSTALL_S, BUILD_S = 600, 300
+# Where there is no network, npm would wait for minutes before it says so.
+QUICKLY = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
+
+
+class BuildFailed(Exception):
+    """The interface cannot be built; the message says why and what to do."""
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def build() -> bool:
+    """Build the interface when its sources changed; whether it did.
+
+    Raises:
+        BuildFailed: there is no Node.js or npm that fits, no network, or a mistake in the sources.
+    """
+    wanted = digest_of(sources())
+    if built_from(DIST) == wanted:
+        return False
+    node, npm = programs()
+    install(node, npm)
+    say("Building the browser interface ...")
+    fresh = DIST.with_name("dist.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    vite = str(WEB / "node_modules" / "vite" / "bin" / "vite.js")
+    run([node, vite, "build"], BUILD_S, {"TOLLGATE_WEB_OUT": str(fresh)})
+    pack(fresh)
+    (fresh / STAMP).write_text(json.dumps({"sources": wanted}), encoding="utf-8")
+    replace(fresh, DIST)
+    return True
+
+
+def sources() -> Iterator[Path]:
+    """Every file that the built pages are made of."""
+    names = ("package-lock.json", "package.json", "index.html", "vite.config.ts", "tsconfig.json")
+    yield from (WEB / name for name in names)
+    yield Path(__file__)
+    for folder in ("src", "public"):
+        yield from sorted(
+            path
+            for path in (WEB / folder).rglob("*")
+            # Made from the service's code, and all gone once types are.
+            if path.is_file() and path.name != "schema.d.ts"
+        )
+
+
+def digest_of(paths: Iterator[Path]) -> str:
+    """Name what some files hold."""
+    total = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        name = path.relative_to(WEB).as_posix().encode()
+        total.update(b"%d %s %d " % (len(name), name, len(content)) + content)
+    return total.hexdigest()
+
+
+def built_from(dist: Path) -> str | None:
+    """What a built folder was made from; None when it is not there, or not whole."""
+    try:
+        stamp = json.loads((dist / STAMP).read_text(encoding="utf-8"))
+        return str(stamp["sources"]) if (dist / "index.html").is_file() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def programs() -> tuple[str, str]:
+    """The paths of a Node.js that is new enough, and of its npm.
+
+    Raises:
+        BuildFailed: one is missing or too old.
+    """
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise BuildFailed(
+            "Node.js 20.19 or newer and npm are needed; install them and run it again."
+        )
+    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    if not fits(told.strip()):
+        raise BuildFailed(f"{node} is {told.strip()}; 20.19, or 22.12 or newer is needed.")
+    return node, npm
+
+
+def fits(version: str) -> bool:
+    """Whether the build tools run on a Node.js of that version."""
+    found = re.fullmatch(r"v(\d+)\.(\d+)\.\d+.*", version)
+    if found is None:
+        return False
+    major, minor = int(found[1]), int(found[2])
+    return (major == 20 and minor >= 19) or (major == 22 and minor >= 12) or major > 22
+
+
+def install(node: str, npm: str, *, everything: bool = False) -> None:
+    """Install what the lock file names, unless that has been done.
+
+    Args:
+        everything: also the tools of tests and checks, which the pages do not need.
+
+    Raises:
+        BuildFailed: the packages cannot be had.
+    """
+    stamp = WEB / "node_modules" / MODULES_STAMP
+    lock = hashlib.sha256((WEB / "package-lock.json").read_bytes()).hexdigest()
+    held = stamp.read_text(encoding="utf-8").split() if stamp.is_file() else []
+    if held[:1] == [lock] and ("all" in held or not everything):
+        return
+    say("Installing the packages of the browser interface (half a minute the first time) ...")
+    left_out = [] if everything else ["--omit=dev"]
+    options = [
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        *QUICKLY,
+        *left_out,
+    ]
+    run(
+        [npm, "ci", *options],
+        INSTALL_S,
+        {"PATH": f"{Path(node).parent}{os.pathsep}{os.environ['PATH']}"},
+    )
+    stamp.write_text(f"{lock} {'all' if everything else 'runtime'}\n", encoding="utf-8")
+
+
+def run(command: Sequence[str], limit_s: float, extra: dict[str, str]) -> None:
+    """Run a program quietly.
+
+    Raises:
+        BuildFailed: it failed, or took too long; with its last lines.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            cwd=WEB,
+            env={**os.environ, "NO_COLOR": "1", **extra},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            timeout=limit_s,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BuildFailed(f"{command[0]} failed: {error}") from error
+    if done.returncode:
+        tail = "\n".join("    " + line for line in done.stdout.strip().splitlines()[-15:])
+        raise BuildFailed(f"{' '.join(command[:3])} failed:\n{tail}")
+
+
+def pack(folder: Path) -> None:
+    """Put a packed file beside each that becomes smaller by it; the same bytes every time."""
+    for path in folder.rglob("*"):
+        if path.suffix not in PACKED or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if len(content) >= SMALLEST_PACKED:
+            packed = gzip.compress(content, compresslevel=9, mtime=0)
+            path.with_name(f"{path.name}.gz").write_bytes(packed)
+
+
+def replace(fresh: Path, place: Path) -> None:
+    """Put a finished folder where the former one was."""
+    old = place.with_name("dist.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        place.rename(old)
+    fresh.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def check() -> None:
+    """Types against the service as it is, lint, unit tests, and the build.
+
+    Raises:
+        BuildFailed: something is wrong.
+    """
+    node, npm = programs()
+    install(node, npm, everything=True)
+    tools = WEB / "node_modules"
+    python = {"PYTHONPATH": str(WEB.parent)}
+    run([sys.executable, "generate_api.py"], 120, python)
+    types = ["openapi-typescript", "bin", "cli.js"]
+    made = ["--output", "src/api/schema.d.ts", "--default-non-nullable=false"]
+    for name, command in {
+        "Types of the API": [str(tools.joinpath(*types)), ".generated/api.json", *made],
+        "Types": [str(tools / "typescript" / "bin" / "tsc"), "--noEmit"],
+        "Lint": [
+            str(tools / "@biomejs" / "biome" / "bin" / "biome"),
+            "check",
+            "--error-on-warnings",
+        ],
+        "Unit tests": [str(tools / "vitest" / "vitest.mjs"), "run"],
+    }.items():
+        say(f"{name} ...")
+        run([node, *command], BUILD_S, {})
+    build()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Build, or with `--check` check and build; the exit code."""
+    try:
+        if list(arguments) == ["--check"]:
+            check()
+        else:
+            build()
+    except BuildFailed as error:
+        say(f"error: the browser interface: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
