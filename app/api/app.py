@@ -119,13 +119,13 @@ def create_app(
     app.add_middleware(BodyLimit)
     app.add_middleware(SameSite)
     errors.install(app)
-    app.router.routes.extend(_routes().routes)
+    app.router.routes.extend(every_route().routes)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 
 
 @cache
-def _routes() -> APIRouter:
+def every_route() -> APIRouter:
     """Every route. Reading their signatures takes most of a second, so it is done once."""
     root = APIRouter(generate_unique_id_function=_operation_id)
     # `/tools/calls` before `/tools/{name}`.

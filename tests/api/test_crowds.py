@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import fastapi.routing
 import httpx2
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from app.api.app import every_route
 from app.api.rest.middleware import SameSite
 from app.api.server import build_routes
 from tests.support.service import Running
 
 CROWD = 100
+
+
+@pytest.fixture(autouse=True)
+def fresh_routes() -> Iterator[None]:
+    """As in a process that has just begun: no other test has had the routes built."""
+    every_route.cache_clear()
+    yield
+    every_route.cache_clear()
 
 
 async def nothing_to_read() -> Message:
