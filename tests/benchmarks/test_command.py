@@ -32,6 +32,8 @@ GROUPS = (
     "read*",
     "memory*",
     "subagent*",
+    "runs*",
+    "worker*",
 )
 SEARCHES = ("grep*", "find*")
 KEYS = ["name", "subject_us", "floor_us", "ratio", "unit", "runs"]
