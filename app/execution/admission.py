@@ -17,7 +17,7 @@ from app.execution.arguments import prepare, validate
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.pipeline import Call, Refusal
-from app.governance.agents import AgentProfile
+from app.governance.agents import AgentProfile, SubagentScope
 from app.policy.deciding import decide, is_plain
 from app.policy.decision import ALLOW, Decision
 from app.policy.facts import CallFacts
@@ -209,7 +209,10 @@ class Admission:
         )
 
     def _resolved(self, context: CallContext) -> ResolvedToolset:
-        scope = None if context.subagent is None else context.subagent.scope
+        if context.subagent is not None:
+            scope: SubagentScope | None = context.subagent.scope
+        else:  # who says so, and is not known, is a sub-agent all the same
+            scope = SubagentScope() if context.caller == "subagent" else None
         return self._resolver.resolve(context.agent_id, subagent=scope)
 
     def _shown(self, name: str) -> str:
