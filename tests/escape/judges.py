@@ -14,7 +14,7 @@ from tests.escape.attempt import Evidence, Judge
 from tests.escape.tree import below
 
 _PATIENCE_S = 2.5
-_MEMORY_SLACK = 768 << 20  # what a hog of two processors adds in the 250 ms between two looks
+_MEMORY_SLACK = 384 << 20  # what a fast hog adds between two looks of whoever meters it
 _DISK_SLACK = 320 << 20
 _OWN_MEMORY = 192 << 20  # what the service may need for one run
 _JOB = "/memfd:job (deleted)"  # the supervisor's own, which no run is given

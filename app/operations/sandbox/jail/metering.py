@@ -16,6 +16,10 @@ _INTERVAL_S = 0.1
 _CROWDED_INTERVAL_S = 0.02
 _SHARE = 20  # metering takes at most a twentieth of a processor
 _LONGEST_S = 0.25
+# A tree near its limit is looked at at least this often, for what it adds meanwhile is beyond it:
+# about 1.5 GB a second and processor. Metering may then take a quarter of a processor.
+_NEAR_S = 0.05
+_NEAR_SHARE = 3
 _THREADS_PER_PROCESS = 16
 
 
@@ -45,11 +49,10 @@ class Meter:
         # a fork bomb is not walked to its end
         tree = list(islice(self._proc.descendants(self._proc.own), limit + 1))
         reason = self._processes(tree) or self._memory(tree) or self._disk(tree)
-        crowded = len(tree) > limit // 2 or self._used > self._policy.memory_bytes // 2
-        shortest = _CROWDED_INTERVAL_S if crowded else _INTERVAL_S
+        near = self._used > self._policy.memory_bytes // 2
         # its own time, not the clock's: a busy machine must not make it look away
         spent = time.thread_time() - began
-        self.interval_s = min(max(shortest, _SHARE * spent), _LONGEST_S)
+        self.interval_s = _rest(spent, near=near, crowded=near or len(tree) > limit // 2)
         return reason
 
     def written_bytes(self) -> int:
@@ -107,3 +110,10 @@ class Meter:
             if line.startswith(b"write_bytes:"):
                 return int(line.split()[1])
         return 0
+
+
+def _rest(spent_s: float, *, near: bool, crowded: bool) -> float:
+    """How long to wait after a look that took `spent_s` of a processor, in seconds."""
+    shortest = _CROWDED_INTERVAL_S if crowded else _INTERVAL_S
+    longest = max(_NEAR_S, _NEAR_SHARE * spent_s) if near else _LONGEST_S
+    return min(max(shortest, _SHARE * spent_s), longest, _LONGEST_S)

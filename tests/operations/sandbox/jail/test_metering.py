@@ -1,0 +1,79 @@
+"""How soon the meter looks again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from app.operations.sandbox.jail.family import Proc
+from app.operations.sandbox.jail.job import Policy
+from app.operations.sandbox.jail.metering import Meter
+
+MB = 1 << 20
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Told(Proc):
+    """A tree of one process that holds as much memory as it is told."""
+
+    def __init__(self, resident: int, proportional: int) -> None:
+        super().__init__()
+        self._files = {
+            "7/statm": f"0 {resident // PAGE} 0".encode(),
+            "7/smaps_rollup": f"Pss: {proportional >> 10} kB\n".encode(),
+        }
+
+    def read(self, path: str) -> bytes:
+        return self._files.get(path, b"")
+
+    def descendants(self, pid: int) -> Iterator[tuple[int, int]]:
+        yield 7, 1
+
+
+@pytest.fixture
+def look_takes(monkeypatch: pytest.MonkeyPatch):
+    """Let each look take this many seconds of a processor."""
+
+    def take(spent_s: float) -> None:
+        readings = iter(range(1000))
+        monkeypatch.setattr(time, "thread_time", lambda: next(readings) * spent_s)
+
+    return take
+
+
+def meter(resident: int, proportional: int) -> Meter:
+    return Meter(Policy("lenient", (), memory_bytes=512 * MB), Told(resident, proportional))
+
+
+@pytest.mark.parametrize(
+    ("resident", "spent_s", "rest_s"),
+    [
+        (10, 0.0002, 0.1),  # far from its limit, and cheap to look at
+        (10, 0.01, 0.2),  # dear to look at: a twentieth of a processor
+        (10, 1.0, 0.25),  # never longer than this
+        (300, 0.0002, 0.02),  # near its limit
+        (300, 0.01, 0.05),  # near and dear: what it adds meanwhile is beyond the limit
+        (300, 0.04, 0.12),  # but never more than a quarter of a processor
+        (300, 1.0, 0.25),
+    ],
+)
+def test_a_tree_near_its_limit_is_looked_at_more_often(look_takes, resident, spent_s, rest_s):
+    look_takes(spent_s)
+    tree = meter(resident * MB, resident * MB)
+
+    assert tree.excess() is None
+
+    assert tree.interval_s == pytest.approx(rest_s)
+
+
+def test_shared_pages_are_counted_once_and_watched_closely(look_takes):
+    """Counting them is what makes a look dear, and it is only done beyond the limit."""
+    look_takes(0.012)
+    tree = meter(600 * MB, 400 * MB)
+
+    assert tree.excess() is None
+    assert tree.interval_s == pytest.approx(0.05)
+    assert meter(600 * MB, 513 * MB).excess() == "memory"
