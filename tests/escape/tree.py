@@ -56,6 +56,11 @@ def describe(pid: int) -> str:
     return f"{pid} (gone)"
 
 
+def exists(pid: int) -> bool:
+    """Whether it is there, be it as a zombie."""
+    return Path(f"/proc/{pid}").exists()
+
+
 def runs(pid: int) -> bool:
     with suppress(OSError, IndexError):
         if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
