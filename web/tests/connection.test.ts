@@ -131,6 +131,28 @@ describe("a watched session", () => {
     expect(wire().of("subscribe")).toHaveLength(2);
   });
 
+  it("is asked for again when the service refused to show it", () => {
+    watch();
+    wire().give(subscribed({}));
+    wire().give(event(2));
+    const [asked] = wire().of("subscribe").slice(-1);
+    wire().give({ type: "error", ref: asked?.id, error: { code: "rate_limited", message: "" } });
+    wire().give({ type: "heartbeat", heads: { [SESSION]: 2 } });
+    expect(wire().of("subscribe")).toHaveLength(3);
+  });
+
+  it("is taken up anew when a message could not be read", () => {
+    const { seen } = watch();
+    wire().give(subscribed({}));
+    wire().onmessage?.({ data: '{"type":' });
+    expect(connection.state).toBe("lost");
+    vi.advanceTimersByTime(1_000);
+    wire().greet();
+    wire().give(subscribed({ head: 1 }));
+    wire().give(event(1));
+    expect(seen).toEqual([1]);
+  });
+
   it("is left when nobody watches any more", () => {
     const first = watch();
     const second = watch();

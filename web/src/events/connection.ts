@@ -20,7 +20,8 @@ type Frame = { v: 1; type: string; id: string } & Record<string, unknown>;
 interface Position {
   epoch: string | undefined;
   seq: number;
-  catchingUp: boolean;
+  /** The `subscribe` that has no answer yet: what it brings fills every gap. */
+  asked: string | null;
   watchers: Set<Watcher>;
 }
 
@@ -42,6 +43,7 @@ const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 const MISSED_HEARTBEATS = 2.4;
 const ANSWER_MS = 60_000;
+const UNREADABLE = 4000;
 
 const browser: Surroundings = {
   open: (url, protocols) => new WebSocket(url, protocols),
@@ -131,7 +133,7 @@ export class Connection {
   watch(sessionId: string, place: { epoch?: string; after: number }, watcher: Watcher): () => void {
     let position = this.positions.get(sessionId);
     if (position === undefined) {
-      position = { epoch: place.epoch, seq: place.after, catchingUp: false, watchers: new Set() };
+      position = { epoch: place.epoch, seq: place.after, asked: null, watchers: new Set() };
       this.positions.set(sessionId, position);
       this.catchUp(sessionId, position);
     }
@@ -166,7 +168,14 @@ export class Connection {
     socket.onmessage = (message) => {
       if (socket !== this.socket) return;
       this.watchSilence();
-      this.take(JSON.parse(String(message.data)) as ServerMessage);
+      const read = parse(message.data);
+      if (read !== null) {
+        this.take(read);
+        return;
+      }
+      // What it said is lost: the next connection resumes behind the last that was read.
+      this.lost(UNREADABLE);
+      socket.close(UNREADABLE);
     };
     socket.onclose = (event) => {
       if (socket === this.socket) this.lost(event.code);
@@ -215,7 +224,10 @@ export class Connection {
         this.answer(message.ref, message.result ?? {});
         return;
       case "error":
-        if (message.ref != null) this.refuse(message.ref, message.error);
+        if (message.ref != null) {
+          this.refuse(message.ref, message.error);
+          this.refuseToWatch(message.ref);
+        }
         return;
       case "subscribed":
         this.subscribed(message);
@@ -238,7 +250,7 @@ export class Connection {
       const same = event.epoch === position.epoch;
       if (same && event.seq <= position.seq) return;
       if (!same || event.seq !== position.seq + 1) {
-        if (!position.catchingUp) this.catchUp(event.session_id, position);
+        if (position.asked === null) this.catchUp(event.session_id, position);
         return;
       }
       position.seq = event.seq;
@@ -249,7 +261,7 @@ export class Connection {
   private subscribed(message: Subscribed): void {
     const position = this.positions.get(message.session_id);
     if (position === undefined) return;
-    position.catchingUp = false;
+    position.asked = null;
     position.epoch = message.epoch;
     // The events in between come no more: who watches loads the session anew.
     if (!message.recovered) position.seq = message.head;
@@ -257,11 +269,11 @@ export class Connection {
   }
 
   private catchUp(sessionId: string, position: Position): void {
-    position.catchingUp = true;
+    position.asked = `cmd_${crypto.randomUUID()}`;
     this.send({
       v: 1,
       type: "subscribe",
-      id: `cmd_${crypto.randomUUID()}`,
+      id: position.asked,
       session_id: sessionId,
       after: position.seq,
       ...(position.epoch === undefined ? {} : { epoch: position.epoch }),
@@ -276,7 +288,7 @@ export class Connection {
   private compare(heads: Record<string, number>): void {
     for (const [sessionId, head] of Object.entries(heads)) {
       const position = this.positions.get(sessionId);
-      if (position !== undefined && head > position.seq && !position.catchingUp) {
+      if (position !== undefined && head > position.seq && position.asked === null) {
         this.catchUp(sessionId, position);
       }
     }
@@ -309,6 +321,13 @@ export class Connection {
     );
   }
 
+  /** Too many at once, say: the next heartbeat that tells of more asks again. */
+  private refuseToWatch(ref: string): void {
+    for (const position of this.positions.values()) {
+      if (position.asked === ref) position.asked = null;
+    }
+  }
+
   private failAll(error: ApiError): void {
     for (const waiting of this.waiting.values()) waiting.reject(error);
     this.waiting.clear();
@@ -317,5 +336,13 @@ export class Connection {
   private change(state: ConnectionState, code: number): void {
     this.state = state;
     for (const listener of this.listeners) listener(state, code);
+  }
+}
+
+function parse(data: unknown): ServerMessage | null {
+  try {
+    return JSON.parse(String(data)) as ServerMessage;
+  } catch {
+    return null;
   }
 }
