@@ -106,6 +106,8 @@ test("what is written is not sent as an approval", LIMIT, () =>
     await page.keyboard.press("Control+Enter");
     await page.getByText("half a thought").and(page.locator("p")).waitFor();
     assert.equal(await call(page, "waiting").count(), 1);
+    const approve = page.getByRole("button", { name: /^Approve once/ });
+    assert.equal(await approve.and(page.locator(":enabled")).count(), 1);
   }),
 );
 

@@ -189,22 +189,29 @@ function useKeys(
     if (!ready) return;
     const listen = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.repeat || event.altKey) return;
+      if (event.isComposing || event.keyCode === 229) return;
       const approves = event.key === "Enter" && !event.shiftKey;
       const denies = event.key === "Backspace" && event.shiftKey;
       if (!approves && !denies) return;
-      const field = event.target;
-      const writing = field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement;
-      if (approves && writing && field.value !== "") return;
+      if (approves && isWritten(event.target)) return;
       const option = request.options.find((one) =>
         approves ? one.option_id === "approve_once" : one.kind === "deny",
       );
       if (option === undefined) return;
       event.preventDefault();
+      event.stopPropagation();
       choose(option);
     };
-    document.addEventListener("keydown", listen);
-    return () => document.removeEventListener("keydown", listen);
+    // Before the field sees the key: sending empties it, and it would then seem that nothing was written.
+    document.addEventListener("keydown", listen, { capture: true });
+    return () => document.removeEventListener("keydown", listen, { capture: true });
   }, [ready, request, choose]);
+}
+
+/** Whether a key pressed there belongs to words that a person has begun. */
+function isWritten(target: EventTarget | null): boolean {
+  const field = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
+  return field && (target.value !== "" || target.validity.badInput);
 }
 
 function Keys({ option }: { option: Option }) {
