@@ -1,4 +1,14 @@
 ARG PYTHON_IMAGE=python:3.12-slim
+ARG NODE_IMAGE=node:24-slim
+
+# The pages of the browser. Nothing but the finished files leaves this stage.
+FROM ${NODE_IMAGE} AS web
+RUN apt-get update --quiet=2 \
+ && apt-get install --yes --quiet=2 --no-install-recommends python3 \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY web web
+RUN python3 web/webbuild.py
 
 FROM ${PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
@@ -12,6 +22,9 @@ RUN python -m venv /opt/build \
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY alembic alembic
+# Sources and pages belong together: the wheel takes pages that fit its sources as they are.
+COPY web web
+COPY --from=web /src/app/web/dist app/web/dist
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
  && /opt/build/bin/pip --python /opt/tollgate/bin/python install --no-deps --no-index /wheels/*.whl
 

@@ -301,7 +301,8 @@ def lock() -> None:
 
 def build_web() -> None:
     """Build the browser interface if it is not fresh; without it the service runs all the same."""
-    if os.environ.get("TOLLGATE_WEB") == "skip":
+    # Taken out: the service would read it as its own setting `web`.
+    if os.environ.pop("TOLLGATE_WEB", "") == "skip":
         return
     done = subprocess.run([sys.executable, str(ROOT / "web" / "webbuild.py")], check=False)
     if done.returncode:

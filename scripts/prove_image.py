@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -94,9 +96,8 @@ class Box:
             goal = self.root / target.lstrip("/")
         for name in names:
             origin = source / name.lstrip("/")
-            ignored = shutil.ignore_patterns("__pycache__")
             if origin.is_dir():
-                shutil.copytree(origin, goal, symlinks=True, ignore=ignored, dirs_exist_ok=True)
+                shutil.copytree(origin, goal, symlinks=True, ignore=kept_out, dirs_exist_ok=True)
             else:
                 goal.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(origin, goal / origin.name)
@@ -106,6 +107,16 @@ def context_allows(name: str) -> bool:
     """Tell whether .dockerignore, which lists what is allowed, lets a path into the build."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     return f"!{Path(name).parts[0]}" in lines
+
+
+def kept_out(folder: str, names: Sequence[str]) -> set[str]:
+    """Name what .dockerignore keeps out of a folder that it otherwise lets in."""
+    refused = {"__pycache__"} & set(names)
+    if Path(folder).is_relative_to(ROOT):
+        lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+        inside = Path(folder).relative_to(ROOT)
+        refused |= {name for name in names if (inside / name).as_posix() in lines}
+    return refused
 
 
 def replay(stage: Stage, box: Box, built: dict[str, Box]) -> None:
@@ -208,6 +219,7 @@ def prove_service(stage: Stage, box: Box) -> None:
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines()
         facts = [" ".join(line.split()) for line in status if line.startswith(("Uid", "CapEff"))]
         say(f"  healthy; {'; '.join(facts)}")
+        prove_pages(f"http://127.0.0.1:{port}")
         if prove_tools.main([f"http://127.0.0.1:{port}", TOKEN]):
             raise SystemExit("the tools do not work in the image")
         prove_command_line(stage, box, program)
@@ -216,6 +228,19 @@ def prove_service(stage: Stage, box: Box) -> None:
         if code not in (0, -signal.SIGTERM, 128 + signal.SIGTERM):
             raise SystemExit(f"the service ended with {code} after SIGTERM")
         say(f"  stopped on SIGTERM with exit code {code}")
+
+
+def prove_pages(url: str) -> None:
+    """The browser interface comes from the image itself, with its script."""
+    asked = urllib.request.Request(url, headers={"Accept": "text/html"})  # noqa: S310 - loopback
+    with urllib.request.urlopen(asked, timeout=10) as answer:  # noqa: S310
+        page = answer.read().decode()
+    script = re.search(r'<script type="module"[^>]* src="(/assets/[^"]+)"', page)
+    if script is None:
+        raise SystemExit("the image holds no browser interface")
+    with urllib.request.urlopen(url + script[1], timeout=10) as answer:  # noqa: S310
+        size = len(answer.read())
+    say(f"  browser interface: {script[1]}, {size} bytes")
 
 
 def prove_command_line(stage: Stage, box: Box, program: Sequence[str]) -> None:

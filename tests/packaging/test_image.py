@@ -5,6 +5,7 @@ import re
 import pytest
 
 from scripts.dockerfile import healthcheck_command, parse
+from scripts.prove_image import kept_out
 from tests.support.source import ROOT
 
 BUILD_TOOLS = re.compile(r"\b(gcc|build-essential|make|curl)\b")
@@ -46,6 +47,31 @@ def test_the_final_layer_takes_only_the_finished_environment(stages):
         ("build", "/opt/tollgate /opt/tollgate")
     ]
     assert [run for run in runs if BUILD_TOOLS.search(run)] == []
+
+
+def test_the_pages_are_built_apart_and_only_they_leave_that_stage(stages):
+    pages = next(stage for stage in stages if stage.name == "web")
+    taken = [
+        (stage.name, step.text)
+        for stage in stages
+        for step in stage.steps
+        if step.name == "COPY" and step.source == "web"
+    ]
+    assert pages.base != stages[-1].base
+    assert pages.last("RUN").text == "python3 web/webbuild.py"
+    assert taken == [("build", "/src/app/web/dist app/web/dist")]
+
+
+@pytest.mark.parametrize(
+    ("folder", "names", "refused"),
+    [
+        ("web", ["node_modules", "src", ".generated"], {"node_modules", ".generated"}),
+        ("app", ["web", "api", "__pycache__"], {"web", "__pycache__"}),
+        ("app/api", ["web"], set()),
+    ],
+)
+def test_what_is_made_does_not_enter_the_build(folder, names, refused):
+    assert kept_out(str(ROOT / folder), names) == refused
 
 
 def test_the_systems_packages_bring_what_agents_use_and_leave_no_lists(stages):
