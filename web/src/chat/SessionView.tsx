@@ -11,6 +11,7 @@ import { useConnection } from "../shell/identity";
 import { notifyError } from "../shell/notify";
 import css from "./Chat.module.css";
 import { Composer } from "./Composer";
+import { costOf, dollars } from "./cost";
 import { Dock } from "./Dock";
 import { asMarkdown, saveFile } from "./exporting";
 import { say } from "./outbox";
@@ -61,6 +62,8 @@ function Head({ sessionId }: { sessionId: string }) {
   );
   const title = visible(query.data?.title ?? "");
 
+  const cost = costOf(runs.values());
+
   function save(kind: "md" | "json") {
     const { session } = feed.store.getState();
     const name = (title || sessionId).replace(/[^\p{L}\p{N} _-]/gu, "").slice(0, 80) || sessionId;
@@ -74,6 +77,7 @@ function Head({ sessionId }: { sessionId: string }) {
       <span className={css.facts}>
         {query.data?.agent_id != null && <span>{visible(query.data.agent_id)}</span>}
         {tokens > 0 && <span>{t("chat.tokens", { count: tokens.toLocaleString(language) })}</span>}
+        {cost !== null && <span>{dollars(cost, language)}</span>}
       </span>
       <Menu position="bottom-end" shadow="md">
         <Menu.Target>

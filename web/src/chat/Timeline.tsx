@@ -20,6 +20,7 @@ import { explain } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
 import { CallCard } from "./CallCard";
 import css from "./Chat.module.css";
+import { dollars } from "./cost";
 import { duration } from "./Duration";
 import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
 import { discard, type Outgoing, outbox, say } from "./outbox";
@@ -185,6 +186,7 @@ function RunEnd({ id }: { id: string }) {
         {run.model !== null && ` · ${visible(run.model)}`}
         {tokens > 0 &&
           ` · ${t("chat.run.tokens", { input: figure(run.inputTokens + run.cachedTokens), output: figure(run.outputTokens) })}`}
+        {run.cost !== null && tokens > 0 && ` · ${dollars(run.cost, language)}`}
       </p>
     </div>
   );

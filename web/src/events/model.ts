@@ -108,6 +108,8 @@ export interface Run {
   inputTokens: number;
   outputTokens: number;
   cachedTokens: number;
+  /** Dollars; null where a model of the run has no price. */
+  cost: number | null;
 }
 
 export interface Confirmation {

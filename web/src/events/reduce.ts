@@ -190,6 +190,7 @@ function runStarted(work: Work, event: Of<"run_started">): void {
     inputTokens: 0,
     outputTokens: 0,
     cachedTokens: 0,
+    cost: null,
   });
   if (event.parent_run_id == null && event.parent_tool_call_id == null) {
     work.state.active = [...work.state.active, id];
@@ -209,6 +210,7 @@ function runFinished(work: Work, event: Of<"run_finished">): void {
       inputTokens: event.usage?.input_tokens ?? 0,
       outputTokens: event.usage?.output_tokens ?? 0,
       cachedTokens: event.usage?.cache_read_tokens ?? 0,
+      cost: event.usage?.cost ?? null,
     });
   }
   const own = work.state.active.includes(id);
