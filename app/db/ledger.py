@@ -32,6 +32,9 @@ log = logging.getLogger(__name__)
 
 MAX_PENDING_ROWS = 200_000
 RELEASED_AT_ONCE = 8
+# While those are let go who waited for a commit, what they write next is gathered up to so many
+# rows: 64 producers that wait for each event pay one commit in place of five to eight.
+GATHERED_ROWS = 64
 RETRY_S = 0.5
 CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is rare
 
@@ -190,7 +193,8 @@ class SqliteLedger:
         rows.append(row)
         self._mark += 1
         if not self._scheduled and not self._in_flight:
-            self._schedule()
+            if not self._is_releasing or self._mark - self._handed_over >= GATHERED_ROWS:
+                self._schedule()
         elif self._mark - self._committed > MAX_PENDING_ROWS and self._error is not None:
             rows.pop()
             self._mark -= 1
@@ -257,7 +261,7 @@ class SqliteLedger:
                 listener(item.mark)
         else:
             self._works.remove(item)
-        if not self._in_flight:
+        if not self._in_flight and not self._is_releasing:
             self._flush()
 
     def _release(self) -> None:
@@ -267,12 +271,20 @@ class SqliteLedger:
         """
         for _ in range(RELEASED_AT_ONCE):
             if not self._waiters or self._waiters[0][0] > self._committed:
-                self._is_releasing = False
+                self._released()
                 return
             _resolve(self._waiters.popleft()[1], None)
         assert self._loop is not None
         self._is_releasing = True
         self._loop.call_soon(self._release)
+
+    def _released(self) -> None:
+        """Everybody has been let go: commit what was gathered meanwhile."""
+        if self._is_releasing:
+            self._is_releasing = False
+            if not self._scheduled and not self._in_flight:
+                # After those who have just been let go, for what they write belongs to it.
+                self._schedule()
 
     def _failing(self, error: StorageUnavailable) -> None:
         self._error = error

@@ -114,6 +114,7 @@ class Executor:
             outcomes = await self._settle_all(batch, sink)
         if batch.is_kept:
             self._confirmer.over(batch)
+        batch.let_go()
         return outcomes
 
     async def _settle_all(self, batch: Batch, sink: dict[str, CallOutcome]) -> list[CallOutcome]:
