@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute, APIRouter
+from starlette.routing import BaseRoute
 
 from app import __version__
 from app.api import errors
@@ -56,6 +55,7 @@ from app.api.rest.admin import triggers as admin_triggers
 from app.api.rest.admin import usage as admin_usage
 from app.api.rest.admin import webhooks as admin_webhooks
 from app.api.rest.middleware import BodyLimit, SameSite
+from app.api.rest.routing import PREFIX
 from app.api.rest.stream import Feed
 from app.api.service import Service
 from app.api.web import Pages
@@ -64,7 +64,6 @@ from app.api.ws.endpoint import Connections
 from app.api.ws.endpoint import router as ws_router
 from app.core.settings import Settings
 
-PREFIX = "/api/v1"
 _ABOUT = (
     "Governed tool use for AI agents: every tool call takes one path. Errors are RFC 9457 "
     "problem details; match on `code`. The WebSocket at `/api/v1/ws` has its own document."
@@ -109,7 +108,6 @@ def create_app(
         redoc_url=None,
         openapi_tags=_TAGS,
         lifespan=lifespan,
-        generate_unique_id_function=_operation_id,
     )
     app.state.settings = settings
     app.state.connections = Connections()
@@ -119,17 +117,15 @@ def create_app(
     app.add_middleware(BodyLimit)
     app.add_middleware(SameSite)
     errors.install(app)
-    app.router.routes.extend(every_route().routes)
+    app.router.routes.extend(every_route())
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 
 
-@cache
-def every_route() -> APIRouter:
-    """Every route. Reading their signatures takes most of a second, so it is done once."""
-    root = APIRouter(generate_unique_id_function=_operation_id)
+def every_route() -> Sequence[BaseRoute]:
+    """Every route, in the order in which they are tried."""
     # `/tools/calls` before `/tools/{name}`.
-    for module in (
+    subjects = (
         *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
         questions,
         *(delegations, admin_delegations),
@@ -143,11 +139,9 @@ def every_route() -> APIRouter:
         *(admin_triggers, admin_webhooks, hooks_in),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
         *(admin_rule_trials, admin_rules),
-    ):
-        root.include_router(module.router, prefix=PREFIX)
-    root.include_router(ws_router)
-    root.include_router(desktop_ws_router)
-    return root
+    )
+    routes = [route for subject in subjects for route in subject.router.routes]
+    return (*routes, *ws_router.routes, *desktop_ws_router.routes)
 
 
 def end_feeds(app: FastAPI) -> None:
@@ -155,10 +149,6 @@ def end_feeds(app: FastAPI) -> None:
     feeds: dict[Feed, str] = app.state.feeds
     for feed in tuple(feeds):
         feed.close()
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

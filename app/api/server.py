@@ -119,7 +119,6 @@ def run_server(
     sys.setswitchinterval(0.0005)
 
     def ready(url: str) -> None:
-        build_routes(app)
         calm_collector()
         on_ready(url)
 
@@ -128,22 +127,12 @@ def run_server(
         runner.run(make_server(settings, app, ready).serve(sockets=[listener]))
 
 
-def build_routes(app: FastAPI) -> None:
-    """Have the framework build its routes now.
-
-    It does so with the first request to each part, and answers nobody for as long: 0.2 s at
-    the worst, when that comes in a crowd.
-    """
-    nowhere = {"type": "http", "method": "GET", "path": "", "root_path": "", "headers": []}
-    for route in app.routes:
-        route.matches(nowhere)
-
-
 def calm_collector() -> None:
     """Spare the garbage collector what lives for ever, and most of its young rounds.
 
     Worth a tenth of the CPU of a governed call (`python -m benchmarks dispatch`).
+    Nothing is collected first: that takes a quarter of a second and finds next to nothing.
     """
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 100)

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import fastapi.routing
 import httpx2
 import pytest
+from fastapi import APIRouter
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.app import every_route
 from app.api.rest.middleware import SameSite
-from app.api.server import build_routes
 from tests.support.service import Running
 
 CROWD = 100
-
-
-@pytest.fixture(autouse=True)
-def fresh_routes() -> Iterator[None]:
-    """As in a process that has just begun: no other test has had the routes built."""
-    every_route.cache_clear()
-    yield
-    every_route.cache_clear()
 
 
 async def nothing_to_read() -> Message:
@@ -81,27 +71,20 @@ async def test_whoever_may_not_ask_is_refused_in_a_crowd_too(serving: Running):
     assert refused == [403] * CROWD
 
 
-def forbid_building(monkeypatch: pytest.MonkeyPatch) -> None:
-    def late(**_: object) -> None:
-        raise AssertionError("a route is built while somebody waits for its answer")
-
-    monkeypatch.setattr(fastapi.routing, "get_dependant", late)
-
-
 async def test_no_request_waits_until_routes_are_built(
     serving: Running, monkeypatch: pytest.MonkeyPatch
 ):
-    build_routes(serving.app)
-    forbid_building(monkeypatch)
+    built: list[object] = []
+
+    def late(**asked: object) -> object:
+        built.append(asked)
+        raise AssertionError("a route is built while somebody waits for its answer")
+
+    monkeypatch.setattr(fastapi.routing, "get_dependant", late)
+    with pytest.raises(AssertionError, match="a route is built"):
+        APIRouter().add_api_route("/", nothing_to_read)
     async with httpx2.AsyncClient(base_url=serving.api) as client:
         for path in ("/health", "/sessions", "/tools", "/confirmations"):
             assert (await client.get(path)).status_code == 200
         assert (await client.post("/sessions", json={})).status_code == 201
-
-
-async def test_without_that_the_first_request_builds_them(
-    serving: Running, monkeypatch: pytest.MonkeyPatch
-):
-    forbid_building(monkeypatch)
-    with pytest.raises(AssertionError, match="a route is built"):
-        build_routes(serving.app)
+    assert len(built) == 1

@@ -6,18 +6,19 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import Response, StreamingResponse
 
 from app.api.deps import Anyone, ReadableSession, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.body import PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import ArtifactList, ArtifactView
 from app.core.errors import InvalidInput, NotFound
 from app.db.tables import ArtifactRow
 from app.execution.artifacts import ArtifactStore
 
-router = APIRouter(tags=["artifacts"], route_class=JsonRoute)
+router = routes_of("artifacts")
 
 CHUNK = 256 << 10
 _FILE: dict[str, Any] = {

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -21,7 +20,8 @@ from app.agents.run import Run
 from app.api.deps import Caller, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import BatchResult, CallRecord, CallResult, example
 from app.api.service import Service
 from app.core.errors import Busy, Conflict, NotFound
@@ -30,7 +30,7 @@ from app.execution.calls import MAX_BATCH, CallRequest, parse_call, parse_calls
 from app.execution.outcome import CallOutcome
 from app.execution.projects import DEFAULT_PROJECT
 
-router = APIRouter(tags=["calls"], route_class=JsonRoute)
+router = routes_of("calls")
 
 
 def _object_or_text(value: Any) -> Any:

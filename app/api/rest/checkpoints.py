@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.api.deps import Chatter, ReadableSession, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.errors import Busy, Conflict, NotFound
 from app.core.redaction import Redactor
 from app.execution.checkpoints.store import Record
 from app.execution.checkpoints.undo import FileChange, RunChanges
 
-router = APIRouter(tags=["checkpoints"], route_class=JsonRoute)
+router = routes_of("checkpoints")
 
 _FILE = {
     "path": "src/main.py",

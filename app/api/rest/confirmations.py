@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.confirmation_archive import ConfirmationArchive, ConfirmationFilter
@@ -13,7 +13,8 @@ from app.api.approving import approver_of
 from app.api.deps import Approver, ReadableSession, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import (
@@ -28,7 +29,7 @@ from app.core.errors import (
 from app.db.tables import ConfirmationRow
 from app.execution.confirmation.answers import Reply
 
-router = APIRouter(tags=["confirmations"], route_class=JsonRoute)
+router = routes_of("confirmations")
 
 State = Literal["pending", "approved", "declined", "expired", "cancelled"]
 _REQUEST: dict[str, Any] = {

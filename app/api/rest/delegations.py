@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.api.delegating import delegation_of
 from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
 from app.api.errors import problems
 from app.api.principal import Principal
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import InvalidInput, NotFound
@@ -21,7 +22,7 @@ from app.tools.delegation.ports import BatchKind, BatchReport, TaskReport, TaskS
 from app.tools.delegation.reports import task_data
 from app.tools.delegation.task_broadcast import MAX_TEXT
 
-router = APIRouter(tags=["delegations"], route_class=JsonRoute)
+router = routes_of("delegations")
 
 REACHABLE = 500
 """How many batches a list goes back; older ones are found by their ids."""

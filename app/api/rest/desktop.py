@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import Depends, Path
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 
@@ -12,14 +12,15 @@ from app.api.deps import DesktopOperator, ServiceDep
 from app.api.desktop_operators import key_of
 from app.api.errors import problems
 from app.api.principal import Principal
-from app.api.rest.body import Body, JsonRoute
+from app.api.rest.body import Body
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.ws.limits import CommandRate
 from app.channels import operator_messages as messages
 from app.channels.operators import Holder, Operator
 from app.core.errors import Busy, Conflict, NotFound, RateLimited
 
-router = APIRouter(prefix="/desktop", tags=["desktop"], route_class=JsonRoute)
+router = routes_of("desktop", below="/desktop")
 
 _TASK_ID = "dtk_0123456789abcdef01234567"
 _CLAIM_ID = "clm_0123456789abcdef01234567"

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +16,8 @@ from app.api.auth import RECHECK_S
 from app.api.deps import Chatter, ReadableSession, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
-from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.body import PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.stream import Feed
 from app.api.service import Service
 from app.core.errors import (
@@ -27,7 +28,7 @@ from app.core.errors import (
     UnrecoverablePosition,
 )
 
-router = APIRouter(tags=["events"], route_class=JsonRoute)
+router = routes_of("events")
 
 After = Annotated[int, Query(ge=0, le=2**62, description="The last `seq` that the client has.")]
 Epoch = Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Self
 
-from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.requests import Request
 
@@ -13,10 +13,11 @@ from app.agents.webhooks.receiving import MAX_BODY_BYTES, Begun
 from app.agents.webhooks.signatures import HEADER
 from app.api.deps import ServiceDep, source_of
 from app.api.errors import problems
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.core.errors import Conflict, RateLimited, TooLarge
 
-router = APIRouter(tags=["webhooks"])
+router = routes_of("webhooks", route_class=APIRoute)
 
 # What nobody has signed yet may take up so much of the service, and no more.
 MAX_READING = 32

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from fastapi import APIRouter
 from prometheus_client import CollectorRegistry, generate_latest
 from pydantic import BaseModel, Field
 from starlette.responses import Response
@@ -13,13 +12,13 @@ from starlette.responses import Response
 from app import __version__
 from app.api.deps import Anyone, Auditor, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
 from app.api.rest.figures import Figures
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.tickets import TTL_S
 from app.core.errors import RateLimited, StorageUnavailable
 
-router = APIRouter(tags=["service"], route_class=JsonRoute)
+router = routes_of("service")
 
 _METRICS: dict[str, Any] = {
     "description": "Prometheus text",

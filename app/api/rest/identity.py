@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Self
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,13 +12,14 @@ from app.api.auth import COOKIE, SECURE_COOKIE, login_cookie
 from app.api.deps import ServiceDep, SignedIn, source_of
 from app.api.errors import problems
 from app.api.principal import CameBy, Principal
-from app.api.rest.body import Body, JsonRoute
+from app.api.rest.body import Body
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import RateLimited
 from app.governance.identity.logins import csrf_token
 
-router = APIRouter(tags=["identity"], route_class=JsonRoute)
+router = routes_of("identity")
 
 
 class SignIn(Body):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from app.api.answering import answer_question
 from app.api.deps import Chatter, ReadableSession, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.core.errors import (
     AlreadyFinished,
@@ -22,7 +22,7 @@ from app.core.errors import (
 )
 from app.execution.questions.replies import Reply
 
-router = APIRouter(tags=["questions"], route_class=JsonRoute)
+router = routes_of("questions")
 
 _QUESTION: dict[str, Any] = {
     "question_id": "qst_1",

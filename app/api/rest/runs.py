@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field, WithJsonSchema
 
 from app.agents.content import user_content
 from app.api.deps import Chatter, ReadableSession, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MessageAccepted, RunCancelled, RunList, RunView, example
 from app.core.errors import Busy, InvalidInput, NotFound
 
-router = APIRouter(tags=["runs"], route_class=JsonRoute)
+router = routes_of("runs")
 
 _CONTENT_SCHEMA = {
     "description": "Text, or blocks `{type: text, text}` and `{type: image, source}`.",

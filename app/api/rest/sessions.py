@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,8 +13,9 @@ from starlette.responses import Response
 from app.agents.sessions import UNTITLED
 from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
 from app.api.errors import problems
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.headers import MADE, show_place
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import (
     ActiveRun,
     CallList,
@@ -30,7 +31,7 @@ from app.core.errors import Busy, NotFound
 from app.db.process_samples import PROCESSES
 from app.execution.projects import DEFAULT_PROJECT
 
-router = APIRouter(tags=["sessions"], route_class=JsonRoute)
+router = routes_of("sessions")
 
 Kind = Literal["chat", "direct", "all"]
 Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]

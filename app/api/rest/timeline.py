@@ -6,20 +6,21 @@ from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
 
 from app.agents.timeline import OperationTimeline, Timelines
 from app.api.deps import ReadableSession, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.body import PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import InvalidInput, NotFound
 from app.execution.operation_logs import OperationLogs, operation_logs_of
 
-router = APIRouter(tags=["events"], route_class=JsonRoute)
+router = routes_of("events")
 
 CHUNK = 256 << 10
 _STAGE: dict[str, Any] = {

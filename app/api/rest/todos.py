@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from app.api.deps import ReadableSession, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.errors import NotFound
 
-router = APIRouter(tags=["sessions"], route_class=JsonRoute)
+router = routes_of("sessions")
 
 _ITEM = {"id": "1", "content": "Look", "status": "in_progress", "parent": None}
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, Anyone, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.api.service import Service
 from app.catalog.catalog import PluginProblem
 from app.catalog.formats import Format, render
 from app.core.errors import Conflict, NotFound, ToolNotFound
 
-router = APIRouter(tags=["tools"], route_class=JsonRoute)
+router = routes_of("tools")
 
 _ROW: dict[str, Any] = {
     "name": "calculator",

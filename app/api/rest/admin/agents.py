@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,8 +12,9 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import (
@@ -39,7 +40,7 @@ from app.governance.agents import (
 )
 from app.governance.limits import SCHEMA, Limits
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _PROFILE: dict[str, Any] = {
     "id": "writer",

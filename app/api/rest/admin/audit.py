@@ -6,20 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from app.api.deps import Auditor, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.db.tables import AuditRow
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
 from app.governance.audit.reading import AuditReader, Filters, facts, moment_of
 from app.governance.audit.verify import Verification, verify
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _HASH = "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea"
 _ROW: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,15 +12,16 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.channels.config import ChannelKind
 from app.channels.store import Channel
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
 from app.core.ids import new_id
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _CONFIG: dict[str, Any] = {
     "weixinReply": {"enabled": True, "targets": ["Support"], "watermark": "suffix"}

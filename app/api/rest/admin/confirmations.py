@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.confirmation_archive import Asked, ConfirmationArchive
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 # So clear an answer, so often, is a rule that nobody has written down yet.
 CLEAR_SHARE, CLEAR_AFTER = 0.95, 20

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
 from app.api.rest.delegations import Before, DelegationPage, Limit, Running, page_of
+from app.api.rest.routing import routes_of
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 
 @router.get("/delegations", summary="Delegated work of everybody", responses=problems())

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.body import PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.channels.operator_messages import Ability
 from app.channels.operators import Connected
@@ -20,7 +21,7 @@ from app.core.redaction import Redactor
 from app.core.visible import visible
 from app.tools.channels.ports import TaskStatus, Watermark
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _TASK: dict[str, Any] = {
     "id": "dtk_0123456789abcdef01234567",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.errors import NotFound
 from app.core.redaction import Redactor
 from app.knowledge.boards.forum import PlacedPost
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _POST: dict[str, Any] = {
     "number": 7,

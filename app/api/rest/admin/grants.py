@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.confirmation_archive import ConfirmationArchive
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.body import PathId
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.clock import stamp
 from app.core.errors import NotFound
@@ -19,7 +20,7 @@ from app.core.visible import unpadded
 from app.db.tables import GrantRow
 from app.policy.grants import describe_pattern
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 Scope = Literal["run", "session", "agent", "always"]
 _GRANT: dict[str, Any] = {

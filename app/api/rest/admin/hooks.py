@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.text import clean
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookConfig
 from app.execution.setup import Gate
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _HOOK: dict[str, Any] = {
     "name": "protect_paths",

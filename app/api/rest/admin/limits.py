@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import JsonRoute
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.core.settings import Settings
 from app.execution.setup import Gate
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _COUNTER: dict[str, Any] = {
     "scope": "tool",

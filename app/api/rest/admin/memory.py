@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel, Field, model_validator
 from starlette.responses import Response, StreamingResponse
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
 from app.api.rest.headers import VERSIONED
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
 from app.governance.audit.reading import moment_of
@@ -23,7 +24,7 @@ from app.tools.memory.lines import KeyText, ScopeName, Tag
 from app.tools.memory.memory_save import MAX_CONTENT_CHARS
 from app.tools.memory.ports import Draft, Memory, Place
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 MAX_IMPORTED = 1000
 _MEMORY: dict[str, Any] = {

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.preview import preview
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.diagnostics import DIAGNOSTIC, REASON, Reason, RuntimeDiagnostic
-from app.api.rest.body import Body, JsonRoute
+from app.api.rest.body import Body
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.core.errors import NotFound
 from app.policy.risk.assess import assess_command
 from app.policy.risk.report import report_json
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 MAX_COMMAND = 200_000
 _TOOL: dict[str, Any] = {"name": "calculator", "description": "Compute.", "parameters": {}}

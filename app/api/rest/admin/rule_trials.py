@@ -7,14 +7,15 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field, model_validator
 
 from app.agents.hindsight import fatigue, past_calls, workspace_of
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.rules import DEFINITION
-from app.api.rest.body import Body, Identifier, JsonRoute
+from app.api.rest.body import Body, Identifier
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.api.service import Service
 from app.core.clock import isoformat
@@ -31,7 +32,7 @@ from app.policy.rules.dry_run import Effect, compare
 from app.policy.rules.rule import Rule
 from app.policy.rules.sight import Sight
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 DRAFT = "draft"
 MAX_SHOWN = 500

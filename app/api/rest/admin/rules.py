@@ -6,8 +6,8 @@ import asyncio
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query
 from fastapi import Body as Sent
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,8 +15,9 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import AlreadyExists, InvalidInput, NotFound, VersionMismatch
@@ -24,7 +25,7 @@ from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import Conditions, Examples, Moment, RuleDefinition, Verb
 from app.resolver.rulebook import LoadedRule
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 DEFINITION: dict[str, Any] = {
     "tool": "bash",

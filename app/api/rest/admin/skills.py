@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
 from app.api.rest.headers import VERSIONED
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.api.service import Service
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
 from app.knowledge.skills.finding import Found
 from app.tools.skills.ports import SkillRow, Viewer
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 _SKILL: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,8 +23,9 @@ from app.api.rest.admin.source_shapes import (
     SourceTest,
 )
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import JsonRoute, PathId
+from app.api.rest.body import PathId
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.routing import routes_of
 from app.core.errors import (
     AlreadyExists,
     Conflict,
@@ -36,7 +37,7 @@ from app.knowledge.sources.inspection import MAX_LISTED
 from app.knowledge.sources.model import Source
 from app.knowledge.sources.query_reading import QueryAuditReader, QueryFilters
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 Word = Annotated[str | None, Query(max_length=256)]
 Moment = Annotated[

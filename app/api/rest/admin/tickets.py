@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -14,8 +14,9 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
 from app.api.rest.headers import VERSIONED
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.clock import stamp
@@ -24,7 +25,7 @@ from app.execution.questions.ticket_rows import StoredTicket, TicketFilter
 from app.execution.questions.tickets import Resolved
 from app.governance.limits import Payer
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 Status = Literal["open", "answered", "closed"]
 Severity = Literal["low", "medium", "high"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.headers import MADE, show_place
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.clock import isoformat
@@ -21,7 +21,7 @@ from app.governance.identity.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTE
 from app.governance.identity.tokens import Token
 from app.governance.limits import SCHEMA, Limits
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _TOKEN: dict[str, Any] = {
     "id": "tok_1",

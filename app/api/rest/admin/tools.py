@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -12,8 +12,9 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.diagnostics import ROW, Diagnostic
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, Identifier, JsonRoute, PathId
+from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.headers import VERSIONED
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.api.service import Service
 from app.catalog.catalog import Catalog
@@ -22,7 +23,7 @@ from app.governance.limits import SCHEMA, Limits
 from app.governance.rows import shown
 from app.governance.snapshot import ToolState
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _CHOICES = (
     "enabled",

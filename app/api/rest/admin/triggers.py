@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field, SecretStr
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,15 +13,16 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, JsonRoute, PathId
+from app.api.rest.body import Body, PathId
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
 from app.knowledge.triggers.model import Trigger
 from app.knowledge.triggers.store import Change
 from app.tools.automation.trigger_ports import Method
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 _TRIGGER: dict[str, Any] = {
     "id": "trg_1",

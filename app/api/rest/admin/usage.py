@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.agents.usage import Group, Total, UsageBook
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.audit import Moment
-from app.api.rest.body import JsonRoute
+from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.governance.audit.reading import moment_of
 
-router = APIRouter(prefix="/admin", tags=["admin"], route_class=JsonRoute)
+router = routes_of("admin", below="/admin")
 
 MAX_GROUPS = 1000
 _TOTAL: dict[str, Any] = {
