@@ -27,6 +27,7 @@ from app.api.ws import closing  # noqa: E402
 from app.api.ws.commands import ClientCommand, Command, Identifier, SessionCommand  # noqa: E402
 from app.catalog.builtin import register_all_tools  # noqa: E402
 from app.core.errors import TollgateError  # noqa: E402
+from app.core.origins import env_name, setting_fields  # noqa: E402
 from app.core.settings import Settings  # noqa: E402
 from app.events import union  # noqa: E402
 from app.events.envelope import DurableEvent, EphemeralEvent  # noqa: E402
@@ -134,22 +135,14 @@ def settings() -> Iterator[tuple[str, tuple[str, ...], FieldInfo, Schema]]:
     """Group, key path, field and JSON Schema of every setting, nested ones too."""
     schema = Settings.model_json_schema(by_alias=False)
     group = ""
-    for name, field in Settings.model_fields.items():
-        group = SETTING_GROUPS.get(name, group)
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, BaseModel):
+    for path, field in setting_fields(Settings):
+        group = SETTING_GROUPS.get(path[0], group)
+        properties = schema["properties"]
+        for name in path[:-1]:
+            section = Settings.model_fields[name].annotation
+            assert section is not None
             properties = schema["$defs"][section.__name__]["properties"]
-            for key, inner in section.model_fields.items():
-                yield group, (name, key), inner, properties[key]
-        else:
-            yield group, (name,), field, schema["properties"][name]
-
-
-def env_name(path: tuple[str, ...]) -> str:
-    """The environment variable of a setting."""
-    if path[0].startswith(("anthropic_", "openai_")):
-        return path[0].upper()
-    return "TOLLGATE_" + "__".join(path).upper()
+        yield group, path, field, properties[path[-1]]
 
 
 def configuration_page() -> str:

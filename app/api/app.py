@@ -36,6 +36,7 @@ from app.api.rest.admin import channels as admin_channels
 from app.api.rest.admin import confirmations as admin_confirmations
 from app.api.rest.admin import delegations as admin_delegations
 from app.api.rest.admin import desktop_tasks as admin_desktop_tasks
+from app.api.rest.admin import doctor as admin_doctor
 from app.api.rest.admin import forum as admin_forum
 from app.api.rest.admin import grants as admin_grants
 from app.api.rest.admin import hooks as admin_hooks
@@ -46,6 +47,7 @@ from app.api.rest.admin import resolve as admin_resolve
 from app.api.rest.admin import rule_trials as admin_rule_trials
 from app.api.rest.admin import rules as admin_rules
 from app.api.rest.admin import schedules as admin_schedules
+from app.api.rest.admin import settings as admin_settings
 from app.api.rest.admin import skills as admin_skills
 from app.api.rest.admin import sources as admin_sources
 from app.api.rest.admin import tickets as admin_tickets
@@ -135,6 +137,7 @@ def every_route() -> Sequence[BaseRoute]:
         admin_sources,
         *(admin_channels, admin_desktop_tasks, desktop),
         *(admin_audit, admin_forum, admin_schedules),
+        *(admin_doctor, admin_settings),
         *(admin_hooks, admin_limits, admin_memory, admin_usage),
         *(admin_triggers, admin_webhooks, hooks_in),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.

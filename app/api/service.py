@@ -16,6 +16,7 @@ from app.api.tickets import Tickets
 from app.core.errors import NotFound
 from app.core.settings import Settings
 from app.db.engine import Database
+from app.execution.doctor.live import Doctor
 from app.execution.setup import Gate
 from app.governance.identity.logins import Logins
 from app.governance.identity.tokens import Tokens
@@ -40,6 +41,7 @@ class Service:
     has_model: bool
     started_at: str
     tickets: Tickets = field(default_factory=Tickets)
+    doctor: Doctor = field(default_factory=Doctor)
 
     async def session_for(self, principal: Principal, session_id: str) -> Session:
         """A session that the principal may use.

@@ -18,12 +18,12 @@ import typer
 from app import __version__
 from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access, prepare_access
-from app.cli.gate_checks import missing_hooks
 from app.cli.installation import needs_token
-from app.cli.sandbox_checks import sandbox_line
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
 from app.core.visible import visible
+from app.execution.doctor.gate_checks import missing_hooks
+from app.execution.doctor.sandbox_checks import sandbox_line
 from app.execution.setup import make_folder, redactor_of
 from app.operations.protocols.sandbox import SandboxStatus
 

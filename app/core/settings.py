@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AliasChoices,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     ValidationInfo,
@@ -36,6 +37,7 @@ from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
 from app.core.memory import MemorySettings
 from app.core.models import Provider, split_model
+from app.core.origins import Origin, SettingPath, origins_of
 from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.core.schedules import ScheduleSettings
 from app.core.screens import ScreenSettings
@@ -330,6 +332,12 @@ class Settings(BaseSettings):
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)
     progress: ProgressSettings = Field(default_factory=ProgressSettings)
 
+    _origins: dict[SettingPath, Origin] = PrivateAttr(default_factory=dict)
+
+    def origin(self, path: SettingPath) -> Origin:
+        """Where `load_settings` found the value of a setting."""
+        return self._origins.get(path, "default")
+
     @property
     def database_path(self) -> Path:
         return self.data_dir / "tollgate.db"
@@ -467,7 +475,8 @@ def load_settings(**overrides: Any) -> Settings:
         ConfigurationError: a value does not fit; the message names the setting and the fix.
     """
     try:
-        return Settings(**overrides)
+        settings = Settings(**overrides)
+        settings._origins = origins_of(Settings, overrides)
     except YAMLError as error:
         message = f"config.yml is not valid YAML: {' '.join(str(error).split())}"
         raise ConfigurationError(message) from None
@@ -477,3 +486,4 @@ def load_settings(**overrides: Any) -> Settings:
             for item in error.errors(include_url=False, include_input=False)
         ]
         raise ConfigurationError("Invalid settings: " + "; ".join(lines), errors=lines) from None
+    return settings

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.access_checks import access_checks
+from app.cli.doctor import stored_tokens
 from app.cli.first_token import FILE_NAME, local_token
 from app.core.settings import load_settings
 from app.db.schema import ensure_schema
+from app.execution.doctor.access_checks import access_checks
 from tests.cli.program import tollgate
 from tests.cli.test_serve import started
 
@@ -130,7 +131,8 @@ def test_a_token_is_made_for_agents_and_projects_and_rotated(tmp_path: Path):
 
 def checks(data_dir: Path, **settings: object) -> dict[str, tuple[str, str]]:
     wanted = load_settings(**{"data_dir": data_dir, "_env_file": None, "token": None} | settings)
-    return {check.name: (check.state, check.found) for check in access_checks(wanted)}
+    found = access_checks(wanted, stored_tokens(wanted))
+    return {check.name: (check.state, check.found) for check in found}
 
 
 def test_the_doctor_says_who_may_come_in(tmp_path: Path):

@@ -9,9 +9,19 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const LIMIT = { timeout: 120_000 };
 const PAGES = [
   ...["inbox", "tools", "tools/agents", "tools/tool/bash", "rules", "rules/new", "rules/explain"],
-  ...["rules/fatigue", "grants", "audit", "agents", "sessions", "delegations", "skills", "memory"],
+  ...[
+    "rules/fatigue",
+    "grants",
+    "audit",
+    "queries",
+    "agents",
+    "sessions",
+    "delegations",
+    "skills",
+    "memory",
+  ],
   ...["sources", "schedules", "triggers", "triggers/webhooks", "channels", "channels/tasks"],
-  ...["plugins", "usage", "tokens", "system"],
+  ...["plugins", "usage", "tokens", "system", "settings", "doctor"],
 ];
 
 let service;

@@ -1,6 +1,6 @@
 """The real service and a scripted model, for the tests in a browser and for looking at the pages.
 
-    python e2e/service.py            prints one line of JSON: url, token, data; ends with its input
+    python e2e/service.py      prints one line of JSON: url, token, data, shop; ends with its input
 
 Each line of input lets a message go on that has stopped in its middle (the scene `half`).
 What the model does is chosen by the first word of the user's text: see `scene`.
@@ -11,11 +11,14 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+from app.core.sources import SourceSettings
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, Wait, text, thinking, tool_use
 from tests.support.service import serving, settings_for
@@ -113,11 +116,15 @@ def _slowly(words: str, pause: float) -> list[str | Wait]:
 
 async def main() -> None:
     """Serve until the input ends."""
-    folder = Path(tempfile.mkdtemp(prefix="tollgate-web-"))
+    base = Path(tempfile.mkdtemp(prefix="tollgate-web-"))
+    folder = base / "data"
+    folder.mkdir()
+    shop = _shop(base / "files")
     try:
         async with ScriptedAnthropic(fallback=scene) as model:
             settings = settings_for(
                 folder,
+                sources=SourceSettings(sqlite_folders=[shop.parent]),
                 open_house=False,
                 anthropic_api_key="none",
                 anthropic_base_url=model.base_url,
@@ -126,11 +133,23 @@ async def main() -> None:
                 token, _ = await running.service.tokens.create(
                     "ann", ("chat", "tools:call", "approve", "admin", "audit:read")
                 )
-                told = {"url": running.url, "token": token, "data": str(folder)}
+                told = {"url": running.url, "token": token, "data": str(folder), "shop": str(shop)}
                 print(json.dumps(told), flush=True)
                 await _obey()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def _shop(folder: Path) -> Path:
+    """A small database for the tools that ask one."""
+    folder.mkdir()
+    path = folder / "shop.db"
+    with closing(sqlite3.connect(path)) as raw:
+        raw.executescript(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, email TEXT);"
+            "INSERT INTO customers VALUES (1, 'Ada', 'ada@example.org');"
+        )
+    return path
 
 
 async def _obey() -> None:

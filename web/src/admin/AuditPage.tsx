@@ -1,6 +1,5 @@
 /** The audit: who did what, when, under which verdict; and whether the chain still holds. */
-import { Button, TextInput } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
+import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
@@ -10,6 +9,7 @@ import { useTexts } from "../i18n";
 import { JsonTree } from "../renderers/JsonTree";
 import { ErrorView } from "../shell/ErrorView";
 import { Foreign, Id, Pill, type PillTone, When } from "./parts/Bits";
+import { Filters, useFilters } from "./parts/Filters";
 import { Loaded, More, Page, word } from "./parts/Page";
 import { usePages } from "./parts/pages";
 import css from "./parts/parts.module.css";
@@ -26,7 +26,6 @@ const FILTERS = [
   "verdict",
   "outcome",
 ] as const;
-type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
 const TONES: Readonly<Record<string, PillTone>> = {
   allow: "ok",
@@ -36,11 +35,7 @@ const TONES: Readonly<Record<string, PillTone>> = {
 
 export default function AuditPage() {
   const { t } = useTexts();
-  const [typed, setTyped] = useState<Filters>({});
-  const [filters] = useDebouncedValue(typed, 300);
-  const wanted = Object.fromEntries(
-    Object.entries(filters).filter(([, value]) => value.trim() !== ""),
-  );
+  const { typed, wanted, type } = useFilters<(typeof FILTERS)[number]>();
   const rows = usePages<Row>(["audit", wanted], async (before) => {
     const query = {
       limit: 50,
@@ -64,20 +59,7 @@ export default function AuditPage() {
         </>
       }
     >
-      <div className={css.filters}>
-        {FILTERS.map((name) => (
-          <TextInput
-            key={name}
-            size="xs"
-            label={t(`audit.${name}`)}
-            value={typed[name] ?? ""}
-            onChange={(event) => {
-              const { value } = event.currentTarget;
-              setTyped((former) => ({ ...former, [name]: value }));
-            }}
-          />
-        ))}
-      </div>
+      <Filters names={FILTERS} label={(name) => t(`audit.${name}`)} typed={typed} onType={type} />
       <Loaded query={rows}>
         {(found) => (
           <Table

@@ -4,6 +4,7 @@ import {
   CalendarClock,
   ChartColumn,
   Database,
+  FileSearch,
   GraduationCap,
   Handshake,
   HeartPulse,
@@ -17,6 +18,8 @@ import {
   Plug,
   Scale,
   ScrollText,
+  SlidersHorizontal,
+  Stethoscope,
   Webhook,
   Wrench,
 } from "lucide-react";
@@ -46,6 +49,7 @@ export const ADMIN_PAGES: readonly AdminPage[] = [
   of("rules", Scale, () => import("./RulesPage")),
   of("grants", Handshake, () => import("./GrantsPage")),
   of("audit", ScrollText, () => import("./AuditPage"), "audit:read"),
+  of("queries", FileSearch, () => import("./QueriesPage"), "audit:read"),
   of("agents", Bot, () => import("./AgentsPage")),
   of("sessions", MessagesSquare, () => import("./SessionsPage")),
   of("delegations", Network, () => import("./DelegationsPage")),
@@ -59,4 +63,6 @@ export const ADMIN_PAGES: readonly AdminPage[] = [
   of("usage", ChartColumn, () => import("./UsagePage")),
   of("tokens", KeyRound, () => import("./TokensPage")),
   of("system", HeartPulse, () => import("./SystemPage")),
+  of("settings", SlidersHorizontal, () => import("./SettingsPage")),
+  of("doctor", Stethoscope, () => import("./DoctorPage")),
 ];

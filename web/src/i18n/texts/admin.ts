@@ -1,5 +1,6 @@
 /** Texts of the control room: [English, Chinese]. */
 import { decisions } from "./admin/decisions";
+import { installation } from "./admin/installation";
 import { outside } from "./admin/outside";
 import { tools } from "./admin/tools";
 import { work } from "./admin/work";
@@ -31,4 +32,5 @@ export const admin = {
   ...decisions,
   ...work,
   ...outside,
+  ...installation,
 } as const satisfies Record<string, readonly [string, string]>;

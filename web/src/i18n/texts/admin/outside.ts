@@ -231,4 +231,19 @@ export const outside = {
   "system.from": ["From", "来源"],
   "system.from.stored": ["Made here", "此处创建"],
   "system.from.settings": ["Settings", "设置"],
+
+  "admin.queries": ["Database queries", "数据库查询"],
+  "queries.lead": [
+    "What agents asked databases, newest first; also what was refused, and why.",
+    "智能体向数据库发出的查询，最新在前；包括被拒绝的查询及原因。",
+  ],
+  "queries.sql": ["Query", "查询"],
+  "queries.rows": ["Rows", "行数"],
+  "queries.ms": ["Milliseconds", "毫秒"],
+  "queries.source_id": ["Data source (id)", "数据源（编号）"],
+  "queries.agent_id": ["Agent", "智能体"],
+  "queries.user_id": ["User", "用户"],
+  "queries.session_id": ["Session", "会话"],
+  "queries.allowed": ["Allowed", "已允许"],
+  "queries.refused": ["Refused", "已拒绝"],
 } as const satisfies Record<string, readonly [string, string]>;

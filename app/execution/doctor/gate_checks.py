@@ -1,40 +1,59 @@
-"""What `tollgate doctor` and the banner say about hooks and limits."""
+"""What doctor and the banner say about hooks and limits."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from app.catalog.builtin import register_all_tools
-from app.catalog.registry import ToolRegistry
-from app.cli.check import Check
+from app.catalog.catalog import Catalog
 from app.core.errors import ConfigurationError
 from app.core.matcher import compile_matcher
 from app.core.sections import HookSettings
 from app.core.settings import Settings
 from app.core.visible import visible
-
-if TYPE_CHECKING:
-    from app.execution.hooks.model import HookProblem
+from app.execution.doctor.check import Check
+from app.execution.hooks.chain import Hooks
+from app.execution.hooks.model import HookProblem
+from app.execution.hooks.plugins import load_hook_plugins
 
 GATE = "it is asked before calls are run"
 SHUT = "EVERY CALL IS DENIED until this plugin is mended or removed"
 REPORTED = "its hooks are missing, and calls go on (broken_hook_plugins=report)"
 
 
-def gate_checks(settings: Settings) -> Iterator[Check]:
+class Gates(NamedTuple):
+    """What calls meet: the tools there are, and the hooks of plugins."""
+
+    catalog: Catalog
+    hooks: Hooks
+
+
+def load_gates(settings: Settings) -> Gates:
+    """Those of an installation that does not run.
+
+    Raises:
+        ConfigurationError: the plugin folder cannot be used.
+    """
+    catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
+    hooks = Hooks()
+    load_hook_plugins(hooks, catalog, shut=settings.broken_hook_plugins == "deny")
+    return Gates(catalog, hooks)
+
+
+def gate_checks(settings: Settings, gates: Callable[[], Gates]) -> Iterator[Check]:
     """Hooks that cannot do their work, and limits that cannot be counted."""
     try:
-        registry = register_all_tools(plugin_dir=settings.plugins_dir)
+        catalog, hooks = gates()
     except ConfigurationError as error:
         yield Check("plugins", "broken", error.message, "tools and hooks of this installation")
         return
     for item in settings.hooks:
-        yield _command_hook(settings, item, registry)
+        yield _command_hook(settings, item, catalog)
     if settings.hooks and _is_inside(settings.hooks_dir, settings.workspace_dir):
         yield Check(
             "hook folder",
@@ -43,7 +62,7 @@ def gate_checks(settings: Settings) -> Iterator[Check]:
             "agents could change the programs that watch them",
             "choose a workspace that does not hold the data directory",
         )
-    yield from _plugins(settings, registry)
+    yield from _plugins(settings, hooks)
     yield from _limits(settings)
 
 
@@ -56,7 +75,7 @@ def missing_hooks(problems: Iterable[HookProblem]) -> list[str]:
     ]
 
 
-def _command_hook(settings: Settings, item: HookSettings, registry: ToolRegistry) -> Check:
+def _command_hook(settings: Settings, item: HookSettings, catalog: Catalog) -> Check:
     name = f"hook {item.name}"
     program = _program(item)
     where = _found(program, settings.hooks_dir)
@@ -76,7 +95,7 @@ def _command_hook(settings: Settings, item: HookSettings, registry: ToolRegistry
             "agents could change the program that watches them",
             f"move it to {settings.hooks_dir}",
         )
-    if not _matches(item, registry):
+    if not _matches(item, catalog):
         return Check(
             name,
             "warning",
@@ -108,9 +127,8 @@ def _found(program: str, folder: Path) -> Path | None:
     return Path(found) if found else None
 
 
-def _matches(item: HookSettings, registry: ToolRegistry) -> bool:
+def _matches(item: HookSettings, catalog: Catalog) -> bool:
     pattern = compile_matcher(item.matcher)
-    catalog = registry.snapshot()
     return any(pattern.fullmatch(name) for name in (*catalog.tools, *catalog.aliases))
 
 
@@ -118,13 +136,8 @@ def _is_inside(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
 
 
-def _plugins(settings: Settings, registry: ToolRegistry) -> Iterator[Check]:
-    from app.execution.hooks.chain import Hooks
-    from app.execution.hooks.plugins import load_hook_plugins
-
-    hooks = Hooks()
+def _plugins(settings: Settings, hooks: Hooks) -> Iterator[Check]:
     shut = settings.broken_hook_plugins == "deny"
-    load_hook_plugins(hooks, registry.snapshot(), shut=shut)
     for problem in hooks.problems:
         yield Check(
             f"hook plugin {visible(problem.name)}",

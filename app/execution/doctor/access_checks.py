@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
-from app.cli.check import Check
-from app.cli.installation import open_tokens
 from app.core.clock import SystemClock, isoformat
-from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
-from app.db.schema import HEAD, current_revision
+from app.execution.doctor.check import Check
 from app.governance.identity.token_rules import BOOTSTRAP_USER
 from app.governance.identity.tokens import Token
 
 MAKE_ONE = "`tollgate token create NAME`, or set TOLLGATE_TOKEN"
 
 
-def access_checks(settings: Settings) -> Iterator[Check]:
+def access_checks(settings: Settings, tokens: list[Token]) -> Iterator[Check]:
     """Which tokens there are, whether the house is open, whether tokens travel in the clear."""
-    tokens = _stored(settings)
     yield _tokens(settings, tokens)
     if settings.open_house:
         yield _open_house(settings, tokens)
@@ -64,18 +59,3 @@ def _open_house(settings: Settings, tokens: list[Token]) -> Check:
         return Check("open house", "info", "set, without effect", meaning)
     fix = "unset TOLLGATE_OPEN_HOUSE; `serve` then makes a token"
     return Check("open house", "warning", "open to every user and program here", meaning, fix)
-
-
-def _stored(settings: Settings) -> list[Token]:
-    """The tokens in the database, when there is one of this version: a check changes nothing."""
-
-    async def read() -> list[Token]:
-        async with open_tokens(settings) as tokens:
-            return await tokens.list_all()
-
-    try:
-        if current_revision(settings.database_path) != HEAD:
-            return []
-        return asyncio.run(read())
-    except StorageUnavailable:
-        return []

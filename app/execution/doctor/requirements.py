@@ -13,7 +13,7 @@ from pathlib import Path
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*(?:>=\s*(?P<least>[0-9.]+))?[^;]*(?:;(?P<marker>.*))?"
 )
-_PROJECT = Path(__file__).resolve().parent.parent.parent / "pyproject.toml"
+_PROJECT = Path(__file__).resolve().parents[3] / "pyproject.toml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.cli.check import Check
-from app.cli.gate_checks import gate_checks, missing_hooks
 from app.core.sections import HookSettings, LimitSettings, ModelPrice
 from app.core.settings import Settings, load_settings
+from app.execution.doctor.check import Check
+from app.execution.doctor.gate_checks import gate_checks, load_gates, missing_hooks
 from app.execution.hooks.model import HookProblem
 
 
 def checks(settings: Settings) -> dict[str, Check]:
-    return {check.name: check for check in gate_checks(settings)}
+    return {check.name: check for check in gate_checks(settings, lambda: load_gates(settings))}
 
 
 def installation(folder: Path, **fields: Any) -> Settings:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from importlib.util import find_spec
 
-from app.cli.check import Check
 from app.core.errors import ConfigurationError, StorageUnavailable, TollgateError
 from app.core.settings import Settings
 from app.core.visible import visible
-from app.db.schema import HEAD, current_revision
+from app.execution.doctor.check import Check
 from app.resolver.reasons import DisabledReason
 
 _IMAGES = "makes images for text_to_image and image_to_image"
@@ -21,7 +19,9 @@ _WEATHER = "answers get_weather"
 _KEYS = "seals the passwords of data sources; without it they are lost"
 
 
-def tool_checks(settings: Settings) -> Iterator[Check]:
+def tool_checks(
+    settings: Settings, disabled: Callable[[], Mapping[str, DisabledReason]]
+) -> Iterator[Check]:
     """What tools need besides programs, and each tool that is off for everybody."""
     yield _full_text()
     yield _images(settings)
@@ -29,7 +29,7 @@ def tool_checks(settings: Settings) -> Iterator[Check]:
     yield _weather(settings)
     yield _source_keys(settings)
     yield from _sqlite_folders(settings)
-    yield from _tools_off(settings)
+    yield from _tools_off(disabled)
 
 
 def _full_text() -> Check:
@@ -120,12 +120,9 @@ def _sqlite_folders(settings: Settings) -> Iterator[Check]:
             yield Check("SQLite folder", "warning", f"{shown} is not a folder", meaning, fix)
 
 
-def _tools_off(settings: Settings) -> Iterator[Check]:
-    """Each tool that is off; known once there is a database of this version."""
+def _tools_off(disabled: Callable[[], Mapping[str, DisabledReason]]) -> Iterator[Check]:
     try:
-        if current_revision(settings.database_path) != HEAD:
-            return
-        reasons = asyncio.run(_disabled(settings))
+        reasons = disabled()
     except StorageUnavailable:
         return  # the check of the database says so
     except TollgateError as error:
@@ -133,10 +130,3 @@ def _tools_off(settings: Settings) -> Iterator[Check]:
         return
     for name, reason in reasons.items():
         yield Check(f"tool {visible(name)}", "info", "off", visible(reason.message), reason.fix)
-
-
-async def _disabled(settings: Settings) -> dict[str, DisabledReason]:
-    from app.main import local_gate
-
-    async with local_gate(settings) as gate:
-        return dict(gate.resolver.resolve().disabled_reasons)

@@ -1,11 +1,10 @@
-"""What `tollgate doctor` and the banner say about the sandbox: what is there, what is not, why."""
+"""What doctor and the banner say about the sandbox: what is there, what is not, why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.cli.check import Check, State
-from app.core.settings import Settings
+from app.execution.doctor.check import Check, State
 from app.operations.protocols.sandbox import LevelStatus, SandboxStatus
 
 FILES_BENEATH = "file tools cannot leave the workspace"
@@ -30,12 +29,8 @@ _LEVELS = {
 }
 
 
-def sandbox_checks(settings: Settings) -> Iterator[Check]:
+def sandbox_checks(status: SandboxStatus) -> Iterator[Check]:
     """Each level with what it is worth here, and each layer that is there or is missing."""
-    from app.main import sandbox_config
-    from app.operations.sandbox.sandbox import Sandbox
-
-    status = Sandbox(sandbox_config(settings)).status
     for level, found in status.levels.items():
         yield _level(level, found)
     installed = {layer for found in status.levels.values() for layer in found.layers}

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.cli.check import Check
-from app.cli.tool_checks import tool_checks
+from app.cli.doctor import disabled_tools
 from app.core.settings import Settings, load_settings
 from app.db.schema import ensure_schema
+from app.execution.doctor.check import Check
+from app.execution.doctor.tool_checks import tool_checks
 
 KEY = b64encode(bytes(32)).decode()
 
@@ -22,7 +23,9 @@ def installation(folder: Path, **fields: Any) -> Settings:
 
 
 def checks(folder: Path, **fields: Any) -> dict[str, Check]:
-    return {check.name: check for check in tool_checks(installation(folder, **fields))}
+    settings = installation(folder, **fields)
+    found = tool_checks(settings, lambda: disabled_tools(settings))
+    return {check.name: check for check in found}
 
 
 def test_what_is_not_configured_names_its_setting_and_breaks_nothing(tmp_path: Path):
@@ -103,7 +106,7 @@ def test_a_sqlite_without_full_text_search_is_broken(
         return database
 
     real = sqlite3.connect
-    monkeypatch.setattr("app.cli.tool_checks.sqlite3.connect", no_modules)
+    monkeypatch.setattr("app.execution.doctor.tool_checks.sqlite3.connect", no_modules)
     assert checks(tmp_path)["SQLite FTS5"].state == "broken"
 
 

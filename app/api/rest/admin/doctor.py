@@ -1,0 +1,112 @@
+"""The checks of `tollgate doctor`, asked of the service that runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.routing import routes_of
+from app.api.rest.shapes import example
+from app.api.service import Service
+from app.core.errors import StorageUnavailable
+from app.core.visible import visible
+from app.execution.doctor.check import Check, State
+from app.execution.doctor.examination import Installation
+from app.execution.doctor.gate_checks import Gates
+from app.governance.identity.tokens import Token
+
+router = routes_of("admin", below="/admin")
+
+_CHECK: dict[str, Any] = {
+    "name": "model key",
+    "state": "warning",
+    "found": "not set",
+    "meaning": "chat with a model needs it; tools work without",
+    "fix": "set ANTHROPIC_API_KEY",
+}
+
+
+class Finding(BaseModel):
+    """What was found of one thing, what it is for, and what to do about it."""
+
+    model_config = example(**_CHECK)
+
+    name: str
+    state: State = Field(description="`broken`: the service cannot work as it is.")
+    found: str
+    meaning: str
+    fix: str = Field(description="What would mend or improve it; may be empty.")
+
+
+class Examination(BaseModel):
+    """Every finding, in the order of what depends on what."""
+
+    model_config = example(
+        ok=True,
+        is_complete=True,
+        counts={"ok": 0, "info": 0, "warning": 1, "broken": 0},
+        checks=[_CHECK],
+    )
+
+    ok: bool = Field(description="Nothing that is required is broken, as far as was looked.")
+    is_complete: bool = Field(
+        description="False when a check took too long: it and those after it are missing."
+    )
+    counts: dict[State, int]
+    checks: list[Finding]
+
+
+@router.get("/doctor", summary="Examine the installation", responses=problems())
+async def examine_installation(service: ServiceDep, principal: Admin) -> Examination:
+    """Scope `admin`. What `tollgate doctor` finds, but for the address, which is in use.
+
+    It takes ten seconds at most; who asks during an examination gets the same one.
+    """
+    checks, is_complete = await service.doctor.examine(await _installation(service))
+    counted = Counter(check.state for check in checks)
+    states: tuple[State, ...] = ("ok", "info", "warning", "broken")
+    return Examination(
+        ok=not counted["broken"],
+        is_complete=is_complete,
+        counts={state: counted[state] for state in states},
+        checks=[_shown(service, check) for check in checks],
+    )
+
+
+async def _installation(service: Service) -> Installation:
+    """What the running service knows already, so that nothing is opened a second time."""
+    gate = service.gate
+    tokens = await _tokens(service)
+    gates = Gates(gate.registry.snapshot(), gate.hooks)
+    status = gate.workspaces.status
+    disabled = dict(gate.resolver.resolve().disabled_reasons)
+    return Installation(
+        service.settings,
+        tokens=lambda: tokens,
+        gates=lambda: gates,
+        sandbox=lambda: status,
+        disabled=lambda: disabled,
+        is_running=True,
+    )
+
+
+async def _tokens(service: Service) -> list[Token]:
+    try:
+        return await service.tokens.list_all()
+    except StorageUnavailable:
+        return []  # the check of the database says so
+
+
+def _shown(service: Service, check: Check) -> Finding:
+    hide = service.gate.redactor.text
+    return Finding(
+        name=visible(hide(check.name)),
+        state=check.state,
+        found=visible(hide(check.found)),
+        meaning=visible(hide(check.meaning)),
+        fix=visible(hide(check.fix)),
+    )

@@ -1,0 +1,123 @@
+"""Every setting as it holds, with where its value comes from. Secrets are never told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, Field, SecretStr
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.routing import routes_of
+from app.api.rest.shapes import example
+from app.core.origins import Origin, env_name, setting_fields
+from app.core.redaction import MASK, Redactor
+from app.core.settings import Settings
+from app.core.text import json_default
+
+router = routes_of("admin", below="/admin")
+
+# What is written in these may itself be secret: only how many there are is told.
+_COUNTED = frozenset({("hooks",), ("redact_patterns",)})
+# A password in an address, or what follows its question mark.
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s\"]+(?=@)|(?<=\?)[^\s\"]+")
+_ROW: dict[str, Any] = {
+    "name": "sandbox.weaker",
+    "environment_name": "TOLLGATE_SANDBOX__WEAKER",
+    "value": "ask",
+    "default": "refuse",
+    "origin": "environment",
+    "help": "Where the kernel lacks a layer that a level needs: its tools are off, or each call"
+    " asks.",
+    "is_secret": False,
+    "needs_restart": True,
+}
+
+
+class EffectiveSetting(BaseModel):
+    """One setting: what holds, what would hold by itself, and who says so."""
+
+    model_config = example(**_ROW)
+
+    name: str = Field(description="As in `config.yml`, sections joined by a dot.")
+    environment_name: str = Field(description="The environment variable.")
+    value: str | None = Field(
+        description="As text: lists and objects as JSON, null when unset. Of a secret `set` or"
+        " `not set`."
+    )
+    default: str | None = Field(description="Written like `value`.")
+    origin: Origin = Field(
+        description="`argument` (the command line), `environment`, `env_file` (`.env`),"
+        " `config_file` (`config.yml`) or `default`; read when the service started."
+    )
+    help: str
+    is_secret: bool
+    needs_restart: bool = Field(description="Whether a change counts only after a restart.")
+
+
+class EffectiveSettings(BaseModel):
+    """Every setting, in the order of the documentation."""
+
+    model_config = example(settings=[_ROW])
+
+    settings: list[EffectiveSetting]
+
+
+@router.get("/settings", summary="Effective settings and their origin", responses=problems())
+async def list_settings(service: ServiceDep, principal: Admin) -> EffectiveSettings:
+    """Scope `admin`. Of this process; what changes while it runs (tools, rules, agents) is not
+    among them."""
+    return EffectiveSettings(settings=list(_rows(service.settings, service.gate.redactor)))
+
+
+def _rows(settings: Settings, redactor: Redactor) -> Iterator[EffectiveSetting]:
+    for path, field in setting_fields(Settings):
+        value: Any = settings
+        for name in path:
+            value = getattr(value, name)
+        default = field.get_default(call_default_factory=True)
+        is_secret = "SecretStr" in str(field.annotation)
+        shown: list[str | None]
+        if is_secret:
+            shown = ["set" if _is_set(one) else "not set" for one in (value, default)]
+        elif path in _COUNTED:
+            shown = [f"{len(one)} given" for one in (value, default)]
+        else:
+            shown = [_text(one, redactor) for one in (value, default)]
+        yield EffectiveSetting(
+            name=".".join(path),
+            environment_name=env_name(path),
+            value=shown[0],
+            default=shown[1],
+            origin=settings.origin(path),
+            help=field.description or "",
+            is_secret=is_secret,
+            # Everything is read once, when the service starts.
+            needs_restart=True,
+        )
+
+
+def _is_set(value: SecretStr | None) -> bool:
+    return value is not None and bool(value.get_secret_value())
+
+
+def _text(value: Any, redactor: Redactor) -> str | None:
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else orjson.dumps(value, default=_plain).decode()
+    if not isinstance(value, str) and text.startswith('"'):
+        text = str(orjson.loads(text))
+    if "://" in text:
+        text = _IN_ADDRESS.sub(MASK, text)
+    return redactor.text(text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, SecretStr):
+        return "set" if _is_set(value) else "not set"
+    return json_default(value)

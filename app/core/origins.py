@@ -1,0 +1,79 @@
+"""Where the value of each setting comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    YamlConfigSettingsSource,
+)
+
+Origin = Literal["argument", "environment", "env_file", "config_file", "default"]
+# `("sandbox", "weaker")`; what stands in no section has one part.
+SettingPath = tuple[str, ...]
+
+
+def setting_fields(model: type[BaseModel]) -> Iterator[tuple[SettingPath, FieldInfo]]:
+    """Every setting of the model, those of its sections one by one."""
+    for name, field in model.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            for path, inner in setting_fields(section):
+                yield (name, *path), inner
+        else:
+            yield (name,), field
+
+
+def env_name(path: SettingPath) -> str:
+    """The environment variable of a setting."""
+    if path[0].startswith(("anthropic_", "openai_")):
+        return path[0].upper()
+    return "TOLLGATE_" + "__".join(path).upper()
+
+
+def origins_of(
+    model: type[BaseSettings], arguments: Mapping[str, Any]
+) -> dict[SettingPath, Origin]:
+    """Which source speaks for each setting, read as the model itself reads them.
+
+    Args:
+        model: whose settings they are.
+        arguments: what the model was made with.
+
+    Returns:
+        The strongest source that names the setting; what none names is missing.
+    """
+    env_file = arguments.get("_env_file", model.model_config.get("env_file"))
+    sources: dict[Origin, Mapping[str, Any]] = {
+        "argument": arguments,
+        "environment": EnvSettingsSource(model)(),
+        "env_file": DotEnvSettingsSource(model, env_file=env_file)(),
+        "config_file": YamlConfigSettingsSource(model)(),
+    }
+    found: dict[SettingPath, Origin] = {}
+    for path, _ in setting_fields(model):
+        for origin, values in sources.items():
+            if _names(values, path):
+                found[path] = origin
+                break
+    return found
+
+
+def _names(values: object, path: SettingPath) -> bool:
+    """Whether a value stands at the path; what is no section there speaks for all below."""
+    name, *rest = path
+    if isinstance(values, BaseModel):
+        values = {key: getattr(values, key) for key in values.model_fields_set}
+    if not isinstance(values, Mapping):
+        return True
+    # Variables without our prefix keep the case that they were written in.
+    inner = [value for key, value in values.items() if str(key).lower() == name]
+    if not inner:
+        return False
+    return not rest or _names(inner[0], tuple(rest))

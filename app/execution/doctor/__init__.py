@@ -1,0 +1,1 @@
+"""The checks of an installation, for `tollgate doctor` and the control room."""

@@ -1,0 +1,56 @@
+"""All checks of an installation, in the order of what depends on what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from app.core.settings import Settings
+from app.execution.doctor.access_checks import access_checks
+from app.execution.doctor.check import Check
+from app.execution.doctor.gate_checks import Gates, gate_checks
+from app.execution.doctor.machine_checks import (
+    address_check,
+    kernel_and_programs,
+    model_check,
+    runtime_and_storage,
+)
+from app.execution.doctor.sandbox_checks import sandbox_checks
+from app.execution.doctor.tool_checks import tool_checks
+from app.governance.identity.tokens import Token
+from app.operations.protocols.sandbox import SandboxStatus
+from app.resolver.reasons import DisabledReason
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is examined, and how to learn of what the settings do not tell.
+
+    Attributes:
+        tokens: those that were ever issued.
+        gates: raises ConfigurationError when the plugin folder cannot be used.
+        sandbox: what holds programs here.
+        disabled: each tool that is off for everybody; raises what keeps it from being known.
+        is_running: it is this very process that serves.
+    """
+
+    settings: Settings
+    tokens: Callable[[], list[Token]]
+    gates: Callable[[], Gates]
+    sandbox: Callable[[], SandboxStatus]
+    disabled: Callable[[], Mapping[str, DisabledReason]]
+    is_running: bool = False
+
+
+def findings(installation: Installation) -> Iterator[Check]:
+    """Every check; it blocks: files, sockets and programs are looked at."""
+    settings = installation.settings
+    yield from runtime_and_storage(settings)
+    if not installation.is_running:
+        yield address_check(settings)
+    yield model_check(settings)
+    yield from access_checks(settings, installation.tokens())
+    yield from gate_checks(settings, installation.gates)
+    yield from sandbox_checks(installation.sandbox())
+    yield from kernel_and_programs()
+    yield from tool_checks(settings, installation.disabled)

@@ -1,0 +1,90 @@
+"""Examining the service while it runs: bounded, and once at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from app.core.errors import InvalidInput
+from app.core.settings import load_settings
+from app.execution.doctor.examination import Installation, findings
+from app.execution.doctor.gate_checks import load_gates
+from app.execution.doctor.live import Doctor
+from app.governance.identity.tokens import Token
+from app.operations.protocols.sandbox import SandboxStatus
+from app.resolver.reasons import DisabledReason
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    settings = load_settings(data_dir=tmp_path, port=0, _env_file=None, anthropic_api_key=None)
+    status = SandboxStatus(levels={}, missing={}, landlock_abi=0, sentence="")
+    return Installation(
+        settings,
+        tokens=list,
+        gates=lambda: load_gates(settings),
+        sandbox=lambda: status,
+        disabled=dict,
+        is_running=True,
+    )
+
+
+async def test_it_finds_what_the_command_finds(installation: Installation):
+    found, is_complete = await Doctor().examine(installation, patience_s=60)
+
+    assert is_complete
+    assert [check.name for check in found] == [check.name for check in findings(installation)]
+    assert {"python", "data directory", "model key", "SQLite FTS5"} <= {c.name for c in found}
+    assert "address" not in {check.name for check in found}
+
+
+async def test_a_check_that_hangs_leaves_what_was_found_and_is_not_started_twice(
+    installation: Installation,
+):
+    begun: list[Event] = []
+    reached, release = Event(), Event()
+
+    def hang() -> list[Token]:
+        begun.append(reached)
+        reached.set()
+        release.wait()
+        return []
+
+    hanging = Installation(
+        installation.settings,
+        tokens=hang,
+        gates=installation.gates,
+        sandbox=installation.sandbox,
+        disabled=installation.disabled,
+        is_running=True,
+    )
+    doctor = Doctor()
+    try:
+        first = asyncio.create_task(doctor.examine(hanging, patience_s=60))
+        await asyncio.to_thread(reached.wait)
+        found, is_complete = await doctor.examine(hanging, patience_s=0)
+        assert (is_complete, found[-1].name, len(begun)) == (False, "model key", 1)
+    finally:
+        release.set()
+    whole, is_complete = await first
+    assert is_complete
+    assert len(whole) > len(found)
+
+
+async def test_what_keeps_tools_from_being_known_is_a_finding(installation: Installation):
+    def fail() -> dict[str, DisabledReason]:
+        raise InvalidInput("The gate is shut")
+
+    shut = Installation(
+        installation.settings,
+        tokens=installation.tokens,
+        gates=installation.gates,
+        sandbox=installation.sandbox,
+        disabled=fail,
+    )
+    found = {check.name: check for check in (await Doctor().examine(shut, patience_s=60))[0]}
+    assert (found["tools"].state, found["tools"].found) == ("broken", "The gate is shut")
+    assert found["address"].state == "ok"

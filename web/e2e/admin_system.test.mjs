@@ -1,0 +1,68 @@
+/** Settings and doctor in a real browser, against the real service. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { signedIn, startBrowser, startService } from "./harness.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const LOOKS = [
+  ["en-GB", "light"],
+  ["en-GB", "dark"],
+  ["zh-CN", "light"],
+  ["zh-CN", "dark"],
+];
+const LIMIT = { timeout: 120_000 };
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+for (const [locale, colorScheme] of LOOKS) {
+  test(`settings and doctor in ${locale}, ${colorScheme}`, LIMIT, async () => {
+    const options = { locale, colorScheme, viewport: { width: 380, height: 800 } };
+    const { page, context, complaints } = await signedIn(browser, service, options);
+    try {
+      for (const path of ["settings", "doctor"]) {
+        await page.goto(`${service.url}/admin/${path}`);
+        await page.locator("main table").waitFor();
+        const found = await page.evaluate(
+          `${axe}; axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes[0].html))`,
+        );
+        assert.deepEqual(found, [], path);
+        const wide = await page.evaluate(
+          "document.querySelector('main').scrollWidth > document.documentElement.clientWidth",
+        );
+        assert.equal(wide, false, `${path} is wider than the window`);
+        const folder = process.env.TOLLGATE_SHOTS;
+        if (folder)
+          await page.screenshot({ path: `${folder}/${path}-${locale}-${colorScheme}.png` });
+      }
+      assert.deepEqual(complaints, []);
+    } finally {
+      await context.close();
+    }
+  });
+}
+
+test("a setting is found by its variable, and its origin is told", LIMIT, async () => {
+  const { page, context } = await signedIn(browser, service, { locale: "en-GB" });
+  try {
+    await page.goto(`${service.url}/admin/settings`);
+    await page.getByLabel("Search", { exact: true }).fill("TOLLGATE_LOG_LEVEL");
+    const row = page.locator("main tbody tr");
+    await row.filter({ hasText: "Environment" }).waitFor();
+    assert.equal(await row.count(), 1);
+    assert.match(await row.innerText(), /warning[\s\S]*Default: info/);
+    assert.equal((await page.locator("main").innerText()).includes(service.token), false);
+  } finally {
+    await context.close();
+  }
+});
