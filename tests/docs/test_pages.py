@@ -4,8 +4,17 @@ import re
 from collections import Counter
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.docs.pages import anchors, links, markdown, quoted
 from tests.support.source import ROOT
+
+SUBJECTS = (
+    *("tool-governance", "tool-runtime-policy", "tool-operations", "tool-catalog"),
+    *("mysql-data-source", "image-generation-tools", "runtime-process-events"),
+    *("desktop-op-module", "agent-runtime", "subagent-session", "frontend-architecture"),
+    "prompt-builder",
+)
 
 
 def test_every_link_inside_the_project_leads_to_a_file_and_a_heading_that_exist():
@@ -26,6 +35,20 @@ def test_the_index_leads_to_every_page():
     docs = ROOT / "docs"
     reached = {(docs / urlsplit(link).path).resolve() for link in links(docs / "index.md")}
     assert {page for page in markdown() if docs in page.parents} - reached == {docs / "index.md"}
+
+
+@pytest.mark.requirement("DOC-01")
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_each_subject_of_the_seeds_has_a_page_that_others_lead_to(subject: str):
+    page = ROOT / "docs" / f"{subject}.md"
+    assert len(page.read_text(encoding="utf-8")) > 1000
+    leading = [
+        other
+        for other in markdown()
+        if other != page
+        and any((other.parent / urlsplit(link).path).resolve() == page for link in links(other))
+    ]
+    assert len(leading) > 1, "the index alone leads there"
 
 
 def test_code_on_a_page_is_the_code_of_the_file_it_names():

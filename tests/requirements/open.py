@@ -3,7 +3,7 @@
 _BY_SUBJECT = {
     "agents": "SYS-04 D-27",
     "browser": "UI-01 UI-02 UI-03 UI-04 UI-05",
-    "later": "FS-01 FS-02 FS-03 MAP-01 DOC-01 TST-01",
+    "later": "TST-01",
 }
 
 OPEN: dict[str, str] = {id_: subject for subject, ids in _BY_SUBJECT.items() for id_ in ids.split()}
