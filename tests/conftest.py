@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.requirements.pages import proven_by_scenes
+
 ROOT = Path(__file__).resolve().parent.parent
 TESTED = pytest.StashKey[set[str]]()
 WHOLE_SUITE = pytest.StashKey[bool]()
@@ -14,9 +16,10 @@ WHOLE_SUITE = pytest.StashKey[bool]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the ids that tests are marked with, before `-k` and `-m` take tests away."""
-    config.stash[TESTED] = {
+    marked = {
         str(id_) for item in items for mark in item.iter_markers("requirement") for id_ in mark.args
     }
+    config.stash[TESTED] = marked | proven_by_scenes(ROOT / "web" / "e2e")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

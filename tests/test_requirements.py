@@ -3,6 +3,7 @@
 from tests.requirements.manifest import REQUIREMENTS, Gaps, gaps
 from tests.requirements.model import Requirement
 from tests.requirements.open import OPEN
+from tests.requirements.pages import proven_by_scenes
 from tests.requirements.report import render
 
 NOTHING = Gaps(unknown=(), unproven=(), open_but_tested=())
@@ -25,6 +26,14 @@ def test_an_unknown_mark_an_unproven_line_and_a_proven_open_one_are_gaps():
     lines = [Requirement(f"AAA-0{number}", "card", "It holds.") for number in (1, 2, 3, 4)]
     found = gaps(lines, {"AAA-02": "gate", "AAA-03": "gate"}, {"AAA-01", "AAA-02", "ZZZ-01"})
     assert found == Gaps(unknown=("ZZZ-01",), unproven=("AAA-04",), open_but_tested=("AAA-02",))
+
+
+def test_a_scene_in_a_browser_proves_the_lines_in_its_title(tmp_path):
+    (tmp_path / "a.test.mjs").write_text(
+        'test("[AAA-01, AAA-02] it is seen", LIMIT, () =>\n  // [AAA-03] is not a title\n'
+    )
+    (tmp_path / "harness.mjs").write_text('test("[AAA-04] no scene", () => {})\n')
+    assert proven_by_scenes(tmp_path) == {"AAA-01", "AAA-02"}
 
 
 def test_the_report_names_what_is_neither_tested_nor_open():

@@ -2,7 +2,6 @@
 
 _BY_SUBJECT = {
     "agents": "SYS-04 D-27",
-    "browser": "UI-01 UI-02 UI-03 UI-04 UI-05",
     "later": "TST-01",
 }
 

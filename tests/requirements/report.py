@@ -4,11 +4,13 @@ import contextlib
 import io
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.requirements.manifest import REQUIREMENTS, gaps
 from tests.requirements.open import OPEN
+from tests.requirements.pages import proven_by_scenes
 
 
 class Collector:
@@ -24,7 +26,7 @@ class Collector:
             for item in session.items
             for mark in item.iter_markers("requirement")
             for id_ in mark.args
-        }
+        } | proven_by_scenes(Path(__file__).parents[2] / "web" / "e2e")
 
 
 def render(tested: set[str]) -> str:
