@@ -140,6 +140,16 @@ def test_room_is_looked_for_where_the_environment_will_be(tmp_path):
     assert bootstrap.is_full(tmp_path / "not" / "yet") == (free < bootstrap.LITTLE_SPACE)
 
 
+def test_sources_are_translated_also_where_running_them_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    (tmp_path / "good.py").write_text("ANSWER = 42", encoding="utf-8")
+    (tmp_path / "broken.py").write_text("ANSWER =", encoding="utf-8")
+    bootstrap.translate(sys.executable, tmp_path)
+    written = [path.name for path in (tmp_path / "__pycache__").iterdir()]
+    assert written == [f"good.{sys.implementation.cache_tag}.pyc"]
+
+
 def test_a_command_of_the_set_up_that_fails_says_why():
     with pytest.raises(bootstrap.SetupFailed, match="the disk is full"):
         bootstrap.checked(
