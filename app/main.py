@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from app.catalog.builtin import register_all_tools
@@ -56,9 +56,13 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
 
 @asynccontextmanager
 async def _installation(
-    settings: Settings, *, clock: Clock | None = None
+    settings: Settings, *, clock: Clock | None = None, wake: bool = False
 ) -> AsyncIterator[tuple[Gate, Sandbox]]:
-    """As `local_gate`, and the sandbox that it works in."""
+    """As `local_gate`, and the sandbox that it works in.
+
+    Args:
+        wake: start the sandbox at once; it is ready when `prepare` returns.
+    """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     workspace = make_folder(settings.workspace_dir)
     if workspace.resolve() == settings.data_dir.resolve():
@@ -66,26 +70,41 @@ async def _installation(
             "The workspace is the data directory itself, which tools must not reach: set"
             " TOLLGATE_WORKSPACE to another folder"
         )
-    registry = register_all_tools(plugin_dir=settings.plugins_dir)
     sandbox = Sandbox(sandbox_config(settings))
     try:
-        workspaces = SandboxedWorkspaces(sandbox)
-        async with open_gate(settings, registry, workspaces, clock=clock) as gate:
-            ports = tuple(settings.sandbox.tcp_ports)
-            gate.projects.mount(DEFAULT_PROJECT, workspace, tcp_ports=ports)
-            gate.services.register(SKILL_RUNS, SkillRooms(sandbox))
+        async with _waking(sandbox) if wake else nullcontext():
+            registry = register_all_tools(plugin_dir=settings.plugins_dir)
+            workspaces = SandboxedWorkspaces(sandbox)
+            async with open_gate(settings, registry, workspaces, clock=clock) as gate:
+                ports = tuple(settings.sandbox.tcp_ports)
+                gate.projects.mount(DEFAULT_PROJECT, workspace, tcp_ports=ports)
+                gate.services.register(SKILL_RUNS, SkillRooms(sandbox))
 
-            def own_ports() -> frozenset[int]:
-                return sandbox.config.own_ports
+                def own_ports() -> frozenset[int]:
+                    return sandbox.config.own_ports
 
-            async with (
-                developer_services(settings, gate.services, own_ports),
-                web_services(settings.web, gate, EmptyRooms(sandbox), own_ports),
-                swept(gate.channels.desktop),
-            ):
-                yield gate, sandbox
+                async with (
+                    developer_services(settings, gate.services, own_ports),
+                    web_services(settings.web, gate, EmptyRooms(sandbox), own_ports),
+                    swept(gate.channels.desktop),
+                ):
+                    yield gate, sandbox
     finally:
         await sandbox.close()
+
+
+@asynccontextmanager
+async def _waking(sandbox: Sandbox) -> AsyncIterator[None]:
+    """Let the sandbox's processes start on another processor while this one reads the tools."""
+    await sandbox.known()
+    waking = asyncio.create_task(sandbox.start())
+    # Up to its first child: reading the tools keeps the loop until it is done.
+    await asyncio.sleep(0)
+    try:
+        yield
+    finally:
+        waking.cancel()
+        await asyncio.wait({waking})
 
 
 def sandbox_config(settings: Settings) -> SandboxConfig:
@@ -130,7 +149,7 @@ async def open_service(
     from app.db.engine import Database
     from app.governance.identity.tokens import Tokens
 
-    async with _installation(settings, clock=clock) as (gate, sandbox):
+    async with _installation(settings, clock=clock, wake=True) as (gate, sandbox):
         await gate.workspaces.prepare()
         keeping = durability(gate, settings.durable_runs)
         recovered = await recover(gate, keeping)

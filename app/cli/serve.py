@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from threading import Thread
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
@@ -61,6 +62,10 @@ def serve_until_stopped(settings: Settings) -> int:
 def _serve(settings: Settings, leave: Leave) -> int:
     from functools import partial
 
+    from app.operations.sandbox.probing import probe
+
+    # A child tries the kernel's layers, on another processor, while this one reads the web stack.
+    Thread(target=probe, args=(settings.sandbox.uid,), daemon=True).start()
     from app.api.app import create_app
     from app.api.server import listening_socket, run_server
 
