@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
@@ -18,20 +20,34 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Who holds no more than these works with no tools.
 _APART = frozenset({"audit:read", "desktop"})
 
-_scheme = HTTPBearer(
-    auto_error=False,
-    description="A token of `tollgate token create`, the one in TOLLGATE_TOKEN, or the one that "
-    "`tollgate serve` makes when there is none.",
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def dependency(call: C) -> C:
+    """Mark what routes depend on: its signature is read here, and not again for each route."""
+    call.__signature__ = inspect.signature(call, eval_str=True)  # type: ignore[attr-defined]
+    return call
+
+
+_scheme = dependency(
+    HTTPBearer(
+        auto_error=False,
+        description="A token of `tollgate token create`, the one in TOLLGATE_TOKEN, or the one "
+        "that `tollgate serve` makes when there is none.",
+    )
 )
-_cookie = APIKeyCookie(
-    name=COOKIE,
-    auto_error=False,
-    description="A browser that signed in with `POST /api/v1/login`. What changes something also "
-    "needs the header `X-CSRF-Token`, and an `Origin` of ours.",
+_cookie = dependency(
+    APIKeyCookie(
+        name=COOKIE,
+        auto_error=False,
+        description="A browser that signed in with `POST /api/v1/login`. What changes something "
+        "also needs the header `X-CSRF-Token`, and an `Origin` of ours.",
+    )
 )
 
 
 # None of these waits, but what is not `async` is run in a thread, and waits for one there.
+@dependency
 async def service_of(request: Request) -> Service:
     """The running service."""
     service: Service = request.app.state.service
@@ -46,9 +62,9 @@ def source_of(connection: HTTPConnection) -> str:
     return connection.client.host if connection.client else UNKNOWN_SOURCE
 
 
+@dependency
 async def principal_of(
     request: Request,
-    service: ServiceDep,
     _: Annotated[HTTPAuthorizationCredentials | None, Security(_scheme)],
     __: Annotated[str | None, Security(_cookie)],
 ) -> Principal:
@@ -58,7 +74,7 @@ async def principal_of(
         Unauthenticated: the token is wrong, or missing where one is needed.
         Forbidden: a cookie, but not from a page of ours.
     """
-    authenticator = service.authenticator
+    authenticator = (await service_of(request)).authenticator
     token = bearer(request.headers.get("authorization"))
     secret = login_cookie(request.cookies)
     if token is None and secret is not None:
@@ -74,6 +90,7 @@ async def principal_of(
 SignedIn = Annotated[Principal, Depends(principal_of)]
 
 
+@dependency
 async def member(principal: SignedIn) -> Principal:
     """Whoever works with tools. Who may read the audit sees the audit, and nothing else;
     a desktop operator its tasks.
@@ -100,12 +117,12 @@ class Scope:
         return principal
 
 
-Chatter = Annotated[Principal, Depends(Scope("chat"))]
-Caller = Annotated[Principal, Depends(Scope("tools:call"))]
-Approver = Annotated[Principal, Depends(Scope("approve"))]
-Admin = Annotated[Principal, Depends(Scope("admin"))]
-DesktopOperator = Annotated[Principal, Depends(Scope("desktop"))]
-Auditor = Annotated[Principal, Depends(Scope("audit:read"))]
+Chatter = Annotated[Principal, Depends(dependency(Scope("chat")))]
+Caller = Annotated[Principal, Depends(dependency(Scope("tools:call")))]
+Approver = Annotated[Principal, Depends(dependency(Scope("approve")))]
+Admin = Annotated[Principal, Depends(dependency(Scope("admin")))]
+DesktopOperator = Annotated[Principal, Depends(dependency(Scope("desktop")))]
+Auditor = Annotated[Principal, Depends(dependency(Scope("audit:read")))]
 
 
 async def visible_session(service: Service, principal: Principal, session_id: str) -> SessionRow:
@@ -120,6 +137,7 @@ async def visible_session(service: Service, principal: Principal, session_id: st
     return row
 
 
+@dependency
 async def readable_session(session_id: str, service: ServiceDep, principal: Chatter) -> SessionRow:
     """The stored session that the path names."""
     return await visible_session(service, principal, session_id)
