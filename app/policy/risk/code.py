@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Stream, ask, script
+from app.policy.risk.call import Answer, Stream, ask, run, script
 from app.policy.risk.python_code import assess_python
 from app.policy.risk.sql import assess_sql
 
@@ -14,7 +14,8 @@ _STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 
 _DANGER: dict[str, str] = {
     "node": r"\b(?:rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|rimraf|truncate|truncateSync|"
-    r"remove|removeSync|emptyDir\w*)\s*\("
+    r"remove|removeSync|emptyDir\w*)\s*\(|\b(?:unlinkSync|rmSync|rmdirSync|truncateSync)\b"
+    r"|[{,]\s*(?:rm|unlink|rmdir|truncate)\b[^}]*\}\s*(?:=|from\b)|\bWorker\b.*\beval\s*:"
     r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|"
     r"fork)\s*\(|\beval\s*\(|new\s+Function|\bFunction\s*\("
     r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
@@ -108,6 +109,7 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
         return f".{held[-1]}(" if indexed else '""'
 
     code = _STRING.sub(hold, bare)
+    yield from _to_paths(language, text, held)
     yield from _held_danger(language, text, held)
     code = comments.sub(" ", code) if comments else code
     if match := _PATTERNS[language].search(code):
@@ -116,22 +118,65 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
 
 
 _WRITES = re.compile(
-    r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|File\.write|IO\.write)"
-    r"\s*\(\s*(['\"])(?P<path>[^'\"\n]+)\1"
+    r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|"
+    r"(?:File|IO)\.(?:bin)?write)\s*\(?\s*(['\"])(?P<path>[^'\"\n]+)\1"
+)
+_UNNAMED_WRITES = re.compile(
+    r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|"
+    r"(?:File|IO)\.(?:bin)?write)\s*\(?\s*[A-Za-z_$]"
+)
+_OPENED = re.compile(
+    r"(?:\b(?:openSync|fopen|fs\.open|promises\.open|io\.open|(?:File|IO)\.(?:open|new))|"
+    r"(?<![\w.])open)\s*\(?\s*(['\"])(?P<path>[^'\"\n]*)\1\s*,\s*(['\"])"
+    r"(?P<mode>[^'\"\n]{1,4})\3"
+)
+_TO = re.compile(
+    r"\b(?P<verb>copyFile\w*|cpSync|cp|copy|symlink\w*|link\w*|rename\w*|move)\s*\(?\s*"
+    r"(['\"])(?P<source>[^'\"\n]*)\2\s*,\s*(['\"])(?P<target>[^'\"\n]*)\4"
+)
+_PERL_OPEN = re.compile(
+    r"\bopen\b[^;]*?,\s*(['\"])\s*\+?[<>]?>>?(?::[\w:()-]+)?\s*"
+    r"(?:\1\s*,\s*(['\"]))?(?P<path>[^'\"\n]+)['\"]"
 )
 _PIPED_OPEN = re.compile(r"\bopen\b[^;]*['\"]\s*\||\bopen\b[^;]*\|\s*['\"]")
 
 
 def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
-    """What is dangerous in the strings themselves: file names, callbacks, commands to open."""
-    for match in _WRITES.finditer(text):
-        yield script(f"cat > {shlex.quote(match.group('path'))}", stdin=Stream(None))
+    """What is dangerous in the strings themselves: callbacks, commands to open."""
+    if language == "ruby" and re.search(r"\bopen\b", text):
+        yield from (script(name[1:]) for name in held if name.startswith("|"))
     if language == "perl" and _PIPED_OPEN.search(text):
         yield ask("code_danger", "perl opens a pipe to a command")
     if language == "php" and re.search(r"\b(?:array_\w+|usort|iterator_apply)\s*\(", text):
         for name in held:
             if _PATTERNS["php"].fullmatch(name):
                 yield ask("code_danger", f"php calls {name}")
+
+
+def _to_paths(language: str, text: str, held: list[str]) -> Iterator[Answer]:
+    """What the program writes and moves, where its text tells the path."""
+    written = list(_written_paths(language, text, held))
+    for match in _TO.finditer(text):
+        if match["verb"].startswith(("rename", "move")):
+            yield run(["mv", "--", match["source"], match["target"]])
+        else:
+            written.append(match["target"])
+    for path in written:
+        yield script(f"cat > {shlex.quote(path)}", stdin=Stream(None))
+
+
+def _written_paths(language: str, text: str, held: list[str]) -> Iterator[str]:
+    for match in _WRITES.finditer(text):
+        yield match["path"]
+    for match in _OPENED.finditer(text):
+        if set(match["mode"]) & set("wa+xc"):
+            yield match["path"]
+    if language == "perl":
+        for match in _PERL_OPEN.finditer(text):
+            yield match["path"].strip()
+    if _UNNAMED_WRITES.search(text):
+        # Any path in the program may be the one.
+        yield from (name for name in held if name.startswith(("/", "~")))
 
 
 def _without_shell_calls(text: str) -> str:

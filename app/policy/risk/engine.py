@@ -408,12 +408,14 @@ class Assessor:
             redirect.target = [Lit(value, quoted=True)]
             if redirect.op == "<":
                 stdin = self._input(value, scope)
-            elif redirect.op in {"<&", "<>"}:
+            elif redirect.op == "<&":
                 stdin = None if value == "-" else _UNSEEN
             elif not (redirect.op in {">&", "<&"} and re.fullmatch(r"\d*-?", value)):
                 path = Call("", [], scope.cwd, scope.home).at(value)
                 for hit in writing(path, scope.home):
                     self.found(hit, None)
+                if redirect.op == "<>":
+                    stdin = _UNSEEN
         return stdin
 
     def _input(self, value: str, scope: Scope) -> Stream:

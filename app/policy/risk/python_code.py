@@ -7,7 +7,9 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Stream, ask, names, run, script
+from app.policy.risk.call import Answer, ask, names, run, script
+from app.policy.risk.python_files import on_files
+from app.policy.risk.python_names import IMPORTS, constant, dotted, words_of
 
 _DELETING = frozenset(
     names(
@@ -32,16 +34,22 @@ _DYNAMIC = frozenset(
 )
 _CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECASE)
 _SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
-_POWER = frozenset(["pty.spawn", "os.kill", "os.killpg", "os.fork", "os.abort", "ctypes.CDLL"])
-
+_POWER = frozenset(
+    names(
+        "pty.spawn os.kill os.killpg os.fork os.forkpty os.abort ctypes.CDLL ctypes.PyDLL "
+        "ctypes.cdll.LoadLibrary ctypes.pydll.LoadLibrary ctypes.util.find_library "
+        "_posixsubprocess.fork_exec cffi.FFI _ctypes.dlopen"
+    )
+)
+_RUNS_TEXT = frozenset(
+    names("timeit.timeit timeit.repeat timeit.main pdb.run cProfile.run profile.run trace.run")
+)
 _MODULES = frozenset(names("os subprocess shutil pty ctypes importlib builtins posix nt"))
 _SUSPECT = re.compile(
-    r"import|__|open|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system|modules|execute"
+    r"import|__|open|write|copy|link|chmod|extractall|timeit|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system|modules|execute"
     r"|[^\x00-\x7f]"
 )
-_IMPORTS = frozenset(
-    ["__import__", "builtins.__import__", "importlib.import_module", "importlib.__import__"]
-)
+_LOOKS_UP = re.compile(r"getattr|__dict__|__builtins__|globals|vars|import|modules")
 _MAX = 40_000
 
 
@@ -95,7 +103,7 @@ def _imports(tree: ast.Module) -> dict[str, str]:
             and len(node.targets) == 1
             and isinstance(node.targets[0], ast.Name)
             and isinstance(node.value, ast.Name | ast.Attribute)
-            and (path := _path(node.value, names))
+            and (path := dotted(node.value, names))
         ):
             names[node.targets[0].id] = path
     return names
@@ -109,27 +117,17 @@ def _star(module: str) -> dict[str, str]:
         "os.system",
         "os.popen",
         "subprocess.call",
+        "ctypes.CDLL",
+        "ctypes.PyDLL",
+        "ctypes.cdll",
+        "ctypes.pydll",
     }
     return {path.rsplit(".", 1)[1]: path for path in known if path.rsplit(".", 1)[0] == module}
 
 
-def _path(node: ast.expr, names: dict[str, str]) -> str:
-    if isinstance(node, ast.Name):
-        return names.get(node.id, node.id)
-    if isinstance(node, ast.Attribute):
-        base = _path(node.value, names)
-        return f"{base}.{node.attr}" if base else ""
-    if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-        called = _path(node.func, names)
-        if called in _IMPORTS and isinstance(node.args[0].value, str):
-            return node.args[0].value
-        if called == "pathlib.Path":
-            return "pathlib.Path"
-    return ""
-
-
 def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
-    path = re.sub(r"^(?:posix|nt)\.", "os.", _path(node.func, names))
+    path = re.sub(r"^(?:posix|nt)\.", "os.", dotted(node.func, names))
+    yield from on_files(node, path, names)
     if _PROCESS.match(path):
         yield from _process(node, path)
     elif path in _DYNAMIC:
@@ -138,30 +136,20 @@ def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
         yield ask("code_danger", f"Python calls {path}")
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _SQL and node.args:
         yield from _sql(node)
-    elif node.args and path:
-        yield from _on_files(node, path)
-    elif not path and isinstance(node.func, ast.Call | ast.Subscript):
-        inner = ast.unparse(node.func)
-        if re.search(r"getattr|__dict__|__builtins__|globals|vars|import|modules", inner):
-            yield ask("opaque_code", "Python calls a function that is looked up at run time")
-
-
-def _on_files(node: ast.Call, path: str) -> Iterator[Answer]:
-    if path in {"shutil.rmtree", "os.remove", "os.unlink"}:
-        target = _constant(node.args[0])
-        if isinstance(target, str):
-            yield run(["rm", "-rf" if path == "shutil.rmtree" else "-f", "--", target])
-    elif path in {"os.rename", "os.replace", "shutil.move"}:
-        words = [_constant(argument) for argument in node.args[:2]]
-        if all(isinstance(word, str) for word in words):
-            yield run(["mv", "--", *(str(word) for word in words)])
-    elif path == "open":
-        yield from _opened(node)
+    elif path in _RUNS_TEXT:
+        values = [constant(item) for item in (*node.args, *(each.value for each in node.keywords))]
+        yield from (script(text, "python") for text in values if isinstance(text, str))
+    elif (
+        not path
+        and isinstance(node.func, ast.Call | ast.Subscript)
+        and _LOOKS_UP.search(ast.unparse(node.func))
+    ):
+        yield ask("opaque_code", "Python calls a function that is looked up at run time")
 
 
 def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterator[Answer]:
     """Deleting functions ask where they are named, so that passing them on asks too."""
-    path = re.sub(r"^(?:posix|nt)\.", "os.", _path(node, names))
+    path = re.sub(r"^(?:posix|nt)\.", "os.", dotted(node, names))
     if path in _DELETING or (
         isinstance(node, ast.Attribute) and node.attr in {"unlink", "rmdir", "rmtree"}
     ):
@@ -180,11 +168,11 @@ def _unknown_module(node: ast.Attribute, names: dict[str, str]) -> bool:
     """`sys.modules["os"].remove`, `import_module(name).remove`, and their like."""
     base = node.value
     if isinstance(base, ast.Subscript):
-        return _path(base.value, names) == "sys.modules"
+        return dotted(base.value, names) == "sys.modules"
     return (
         isinstance(base, ast.Call)
-        and not _path(base, names)
-        and _path(base.func, names) in _IMPORTS
+        and not dotted(base, names)
+        and dotted(base.func, names) in IMPORTS
     )
 
 
@@ -201,50 +189,30 @@ def _process(node: ast.Call, path: str) -> Iterator[Answer]:
             None,
         )
     )
-    words = _words(argument)
+    words = words_of(argument)
     if (
         path.startswith(("os.exec", "os.spawn", "sh.", "pexpect", "os.posix"))
         or "subprocess_exec" in path
     ):
-        values = [_constant(argument) for argument in node.args]
+        values = [constant(argument) for argument in node.args]
         words = None
         if "subprocess_exec" in path and all(isinstance(value, str) for value in values):
             words = [str(value) for value in values]
     if words:
         yield run(words)
-    elif isinstance(text := _constant(argument), str):
+    elif isinstance(text := constant(argument), str):
         yield script(text)
     else:
         yield ask("opaque_code", f"Python runs a command through {path}")
 
 
-def _words(node: ast.expr | None) -> list[str] | None:
-    if not isinstance(node, ast.List | ast.Tuple):
-        return None
-    values = [_constant(item) for item in node.elts]
-    return (
-        [str(value) for value in values]
-        if all(isinstance(value, str) for value in values)
-        else None
-    )
-
-
-def _constant(node: ast.expr | None) -> object:
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _constant(node.left), _constant(node.right)
-        return left + right if isinstance(left, str) and isinstance(right, str) else None
-    return None
-
-
 def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answer]:
-    first = _constant(node.args[0]) if node.args else None
+    first = constant(node.args[0]) if node.args else None
     if path in {"globals", "locals", "vars"}:
         return
     if path == "getattr":
-        name = _constant(node.args[1]) if len(node.args) > 1 else None
-        base = _path(node.args[0], names) if node.args else ""
+        name = constant(node.args[1]) if len(node.args) > 1 else None
+        base = dotted(node.args[0], names) if node.args else ""
         if base.split(".")[0] in _MODULES and (
             not isinstance(name, str) or not _harmless(base, name)
         ):
@@ -266,24 +234,8 @@ def _harmless(base: str, name: str) -> bool:
 
 
 def _sql(node: ast.Call) -> Iterator[Answer]:
-    text = _constant(node.args[0])
+    text = constant(node.args[0])
     if isinstance(text, str) and re.match(
         r"\s*(?:drop|truncate|delete|alter|update)\b", text, re.IGNORECASE
     ):
         yield script(text, "sql")
-
-
-def _opened(node: ast.Call) -> Iterator[Answer]:
-    name = _constant(node.args[0])
-    mode = (
-        _constant(node.args[1])
-        if len(node.args) > 1
-        else next(
-            (_constant(keyword.value) for keyword in node.keywords if keyword.arg == "mode"), "r"
-        )
-    )
-    if not isinstance(name, str):
-        return
-    quoted = "'" + name.replace("'", "'\\''") + "'"
-    writes = isinstance(mode, str) and any(letter in mode for letter in "wa+x")
-    yield (script(f"cat > {quoted}", stdin=Stream(None)) if writes else script(f": < {quoted}"))

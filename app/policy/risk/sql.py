@@ -27,6 +27,8 @@ _DANGER: list[tuple[str, str]] = [
         r"do\b|execute\b|exec\b|prepare\b|declare\b|call\b.*\bexec",
         "runs statements made at run time",
     ),
+    (r"alter\s+(?:user|role)\b.*\b(?:superuser|password|createrole)\b", "changes accounts"),
+    (r"set\s+(?:global|persist)\b", "changes the server's settings"),
     (r"copy\b.*\bprogram\b", "runs a program on the database server"),
     (r"(?:revoke|grant)\b", "changes permissions"),
     (
@@ -39,7 +41,6 @@ _DANGER: list[tuple[str, str]] = [
 ]
 _PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
 _META = re.compile(r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|system\b)\s*(.*)$", re.MULTILINE)
-_PIPED = re.compile(r"^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+\|)\s*(.+)$", re.MULTILINE)
 _ANYWHERE = re.compile(
     r"\bxp_cmdshell\b|\bsys_exec\b|\blo_unlink\b|\bpg_terminate_backend\b|"
     r"\binto\s+(?:outfile|dumpfile)\b"
@@ -51,7 +52,7 @@ def assess_sql(text: str) -> Iterator[Answer]:
     for meta in _META.finditer(text):
         yield script(meta.group(1))
     for piped in re.findall(
-        r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+\|)\s*(.+)$", text
+        r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+['\"]?\|)\s*([^'\"\n]+)", text
     ):
         yield script(piped)
     if re.search(r"\\gexec\b", text):

@@ -17,6 +17,7 @@ from app.policy.risk.call import (
     table,
     unresolved_verb,
 )
+from app.policy.risk.paths import reading, writing
 
 _ENGINE = "H c l -host -context -config -log-level -url -connection -namespace n"
 _COMPOSE = "f p -file -project-name -profile -env-file -project-directory -ansi"
@@ -53,6 +54,8 @@ def _docker(call: Call) -> Iterator[Answer]:
         yield from _compose(call, words[1:])
     elif verb in _LOSSY or pair in _LOSSY:
         yield ask("container_delete", f"{call.name} {verb} deletes containers, images or volumes")
+    elif verb == "cp" or pair == "container:cp":
+        yield from _copied(call, options(words).rest[-1])
     elif verb in {"run", "exec", "create"} or pair in {
         "container:run",
         "container:exec",
@@ -61,28 +64,44 @@ def _docker(call: Call) -> Iterator[Answer]:
         yield from _container(call, words[1:] if verb in {"run", "exec", "create"} else words[2:])
 
 
+def _copied(call: Call, target: str) -> Iterator[Answer]:
+    """`docker cp container:path path`: a name with a colon is the container's."""
+    if ":" not in target and target != "-":
+        yield from writing(call.at(target), call.home)
+
+
 def _container(call: Call, args: list[str]) -> Iterator[Answer]:
     given = options(args, _RUN, stop=True)
-    yield from _host_access(given)
+    yield from _host_access(call, given)
     entry = given.value("--entrypoint")
     inner = ([entry] if entry else []) + given.rest[1:]
     if inner and not (entry is None and inner[0].startswith("-")):
         yield run(inner, contained=True, stdin=call.stdin)
 
 
-def _host_access(given: Options) -> Iterator[Answer]:
+_SOCKETS = ("docker.sock", "containerd.sock", "podman.sock")
+_HOST_FOLDERS = frozenset(
+    names("/ /etc /root /home /usr /var /boot /dev /proc /sys /var/lib /var/run /run /opt /srv")
+)
+
+
+def _is_hosts(path: str, home: str) -> bool:
+    return path in _HOST_FOLDERS or path == home or path.endswith(_SOCKETS)
+
+
+def _host_access(call: Call, given: Options) -> Iterator[Answer]:
     mounts = [value.split(":", 1)[0] for value in given.all_values("-v", "--volume")]
     mounts += [
         match.group(1)
         for value in given.all_values("--mount")
         if (match := re.search(r"(?:source|src)=([^,]*)", value))
     ]
-    if any(
-        mount in {"/", "/etc", "/root", "/home", "/usr", "/var", "/boot", "/dev", "/proc", "/sys"}
-        or mount.endswith(("docker.sock", "containerd.sock"))
-        for mount in mounts
-    ):
+    paths = [call.at(mount) for mount in mounts if mount.startswith(("/", "~", "."))]
+    if any(_is_hosts(path, call.home) for path in paths):
         yield ask("host_access", "gives the container the host's files")
+    for path in paths:
+        yield from reading(path, call.home)
+        yield from writing(path, call.home)
     if given.has("--privileged") or given.all_values("--device"):
         yield ask("host_access", "gives the container the host's devices")
     if "host" in given.all_values("--pid", "--ipc", "--userns", "--uts") or set(

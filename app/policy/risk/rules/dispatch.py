@@ -123,9 +123,16 @@ def _awk_program(call: Call, program: str) -> Iterator[Answer]:
             yield ask("code_danger", "the awk program runs commands")
     for target in re.findall(r">>?\s*\x01(\d+)\x01", bare):
         yield from writing(call.at(texts[int(target)]), call.home)
+    if re.search(r"\bprintf?\b[^;}\n]*>>?\s*(?:\(|[A-Za-z_])", bare):
+        # The name is put together: any path in the program may be it.
+        for text in texts:
+            if text.startswith(("/", "~")):
+                yield from writing(call.at(text), call.home)
 
 
-_SED_E = re.compile(r"(?:^|[;{}\n]|\b\d+|\$|/I?|,\s*\d+|!)\s*e(?:\s+([^\n]+)|\s*(?=[;}\n]|$))")
+_SED_E = re.compile(
+    r"(?:^|[;{}\n]|\b\d+|\$|/I?|,\s*\d+|!)\s*e(?:(?:\s+|\\\n)([^\n]+)|\s*(?=[;}\n]|$))"
+)
 _SED_S = re.compile(
     r"(?:^|[;{}\s\d$/!])s([^\w\s\\])((?:\\.|(?!\1)[^\\])*)\1((?:\\.|(?!\1)[^\\])*)\1([a-zA-Z0-9]*)",
     re.DOTALL,
@@ -139,7 +146,9 @@ def _sed(call: Call) -> Iterator[Answer]:
     if not programs and not given.has("-f", "--file") and operands:
         programs, operands = operands[:1], operands[1:]
     programs += _written(call, given.all_values("-f", "--file"))
-    for program in programs:
+    # sed joins what several -e give by line ends: a command may begin in one, and end in another.
+    joined = ["\n".join(programs)] if len(programs) > 1 and UNKNOWN not in programs else []
+    for program in programs + joined:
         yield from _sed_program(call, program)
     if given.has("-i", "--in-place"):
         for path in operands:
@@ -159,7 +168,7 @@ def _sed_program(call: Call, program: str) -> Iterator[Answer]:
             )
     bare = _SED_S.sub(" s ", program)
     bare = re.sub(r"/(?:\\.|[^/\\])*/", "/", bare)
-    for target in re.findall(r"(?:^|[;}\d$])\s*w\s+(/\S+)", program):
+    for target in re.findall(r"(?:^|[;{}\d$])\s*[wW]\s*(/\S+)", program):
         yield from writing(call.at(target), call.home)
     if "a" not in bare[:3] and (match := _SED_E.search(bare)):
         yield script(match.group(1)) if match.group(1) else ask("code_danger", "sed runs its input")

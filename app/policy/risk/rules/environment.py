@@ -6,13 +6,15 @@ import re
 from collections.abc import Iterator
 
 from app.policy.risk.call import UNKNOWN, Answer, ask, names, script
+from app.policy.risk.rules.git import may_run
 
 _COMMANDS = frozenset(
     names(
         "GIT_SSH_COMMAND GIT_SSH GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR "
         "GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS "
         "PAGER MANPAGER BROWSER EDITOR VISUAL LESSOPEN LESSCLOSE PROMPT_COMMAND "
-        "RSYNC_RSH PSQL_EDITOR PSQL_PAGER FCEDIT TAR_OPTIONS PYTHONBREAKPOINT"
+        "RSYNC_RSH PSQL_EDITOR PSQL_PAGER FCEDIT CC CXX "
+        "NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell"
     )
 )
 _PROMPTS = frozenset(["PS0", "PS1", "PS2", "PS3", "PS4"])
@@ -25,14 +27,25 @@ _LOADED = frozenset(
 )
 
 
+_OPTIONS = {
+    "TAR_OPTIONS": re.compile(r"--(?:checkpoint-action|to-command|use-compress)"),
+    "NODE_OPTIONS": re.compile(r"--(?:require|import|loader)|-r\b"),
+    "MAKEFLAGS": re.compile(
+        r"--eval|SHELL\s*:?=|(?:^|\s)-?[a-zA-Z]*[fI]\b|--(?:file|makefile|include-dir)"
+    ),
+}
+_OPTIONS["GNUMAKEFLAGS"] = _OPTIONS["MAKEFLAGS"]
+"""Variables with options of a program, and those that make it run or load something."""
+
+
 def assignment(name: str, value: str) -> Iterator[Answer]:
     """What setting `name` lets later programs run."""
     if name == "ENV" and re.fullmatch(r"[A-Za-z]*", value):
         return
     if name in _LOADED and value:
         yield ask("loaded_code", f"{name} makes the next program load other code")
-    elif name.startswith("GIT_CONFIG_") and UNKNOWN not in value and value.startswith("!"):
-        yield script(value[1:])
+    elif name.startswith("GIT_CONFIG_"):
+        yield from _git_setting(name, value)
     elif name.startswith("BASH_FUNC_"):
         yield ask("loaded_code", "hands a function to the next shell")
     elif name == "BASH_ALIASES" or (
@@ -41,11 +54,17 @@ def assignment(name: str, value: str) -> Iterator[Answer]:
         yield ask("deferred", f"{name} makes the shell run its text")
     elif name == "GIT_SEQUENCE_EDITOR" and re.search(r"\b(?:exec|x)\b", value):
         yield ask("deferred", "writes commands into a rebase")
-    elif name in _COMMANDS and value and name not in {"TAR_OPTIONS", "PYTHONBREAKPOINT"}:
+    elif name in _COMMANDS and value:
         yield script(value.lstrip("|"))
-    elif name == "TAR_OPTIONS" and re.search(
-        r"--(?:checkpoint-action|to-command|use-compress)", value
-    ):
-        yield ask("loaded_code", "TAR_OPTIONS makes tar run a program")
-    elif name == "NODE_OPTIONS" and re.search(r"--(?:require|import|loader)|-r\b", value):
-        yield ask("loaded_code", "NODE_OPTIONS makes node load other code")
+    elif name in _OPTIONS and _OPTIONS[name].search(value):
+        yield ask("loaded_code", f"{name} makes a program run or load other code")
+
+
+def _git_setting(name: str, value: str) -> Iterator[Answer]:
+    """A setting by environment: its name and its value come in two variables, or in one text."""
+    if name == "GIT_CONFIG_PARAMETERS" and value:
+        yield ask("loaded_code", f"{name} gives git settings that may be programs")
+    elif name.startswith("GIT_CONFIG_KEY_") and (UNKNOWN in value or may_run(value)):
+        yield ask("loaded_code", f"{name} gives git a setting that is a program")
+    elif UNKNOWN not in value and value.startswith("!"):
+        yield script(value[1:])

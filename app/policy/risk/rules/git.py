@@ -101,6 +101,14 @@ def _setting(key: str, value: str) -> Iterator[Answer]:
         yield script(value.removeprefix("!"))
 
 
+def may_run(key: str) -> bool:
+    """Whether a setting of this name may make git run or load something."""
+    lowered = key.lower()
+    return bool(_RUN_KEYS.fullmatch(lowered)) or lowered.startswith(
+        ("alias.", "core.hookspath", "protocol.ext.allow", "include.", "includeif.")
+    )
+
+
 def _lossy(code: str, why: str) -> Hit:
     return ask(code, why, RiskLevel.HIGH)
 

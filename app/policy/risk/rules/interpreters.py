@@ -133,6 +133,17 @@ def _module(call: Call, module: str) -> Iterator[Answer]:
     )
     if module in {"alembic", "django", "pip", "twine", "shutil", "awscli", "poetry", "uv", "flask"}:
         yield run([module, *following])
+    elif module == "sqlite3":
+        yield run(["sqlite3", *following])
+    elif module == "timeit":
+        given = options(following, "n r s u -number -repeat -setup -unit", stop=True)
+        for text in [*given.all_values("-s", "--setup"), *given.rest]:
+            yield script(text, "python")
+    elif module in {"venv", "virtualenv"} and options(following, "-prompt").has("--clear"):
+        for folder in options(following, "-prompt").rest:
+            yield run(["rm", "-rf", "--", folder])
+    elif module in {"zipfile", "tarfile"} and following[:1] in (["-e"], ["--extract"]):
+        yield run(["mkdir", "-p", "--", *following[2:3]])
 
 
 def _deno(call: Call) -> Iterator[Answer]:

@@ -14,8 +14,11 @@ _CURL = (
     "-data-raw -data-urlencode -header -user "
     "-user-agent -referer -cookie -form -upload-file -config -max-time -proxy "
     "-write-out -cacert -cert -key -connect-timeout "
-    "-retry -json -url -output-dir -unix-socket -resolve -interface"
+    "-retry -json -url -output-dir -unix-socket -abstract-unix-socket -resolve -interface"
 )
+
+
+_ENGINES = ("docker.sock", "containerd.sock", "podman.sock")
 
 
 def _curl(call: Call) -> Iterator[Answer]:
@@ -41,6 +44,9 @@ def _curl(call: Call) -> Iterator[Answer]:
     for value in sent:
         path = re.sub(r"^[^@<]*[@<]", "", value)
         yield from reading(call.at(path), call.home)
+    for socket in given.all_values("--unix-socket", "--abstract-unix-socket"):
+        if socket.endswith(_ENGINES):
+            yield ask("host_access", "speaks to the container engine, which owns the host")
     if given.has("-K", "--config"):
         yield ask("opaque_code", "takes its options from a file", RiskLevel.MEDIUM)
     for url in given.rest:
@@ -63,6 +69,13 @@ def _wget(call: Call) -> Iterator[Answer]:
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
     for program in given.all_values("--use-askpass"):
         yield run([program])
+    for setting in given.all_values("-e", "--execute"):
+        key, _, value = setting.partition("=")
+        name = key.strip().replace("-", "_").lower()
+        if name in {"post_file", "body_file", "input", "use_askpass"}:
+            yield ask("opaque_code", f"sets {name} as .wgetrc would")
+        elif name in {"output_document", "logfile", "dir_prefix"}:
+            yield from writing(call.at(value.strip()), call.home)
     for path in given.all_values("--post-file", "--body-file"):
         yield from reading(call.at(path), call.home)
 

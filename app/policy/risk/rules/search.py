@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from app.policy.risk import floor
@@ -131,6 +132,9 @@ def _fd(call: Call) -> Iterator[Answer]:
     for at, arg in enumerate(call.args):
         if arg in {"-x", "-X", "--exec", "--exec-batch"}:
             yield run([word for word in call.args[at + 1 :] if word != ";"])
+            return
+        if match := re.match(r"(?:--exec(?:-batch)?=|-[xX])(.+)", arg, re.DOTALL):
+            yield run([match.group(1), *(word for word in call.args[at + 1 :] if word != ";")])
             return
 
 

@@ -199,7 +199,55 @@ def _defaults(call: Call) -> Iterator[Answer]:
         yield ask("settings", "deletes settings")
 
 
+def _clock(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "d f r s -date -file -reference -set")
+    if call.name == "date":
+        changes = given.has("-s", "--set") or any(
+            re.fullmatch(r"\d{8,12}(?:\.\d\d)?", word) for word in given.rest
+        )
+    elif call.name == "hwclock":
+        changes = given.has("-w", "-s", "-a", "--systohc", "--hctosys", "--set", "--adjust")
+    else:
+        changes = any(word.startswith("set-") for word in given.rest)
+    if changes:
+        yield ask("clock", f"{call.name} sets the host's clock", RiskLevel.MEDIUM)
+
+
+def _route(call: Call) -> Iterator[Answer]:
+    if {"add", "del", "delete", "change", "flush"} & set(call.args):
+        yield ask("network_setup", "changes the host's network")
+
+
+def _hostname(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "F b -file")
+    if given.rest or given.has("-F", "-b", "--file"):
+        yield ask("system_write", "renames the host", RiskLevel.MEDIUM)
+
+
+def _loop_device(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "o j O -offset -associated -output -sizelimit")
+    if given.has("-d", "-D", "--detach", "--detach-all", "-f", "--find") or len(given.rest) > 1:
+        yield ask("mount", "changes what a device shows", RiskLevel.MEDIUM)
+
+
+def _device(call: Call) -> Iterator[Answer]:
+    if {"b", "c", "u"} & set(options(call.args, "m -mode").rest[1:2]):
+        yield ask("device_node", "makes a device file", RiskLevel.MEDIUM)
+
+
+def _message(call: Call) -> Iterator[Answer]:
+    """Mail and messages cannot be taken back; without a recipient the mailbox is only read."""
+    if options(call.args, "s r c b a F f S q u").rest and not only_help(call.args):
+        yield ask("message", f"{call.name} sends a message to people", RiskLevel.MEDIUM)
+
+
 RULES: RuleTable = {
+    **table("date hwclock timedatectl", _clock),
+    "route": _route,
+    "hostname": _hostname,
+    "losetup": _loop_device,
+    "mknod": _device,
+    **table("mail mailx sendmail mutt neomutt msmtp swaks wall write s-nail", _message),
     **table("shutdown reboot poweroff halt pm-suspend systemd-halt", _power),
     **table("init telinit", _init),
     "systemctl": _systemctl,

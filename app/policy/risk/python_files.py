@@ -1,0 +1,102 @@
+"""What a call in a Python program writes, moves or removes, when the text tells the path."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Stream, ask, names, run, script
+from app.policy.risk.python_names import argument, constant, dotted, words_of
+
+_OPENS = frozenset(names("open io.open _io.open codecs.open builtins.open os.fdopen"))
+_MOVES = frozenset(names("os.rename os.replace shutil.move"))
+_REMOVES = frozenset(names("shutil.rmtree os.remove os.unlink"))
+_WRITES = {
+    "shutil.copy": (1, "dst"),
+    "shutil.copy2": (1, "dst"),
+    "shutil.copyfile": (1, "dst"),
+    "shutil.copytree": (1, "dst"),
+    "shutil.unpack_archive": (1, "extract_dir"),
+    "os.symlink": (1, "dst"),
+    "os.link": (1, "dst"),
+    "os.mkdir": (0, "path"),
+    "os.makedirs": (0, "name"),
+    "os.mknod": (0, "path"),
+    "os.mkfifo": (0, "path"),
+    "os.chmod": (0, "path"),
+    "os.chown": (0, "path"),
+    "urllib.request.urlretrieve": (1, "filename"),
+    "shelve.open": (0, "filename"),
+    "dbm.open": (0, "file"),
+    "logging.FileHandler": (0, "filename"),
+}
+"""Where a function's parameter is that names what is written, and what it is called."""
+_PATH_WRITES = frozenset(names("write_text write_bytes touch mkdir symlink_to hardlink_to"))
+_WRITING_FLAGS = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
+
+
+def on_files(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answer]:
+    """Findings and commands for a call of the function `path` ("": not told)."""
+    if path == "os.chmod":
+        mode = constant(argument(node, 1, "mode"))
+        if isinstance(mode, int) and mode & 0o6000:
+            yield ask("setuid", "Python sets the setuid or setgid bit")
+    if path in _REMOVES:
+        target = constant(argument(node, 0, "path"))
+        if isinstance(target, str):
+            yield run(["rm", "-rf" if path == "shutil.rmtree" else "-f", "--", target])
+    elif path in _MOVES:
+        words = [constant(argument(node, 0, "src")), constant(argument(node, 1, "dst"))]
+        if all(isinstance(word, str) for word in words):
+            yield run(["mv", "--", *(str(word) for word in words)])
+    elif path in _OPENS:
+        yield from _opened(node)
+    for target in _written(node, path, names):
+        if isinstance(target, str):
+            yield _write_to(target)
+
+
+def _written(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[object]:
+    if where := _WRITES.get(path):
+        yield constant(argument(node, *where))
+    elif path == "os.open":
+        flags = argument(node, 1, "flags")
+        if flags is not None and _WRITING_FLAGS.search(ast.unparse(flags)):
+            yield constant(argument(node, 0, "path"))
+    elif path == "fileinput.input":
+        if argument(node, 1, "inplace") is not None:
+            files = argument(node, 0, "files")
+            yield from words_of(files) or ()
+            yield constant(files)
+    elif isinstance(node.func, ast.Attribute):
+        yield from _by_method(node, node.func, names)
+
+
+def _by_method(node: ast.Call, function: ast.Attribute, names: dict[str, str]) -> Iterator[object]:
+    """What `Path(text).write_text(...)` and `archive.extractall(text)` write."""
+    if function.attr == "extractall":
+        yield constant(argument(node, 0, "path"))
+        return
+    base = function.value
+    if not isinstance(base, ast.Call) or dotted(base.func, names) != "pathlib.Path":
+        return
+    mode = constant(argument(node, 0, "mode")) if function.attr == "open" else None
+    if function.attr in _PATH_WRITES or (isinstance(mode, str) and set(mode) & set("wa+x")):
+        pieces = [constant(piece) for piece in base.args]
+        if all(isinstance(piece, str) for piece in pieces):
+            yield "/".join(str(piece) for piece in pieces)
+
+
+def _opened(node: ast.Call) -> Iterator[Answer]:
+    name = constant(argument(node, 0, "file"))
+    given = argument(node, 1, "mode")
+    mode = "r" if given is None else constant(given)
+    if isinstance(name, str):
+        writes = isinstance(mode, str) and any(letter in mode for letter in "wa+x")
+        yield _write_to(name) if writes else script(f": < {shlex.quote(name)}")
+
+
+def _write_to(target: str) -> Answer:
+    return script(f"cat > {shlex.quote(target)}", stdin=Stream(None))
