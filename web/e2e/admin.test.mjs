@@ -1,11 +1,8 @@
 /** The control room in a real browser, against the real service. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { say, signedIn, startBrowser, startService } from "./harness.mjs";
+import { asking, axeOf, say, signedIn, startBrowser, startService } from "./harness.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LIMIT = { timeout: 120_000 };
 const PAGES = [
   ...["inbox", "tools", "tools/agents", "tools/tool/bash", "rules", "rules/new", "rules/explain"],
@@ -20,7 +17,15 @@ const PAGES = [
     "skills",
     "memory",
   ],
-  ...["sources", "schedules", "triggers", "triggers/webhooks", "channels", "channels/tasks"],
+  ...[
+    "sources",
+    "sources/new",
+    "schedules",
+    "triggers",
+    "triggers/webhooks",
+    "channels",
+    "channels/tasks",
+  ],
   ...["plugins", "usage", "tokens", "system", "settings", "doctor"],
 ];
 
@@ -48,19 +53,7 @@ async function scene(play, options = {}) {
   }
 }
 
-/** A request as a program makes it, beside the page. */
-async function ask(method, path, body, headers = {}) {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${service.token}`,
-      "content-type": "application/json",
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  return answer.json();
-}
+const ask = (...request) => asking(service)(...request);
 
 const open = async (page, path) => {
   await page.goto(`${service.url}/admin/${path}`);
@@ -170,11 +163,7 @@ for (const colorScheme of ["light", "dark"]) {
           await page.waitForFunction(
             () => document.querySelector("main [role=status][aria-label]") === null,
           );
-          // The scanner comes over the protocol: the page's own policy forbids inline scripts.
-          const found = await page.evaluate(
-            `${axe}; axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes[0].html))`,
-          );
-          assert.deepEqual(found, [], path);
+          assert.deepEqual(await axeOf(page), [], path);
           const wide = await page.evaluate(
             "document.querySelector('main').scrollWidth > document.documentElement.clientWidth",
           );

@@ -1,11 +1,8 @@
 /** Settings and doctor in a real browser, against the real service. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { signedIn, startBrowser, startService } from "./harness.mjs";
+import { axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LOOKS = [
   ["en-GB", "light"],
   ["en-GB", "dark"],
@@ -33,10 +30,7 @@ for (const [locale, colorScheme] of LOOKS) {
       for (const path of ["settings", "doctor"]) {
         await page.goto(`${service.url}/admin/${path}`);
         await page.locator("main table").waitFor();
-        const found = await page.evaluate(
-          `${axe}; axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes[0].html))`,
-        );
-        assert.deepEqual(found, [], path);
+        assert.deepEqual(await axeOf(page), [], path);
         const wide = await page.evaluate(
           "document.querySelector('main').scrollWidth > document.documentElement.clientWidth",
         );

@@ -1,6 +1,7 @@
 /** The real service, and a real browser in front of it. */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createConnection, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -69,6 +70,32 @@ export const composer = (page) => page.getByRole("textbox", { name: /^(Message|æ
 export async function say(page, words) {
   await composer(page).fill(words);
   await composer(page).press("Enter");
+}
+
+/** Requests as a program makes them, beside the page. */
+export const asking =
+  (service) =>
+  async (method, path, body, headers = {}) => {
+    const answer = await fetch(`${service.url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${service.token}`,
+        "content-type": "application/json",
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return answer.json();
+  };
+
+let scanner;
+
+/** What axe finds wrong with the page; it comes over the protocol, as scripts inline are forbidden. */
+export function axeOf(page) {
+  scanner ??= readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  return page.evaluate(
+    `${scanner}; axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes[0].html))`,
+  );
 }
 
 /** A stretch of wire between browser and service that can be cut. */

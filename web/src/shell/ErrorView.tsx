@@ -7,6 +7,8 @@ import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
 interface Props {
   error: ApiError;
   onRetry?: () => void;
+  /** What trying again is called here. */
+  retryLabel?: string;
   compact?: boolean;
 }
 
@@ -22,12 +24,15 @@ export function explain(error: ApiError, t: Translate): { what: string; fix: str
   };
 }
 
-export function ErrorView({ error, onRetry, compact = false }: Props) {
+export function ErrorView({ error, onRetry, retryLabel, compact = false }: Props) {
   const { t } = useTexts();
   const { what, fix } = explain(error, t);
-  const fields = Array.isArray(error.details.errors)
-    ? (error.details.errors as { path: string; message: string }[])
-    : [];
+  // One fault is told by the sentence itself.
+  const fields = (
+    Array.isArray(error.details.errors)
+      ? (error.details.errors as { path: string; message: string }[])
+      : []
+  ).filter((field) => !what.includes(field.message));
   const id = typeof error.details.error_id === "string" ? error.details.error_id : null;
   return (
     <Alert
@@ -63,7 +68,7 @@ export function ErrorView({ error, onRetry, compact = false }: Props) {
       {onRetry !== undefined && (
         <Group mt="xs">
           <Button size="xs" variant="default" onClick={onRetry}>
-            {t("error.retry")}
+            {retryLabel ?? t("error.retry")}
           </Button>
         </Group>
       )}

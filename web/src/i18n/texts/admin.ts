@@ -2,12 +2,14 @@
 import { decisions } from "./admin/decisions";
 import { installation } from "./admin/installation";
 import { outside } from "./admin/outside";
+import { sources } from "./admin/sources";
 import { tools } from "./admin/tools";
 import { work } from "./admin/work";
 
 export const admin = {
   "admin.title": ["Control room", "控制台"],
   "common.saved": ["Saved", "已保存"],
+  "common.reload": ["Load it anew", "重新加载"],
   "common.create": ["Create", "创建"],
   "common.delete": ["Delete", "删除"],
   "common.secret": ["Secret", "密钥"],
@@ -31,6 +33,7 @@ export const admin = {
   ...tools,
   ...decisions,
   ...work,
+  ...sources,
   ...outside,
   ...installation,
 } as const satisfies Record<string, readonly [string, string]>;

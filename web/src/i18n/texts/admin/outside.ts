@@ -1,43 +1,5 @@
 /** Texts about what is connected, and about the service itself: [English, Chinese]. */
 export const outside = {
-  "admin.sources": ["Data sources", "数据源"],
-  "sources.lead": [
-    "Databases that agents may read: only the tables listed, only by the agents listed.",
-    "智能体可读取的数据库：仅限所列表和所列智能体。",
-  ],
-  "sources.empty": ["There is no data source yet.", "还没有数据源。"],
-  "sources.new": ["New source", "新建数据源"],
-  "sources.switch": ["Source {name}", "数据源 {name}"],
-  "sources.source": ["Source", "数据源"],
-  "sources.kind": ["Kind", "类型"],
-  "sources.host": ["Host", "主机"],
-  "sources.file": ["File", "文件"],
-  "sources.port": ["Port", "端口"],
-  "sources.database": ["Database", "数据库"],
-  "sources.user": ["User", "用户"],
-  "sources.password": ["Password", "密码"],
-  "sources.password.help": [
-    "Sealed before it is stored; it is never shown again.",
-    "加密后存储，不会再显示。",
-  ],
-  "sources.tables": ["Tables", "表"],
-  "sources.tables.help": [
-    "schema.table, separated by commas. What is not listed cannot be read.",
-    "schema.table，以逗号分隔。未列出的不可读取。",
-  ],
-  "sources.agents": ["Agents", "智能体"],
-  "sources.test": ["Connection", "连接"],
-  "sources.connect": ["Test", "测试"],
-  "sources.ok": ["{server} answers in {ms} ms.", "{server} 在 {ms} 毫秒内应答。"],
-  "sources.can_write": [
-    "Its account may write: give it one that only reads.",
-    "该账户有写权限，建议改用只读账户。",
-  ],
-  "sources.delete.what": [
-    "Agents cannot ask “{name}” any more. Its queries stay in the audit.",
-    "智能体将不能再查询“{name}”，查询记录仍保留在审计中。",
-  ],
-
   "admin.schedules": ["Schedules", "定时任务"],
   "schedules.lead": [
     "Runs that begin by the clock. Agents and users make them in a chat.",

@@ -47,6 +47,7 @@ export const work = {
   ],
   "agents.everything": ["Everything", "全部"],
   "agents.inherits": ["as the agent itself", "与智能体相同"],
+  "agents.input": ["Write an id and press Enter", "输入编号后按回车"],
   "agents.overrides": ["Overrides", "单独设置"],
   "agents.notes": ["Notes", "备注"],
   "agents.unknown": ["Not in the catalog: {names}", "目录中不存在：{names}"],

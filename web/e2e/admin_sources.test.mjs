@@ -1,0 +1,131 @@
+/** Data sources in a real browser, against the real service: made, tested, narrowed, given, removed. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { asking, axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+
+const LIMIT = { timeout: 120_000 };
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function scene(play, options = {}) {
+  const { page, context, complaints } = await signedIn(browser, service, {
+    locale: "en-GB",
+    ...options,
+  });
+  try {
+    await play(page, asking(service));
+    // What the service refuses on purpose here, the browser notes.
+    assert.deepEqual(
+      complaints.filter((one) => !/status of (412|422)/.test(one)),
+      [],
+    );
+  } finally {
+    await context.close();
+  }
+}
+
+const saved = (page) => page.getByText("Saved").first().waitFor();
+const section = (page, title) =>
+  page.locator("section").filter({ has: page.getByRole("heading", { name: title }) });
+
+test("a source is made, looked into, narrowed to what may be read, and removed", LIMIT, () =>
+  scene(async (page, ask) => {
+    await page.goto(`${service.url}/admin/sources/new`);
+    await page.getByLabel("Kind").selectOption("sqlite");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Shop");
+    await page.getByLabel("File").fill("shop.db");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("alert").getByText("file must be an absolute path").waitFor();
+    await page.getByLabel("File").fill(service.shop);
+    await page.getByRole("button", { name: "Create" }).click();
+
+    await page.getByRole("button", { name: "Test: Shop" }).click();
+    await page.getByText(/answers in/).waitFor();
+    await page.getByRole("button", { name: "Look what is there" }).click();
+    // By keyboard alone, from here to the stored choice.
+    const table = page.getByRole("checkbox", { name: "main.customers" });
+    await table.focus();
+    await page.keyboard.press("Space");
+    await page.getByText("3 columns").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("checkbox", { name: /^email/ }).focus();
+    await page.keyboard.press("Space");
+    const tables = section(page, "Tables that may be read");
+    await tables.getByText("1 of 1 table allowed").waitFor();
+    await tables.getByRole("button", { name: "Save" }).press("Enter");
+    await saved(page);
+
+    const readers = section(page, "Who may read it");
+    await readers.getByRole("combobox", { name: "Agents" }).fill("*");
+    await page.keyboard.press("Enter");
+    await readers.getByLabel("Rows per query").fill("7");
+    await readers.getByRole("button", { name: "Save" }).click();
+    await page.waitForFunction(() => document.body.innerText.split("Saved").length > 1);
+    const { sources } = await (async () => {
+      for (;;) {
+        const found = await ask("GET", "/admin/sources");
+        if (found.sources[0].agents.length > 0) return found;
+      }
+    })();
+    assert.deepEqual(sources[0].tables, [{ schema: "main", name: "customers", masked: ["email"] }]);
+    assert.deepEqual(sources[0].agents, ["*"]);
+    assert.equal(sources[0].limits.max_rows, 7);
+    const refused = await ask("POST", "/tools/sql_query/call", {
+      arguments: { source_id: sources[0].id, sql: "SELECT email FROM customers" },
+    });
+    assert.notEqual(refused.status, "success");
+    assert.deepEqual(await axeOf(page), []);
+
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("There is no data source yet.").waitFor();
+  }),
+);
+
+test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
+  scene(async (page, ask) => {
+    const made = await ask("POST", "/admin/sources", {
+      name: "Orders",
+      kind: "postgres",
+      host: "127.0.0.1",
+      database: "orders",
+      user: "reader",
+      password: "correct horse",
+      tls: "off",
+    });
+    await page.goto(`${service.url}/admin/sources/source/${made.id}`);
+    const address = section(page, "Address and account");
+    const password = address.getByLabel("Password", { exact: true });
+    assert.equal(await password.inputValue(), "");
+    assert.equal((await page.content()).includes("correct horse"), false);
+    // Its place changes: the password has to come along.
+    await address.getByLabel("Host").fill("localhost");
+    await address.getByRole("button", { name: "Save" }).click();
+    await address.getByText("password must be sent again when host changes").waitFor();
+    await ask("PATCH", `/admin/sources/${made.id}`, { name: "Orders of today" });
+    await password.fill("correct horse");
+    await address.getByRole("button", { name: "Save" }).click();
+    await address.getByText("Somebody changed it meanwhile").waitFor();
+    await address.getByRole("button", { name: "Load it anew" }).click();
+    await page.getByRole("heading", { name: "Orders of today" }).waitFor();
+    await address.getByLabel("Host").fill("localhost");
+    await password.fill("correct horse");
+    await address.getByRole("button", { name: "Save" }).click();
+    await saved(page);
+    const now = await ask("GET", `/admin/sources/${made.id}`);
+    assert.deepEqual(
+      [now.name, now.host, now.password_set],
+      ["Orders of today", "localhost", true],
+    );
+    await ask("DELETE", `/admin/sources/${made.id}`);
+  }),
+);
