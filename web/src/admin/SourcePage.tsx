@@ -1,5 +1,5 @@
 /** One data source: where it is, what of it may be read, and by whom. */
-import { NativeSelect, NumberInput, Switch } from "@mantine/core";
+import { NativeSelect, Switch } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate, useParams } from "react-router";
@@ -9,6 +9,7 @@ import { AgentsInput } from "./parts/AgentsInput";
 import { AskFirst } from "./parts/AskFirst";
 import { useEditing } from "./parts/editing";
 import { type Digits, useFields } from "./parts/fields";
+import { NumberField } from "./parts/NumberField";
 import { Loaded, Page, Section } from "./parts/Page";
 import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
@@ -65,8 +66,9 @@ export function SourcePage() {
   const source = useEditing(["source", id], () =>
     data(api.GET("/api/v1/admin/sources/{source_id}", { params: { path: { source_id: id } } })),
   );
-  const found = source.data;
-  const edit = { reload: source.refetch, take: source.take };
+  const found = source.query.data;
+  const { round, reload, take } = source;
+  const edit = { reload, take };
   return (
     <Page
       back={{ to: "/admin/sources", label: t("admin.sources") }}
@@ -93,15 +95,15 @@ export function SourcePage() {
         )
       }
     >
-      <Loaded query={source}>
+      <Loaded query={source.query}>
         {(view) => (
           <>
             <Section title={t("sources.test")} lead={t("sources.test.lead")}>
               <SourceTest id={view.id} name={view.name} />
             </Section>
-            <SourceTables key={`tables-${view.version}`} source={view} {...edit} />
-            <Readers key={`readers-${view.version}`} source={view} {...edit} />
-            <Address key={`address-${view.version}`} source={view} {...edit} />
+            <SourceTables key={`tables-${round}`} source={view} {...edit} />
+            <Readers key={`readers-${round}`} source={view} {...edit} />
+            <Address key={`address-${round}`} source={view} {...edit} />
           </>
         )}
       </Loaded>
@@ -131,7 +133,11 @@ function Address({ source, reload, take }: EditProps) {
     <Section title={t("sources.address")} lead={t("sources.address.lead")}>
       <SaveForm
         save={() => changeSource(source, addressOf(source.kind, address))}
-        onSaved={take}
+        onSaved={(changed) => {
+          address.put("password", "");
+          address.put("forget", false);
+          take(changed);
+        }}
         reload={reload}
       >
         <div className={css.form}>
@@ -176,30 +182,20 @@ function Readers({ source, reload, take }: EditProps) {
               {...names("agents")}
             />
           </div>
-          <NumberInput
-            label={t("sources.rows")}
-            required
-            min={1}
-            max={1000}
-            allowDecimal={false}
-            hideControls
-            {...digits("rows")}
-          />
-          <NumberInput
+          <NumberField label={t("sources.rows")} required min={1} max={1000} {...digits("rows")} />
+          <NumberField
             label={t("sources.bytes")}
             required
             min={1000}
             max={10_000_000}
-            allowDecimal={false}
-            hideControls
             {...digits("bytes")}
           />
-          <NumberInput
+          <NumberField
             label={t("sources.seconds")}
             required
             min={0.1}
             max={300}
-            hideControls
+            allowDecimal
             {...digits("seconds")}
           />
           <Switch label={t("sources.enabled")} {...tick("enabled")} />

@@ -108,12 +108,17 @@ interface CellProps {
   agent: AgentView;
   name: string;
   tool: Schemas["Diagnostic"] | undefined;
+  onSaved?: (changed: AgentView) => void;
 }
 
-function Cell({ agent, name, tool }: CellProps) {
+/** What the agent's own profile says about a tool. */
+export const ownChoice = (agent: AgentView, name: string): Schemas["AgentTool"] | undefined =>
+  (agent.profile.tools as Record<string, Schemas["AgentTool"]> | undefined)?.[name];
+
+export function Cell({ agent, name, tool, onSaved }: CellProps) {
   const { t } = useTexts();
   const queries = useQueryClient();
-  const own = (agent.profile.tools as Record<string, Schemas["AgentTool"]> | undefined)?.[name];
+  const own = ownChoice(agent, name);
   const change = useMutation({
     mutationFn: (state: Chosen | null) =>
       data(
@@ -125,6 +130,7 @@ function Cell({ agent, name, tool }: CellProps) {
           body: { state, ...(own?.hint == null ? {} : { hint: own.hint }) },
         }),
       ),
+    onSuccess: onSaved,
     onError: notifyError,
     onSettled: () => queries.invalidateQueries({ queryKey: ["admin"] }),
   });

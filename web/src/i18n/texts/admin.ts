@@ -1,4 +1,5 @@
 /** Texts of the control room: [English, Chinese]. */
+import { agents } from "./admin/agents";
 import { decisions } from "./admin/decisions";
 import { installation } from "./admin/installation";
 import { outside } from "./admin/outside";
@@ -32,6 +33,7 @@ export const admin = {
   "field.actions": ["Actions", "操作"],
   ...tools,
   ...decisions,
+  ...agents,
   ...work,
   ...sources,
   ...outside,

@@ -1,0 +1,154 @@
+/** Agents in a real browser, against the real service: every field of a profile, and its tools. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { asking, axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+
+const LIMIT = { timeout: 120_000 };
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function scene(play, options = {}) {
+  const { page, context, complaints } = await signedIn(browser, service, {
+    locale: "en-GB",
+    ...options,
+  });
+  try {
+    await play(page, asking(service));
+    // What the service refuses on purpose here, the browser notes.
+    assert.deepEqual(
+      complaints.filter((one) => !/status of (409|412|422)/.test(one)),
+      [],
+    );
+  } finally {
+    await context.close();
+  }
+}
+
+const tag = async (page, label, ...names) => {
+  for (const name of names) {
+    await page.getByRole("combobox", { name: label }).fill(name);
+    await page.keyboard.press("Enter");
+  }
+};
+
+test("every field of a profile is kept as it was entered", LIMIT, () =>
+  scene(async (page, ask) => {
+    await ask("POST", "/admin/agents", { id: "writer", title: "Writer" });
+    await page.goto(`${service.url}/admin/agents/writer`);
+    const field = (name) => page.getByRole("textbox", { name, exact: true });
+    await field("Model").fill("claude-test");
+    await field("System prompt").fill("You write.");
+    await page.getByLabel("Tools", { exact: true }).selectOption("some");
+    await tag(page, "Tools or toolset:name, Enter after each", "toolset:files", "grep");
+    await page.getByRole("combobox", { name: "Skills", exact: true }).selectOption("some");
+    await tag(page, "Skills, Enter after each; empty: none", "house-style");
+    await page.getByLabel("Names of the tools").selectOption("claude");
+    await page.getByLabel("When nobody can answer").selectOption("park");
+    await field("Tools shown at once").fill("30");
+    await field("Calls per minute").fill("60");
+    await field("Dollars per session").fill("1.5");
+    await field("Model requests per run").fill("20");
+    await field("Tokens per answer").fill("4096");
+    await field("Tokens of context").fill("50000");
+    await field("Temperature").fill("0.4");
+    await page.getByLabel("Thinking", { exact: true }).selectOption("false");
+    await field("Tokens for thinking").fill("1024");
+    await page.getByLabel("Effort").selectOption("high");
+    await page.getByLabel("Parts of the system prompt left out").selectOption("some");
+    await page.getByRole("checkbox", { name: "Date" }).check();
+    await page.getByLabel("Their tools", { exact: true }).selectOption("some");
+    await tag(page, "Their tools or toolset:name, Enter after each", "read_file");
+    await tag(page, "Profiles they may work under", "reader");
+    await field("Levels of delegation").fill("1");
+    await page.getByRole("switch", { name: "They only read" }).focus();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Save", exact: true }).press("Enter");
+    await page.getByText("Saved").first().waitFor();
+    const { profile } = await ask("GET", "/admin/agents/writer");
+    assert.deepEqual(profile, {
+      id: "writer",
+      title: "Writer",
+      model: "claude-test",
+      system_prompt: "You write.",
+      max_iterations: 20,
+      max_tokens: 4096,
+      context_tokens: 50000,
+      temperature: 0.4,
+      thinking_budget: 1024,
+      adaptive_thinking: false,
+      effort: "high",
+      prompt_without: ["date"],
+      selection: ["toolset:files", "grep"],
+      tools: {},
+      skills: ["house-style"],
+      aliases: "claude",
+      unattended: "park",
+      limits: { calls_per_minute: 60, cost_per_session: 1.5 },
+      max_visible_tools: 30,
+      subagents: {
+        selection: ["read_file"],
+        read_only: true,
+        no_shell: false,
+        agents: ["reader"],
+        max_iterations: null,
+        max_depth: 1,
+      },
+    });
+    assert.deepEqual(await axeOf(page), []);
+
+    // Nothing listed is not everything; and what is emptied goes back to the service's own.
+    await page.getByRole("combobox", { name: "Skills", exact: true }).selectOption("all");
+    await page.getByRole("combobox", { name: "Skills", exact: true }).selectOption("some");
+    await field("Temperature").fill("");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    for (;;) {
+      const { profile: now } = await ask("GET", "/admin/agents/writer");
+      if (now.temperature !== null) continue;
+      assert.deepEqual(now.skills, []);
+      break;
+    }
+  }),
+);
+
+test("a tool is taken from one agent, and another is explained to it", LIMIT, () =>
+  scene(async (page, ask) => {
+    await ask("POST", "/admin/agents", { id: "clerk" });
+    await page.goto(`${service.url}/admin/agents/clerk`);
+    const tools = page
+      .locator("section")
+      .filter({ has: page.getByRole("heading", { name: "Tools of this agent" }) });
+    await tools.getByLabel("Search", { exact: true }).fill("calculator");
+    await tools.getByLabel("calculator for clerk").selectOption("off");
+    await tools.getByText("Off", { exact: true }).last().waitFor();
+    await tools.getByRole("button", { name: "Add: calculator" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill("Only for sums.");
+    await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+    await tools.getByRole("button", { name: "Change: calculator" }).waitFor();
+    const { profile } = await ask("GET", "/admin/agents/clerk");
+    assert.deepEqual(profile.tools, { calculator: { state: "off", hint: "Only for sums." } });
+  }),
+);
+
+test("whoever was overtaken sees what the other did", LIMIT, () =>
+  scene(async (page, ask) => {
+    await ask("POST", "/admin/agents", { id: "scout", title: "Scout" });
+    await page.goto(`${service.url}/admin/agents/scout`);
+    const title = page.getByRole("textbox", { name: "Title", exact: true });
+    await title.fill("Mine");
+    await ask("PATCH", "/admin/agents/scout", { title: "Theirs" });
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("button", { name: "Load it anew" }).click();
+    await page.getByRole("heading", { name: "Theirs" }).waitFor();
+    assert.equal(await title.inputValue(), "Theirs");
+    assert.equal((await ask("GET", "/admin/agents/scout")).profile.title, "Theirs");
+  }),
+);
