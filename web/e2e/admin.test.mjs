@@ -5,7 +5,16 @@ import { asking, axeOf, say, signedIn, startBrowser, startService } from "./harn
 
 const LIMIT = { timeout: 120_000 };
 const PAGES = [
-  ...["inbox", "tools", "tools/agents", "tools/tool/bash", "rules", "rules/new", "rules/explain"],
+  ...[
+    "inbox",
+    "tools",
+    "tools/agents",
+    "tools/switches",
+    "tools/tool/bash",
+    "rules",
+    "rules/new",
+    "rules/explain",
+  ],
   ...[
     "rules/fatigue",
     "grants",

@@ -11,7 +11,7 @@ import css from "./parts/parts.module.css";
 import { SaveForm } from "./parts/SaveForm";
 import { Table } from "./parts/Table";
 import { Cell, ownChoice } from "./ToolMatrix";
-import { whyOff } from "./ToolsPage";
+import { whyOff } from "./toolReasons";
 
 type Agent = Schemas["AgentView"];
 
@@ -21,7 +21,7 @@ interface Props {
 }
 
 export function AgentTools({ agent, take }: Props) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const [typed, setTyped] = useState("");
   const id = agent.profile.id;
   const resolved = useQuery({
@@ -70,9 +70,9 @@ export function AgentTools({ agent, take }: Props) {
                   cell: (tool) => (
                     <>
                       <Cell agent={agent} name={tool.name} tool={tool} onSaved={take} />
-                      {whyOff(tool, t) !== null && (
-                        <span className={`${css.under} foreign`}>{whyOff(tool, t)}</span>
-                      )}
+                      <span className={`${css.under} foreign`}>
+                        {whyOff(tool, { t, language })}
+                      </span>
                     </>
                   ),
                 },

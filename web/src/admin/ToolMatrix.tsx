@@ -13,6 +13,7 @@ import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 import { stateTone, ToolTabs } from "./ToolsPage";
+import { whyOff } from "./toolReasons";
 
 type AgentView = Schemas["AgentView"];
 type Chosen = "on" | "off" | "ask";
@@ -116,7 +117,7 @@ export const ownChoice = (agent: AgentView, name: string): Schemas["AgentTool"] 
   (agent.profile.tools as Record<string, Schemas["AgentTool"]> | undefined)?.[name];
 
 export function Cell({ agent, name, tool, onSaved }: CellProps) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const queries = useQueryClient();
   const own = ownChoice(agent, name);
   const change = useMutation({
@@ -153,7 +154,7 @@ export function Cell({ agent, name, tool, onSaved }: CellProps) {
           { value: "off", label: t("tools.state.off") },
         ]}
       />
-      <span title={tool.reason?.message}>
+      <span title={whyOff(tool, { t, language }) ?? undefined}>
         <Pill tone={stateTone(tool.state)}>{t(`tools.state.${tool.state}`)}</Pill>
       </span>
     </div>

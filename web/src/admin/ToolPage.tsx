@@ -13,8 +13,9 @@ import { Chips, Facts, Pill } from "./parts/Bits";
 import { Loaded, Page, Section, word } from "./parts/Page";
 import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
-import { type AdminTool, OnSwitch, stateTone, whyOff } from "./ToolsPage";
+import { type AdminTool, OnSwitch, stateTone } from "./ToolsPage";
 import { TryTool } from "./TryTool";
+import { toldReason, whyOff } from "./toolReasons";
 
 export function ToolPage() {
   const { t } = useTexts();
@@ -47,9 +48,10 @@ export function ToolPage() {
 }
 
 function Standing({ tool }: { tool: AdminTool }) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const { effective } = tool;
-  const why = whyOff(effective, t);
+  const why = whyOff(effective, { t, language });
+  const blocked = effective.runtime_blocked_reason;
   return (
     <Section title={t("tools.holds")}>
       {why !== null && (
@@ -74,7 +76,9 @@ function Standing({ tool }: { tool: AdminTool }) {
             t("tools.subagents"),
             effective.effective_subagent_allowed
               ? t("common.yes")
-              : (effective.runtime_blocked_reason?.message ?? t("common.no")),
+              : blocked === null
+                ? t("common.no")
+                : toldReason(blocked, tool.name, language),
           ],
           [t("tools.tokens"), effective.tokens ?? "–"],
           [t("tools.aliases"), <Chips key="aliases" values={tool.aliases} />],

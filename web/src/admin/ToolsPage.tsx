@@ -6,7 +6,7 @@ import { Search } from "lucide-react";
 import { useState } from "react";
 import { Link, Route, Routes } from "react-router";
 import { ApiError, api, data, type Schemas } from "../api/client";
-import { type Translate, useTexts } from "../i18n";
+import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
 import { Foreign, Pill, type PillTone } from "./parts/Bits";
 import { Loaded, More, Page, word } from "./parts/Page";
@@ -16,6 +16,8 @@ import { Table } from "./parts/Table";
 import { Tabs } from "./parts/Tabs";
 import { ToolMatrix } from "./ToolMatrix";
 import { ToolPage } from "./ToolPage";
+import { ToolSwitches } from "./ToolSwitches";
+import { whyOff } from "./toolReasons";
 
 export type AdminTool = Schemas["AdminTool"];
 type State = "on" | "asks" | "off" | "absent";
@@ -25,6 +27,7 @@ export default function ToolsPage() {
     <Routes>
       <Route index element={<Catalog />} />
       <Route path="agents" element={<ToolMatrix />} />
+      <Route path="switches" element={<ToolSwitches />} />
       <Route path="tool/:name" element={<ToolPage />} />
     </Routes>
   );
@@ -38,6 +41,7 @@ export function ToolTabs() {
       tabs={[
         { to: "/admin/tools", label: t("tools.tab.catalog") },
         { to: "/admin/tools/agents", label: t("tools.tab.agents") },
+        { to: "/admin/tools/switches", label: t("tools.tab.switches") },
       ]}
     />
   );
@@ -45,14 +49,6 @@ export function ToolTabs() {
 
 export const stateTone = (state: string): PillTone =>
   state === "on" ? "ok" : state === "asks" ? "warn" : "quiet";
-
-/** Why it is off, and what would change that. */
-export function whyOff(tool: Schemas["Diagnostic"], t: Translate): string | null {
-  if (tool.reason !== null) return `${tool.reason.message}. ${tool.reason.fix}`.replace("..", ".");
-  return tool.asks_by === null
-    ? null
-    : t("tools.asks_by", { who: word(t, "tools.by", tool.asks_by) });
-}
 
 function Catalog() {
   const { t } = useTexts();
@@ -154,9 +150,9 @@ function Named({ tool }: { tool: AdminTool }) {
 }
 
 function Standing({ tool }: { tool: AdminTool }) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const state = tool.present ? tool.effective.state : "absent";
-  const why = whyOff(tool.effective, t);
+  const why = whyOff(tool.effective, { t, language });
   return (
     <>
       <Pill tone={stateTone(state)}>{t(`tools.state.${state}`)}</Pill>

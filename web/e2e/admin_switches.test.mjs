@@ -1,0 +1,70 @@
+/** Many tools switched at once in a real browser, against the real service. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { asking, axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+
+const LIMIT = { timeout: 120_000 };
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+test(
+  "a category goes off after what would change was seen, core tools only on purpose",
+  LIMIT,
+  async () => {
+    const ask = asking(service);
+    const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
+    try {
+      const { tools } = await ask("GET", "/admin/tools?limit=500");
+      const isOn = async (name) => (await ask("GET", `/admin/tools/${name}`)).choices.enabled;
+      const category = tools.find((tool) => tool.name === "read_file").category;
+      const members = tools.filter((tool) => tool.category === category).map((tool) => tool.name);
+      await page.goto(`${service.url}/admin/tools/switches`);
+      await page.getByText("Category", { exact: true }).click();
+      await page.getByRole("button", { name: `All off … ${category}`, exact: true }).press("Enter");
+      const dialog = page.getByRole("dialog");
+      const shown = dialog.getByTestId("would-change");
+      await shown.getByText(`${members.length} tools would change:`).waitFor();
+      for (const name of members) assert.ok((await shown.innerText()).includes(name), name);
+      assert.equal(await isOn("read_file"), true, "nothing is stored yet");
+      assert.deepEqual(await axeOf(page), []);
+      const off = dialog.getByRole("button", { name: "All off", exact: true });
+      const core = dialog.getByRole("checkbox");
+      if ((await core.count()) > 0) {
+        assert.equal(await off.isDisabled(), true);
+        await core.check();
+      }
+      await off.click();
+      await page.getByText(`${members.length} tools switched`).waitFor();
+      assert.equal(await isOn("read_file"), false);
+
+      // Why it is off stands in the catalog, in the reader's language too.
+      await page.goto(`${service.url}/admin/tools`);
+      await page.getByRole("textbox", { name: "Search" }).fill("read_file");
+      await page.getByText("An administrator has switched 'read_file' off").waitFor();
+      await page.evaluate('localStorage.setItem("tollgate-language", "zh")');
+      await page.reload();
+      await page.getByRole("textbox", { name: "搜索" }).fill("read_file");
+      await page.getByText("管理员已停用 read_file").waitFor();
+      await page.evaluate('localStorage.setItem("tollgate-language", "en")');
+
+      await page.goto(`${service.url}/admin/tools/switches`);
+      await page.getByText("Category", { exact: true }).click();
+      await page.getByRole("button", { name: `All on … ${category}`, exact: true }).click();
+      await dialog.getByRole("button", { name: "All on", exact: true }).click();
+      await page.getByText(`${members.length} tools switched`).waitFor();
+      assert.equal(await isOn("read_file"), true);
+      assert.deepEqual(complaints, []);
+    } finally {
+      await context.close();
+    }
+  },
+);
