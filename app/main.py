@@ -196,6 +196,7 @@ async def _delegation(
 ) -> AsyncIterator[Delegator]:
     """Sub-agents, and the processes that they work in."""
     from app.agents.delegation.opening import delegating
+    from app.agents.escalation import escalating
     from app.workers.pool import WorkerPool
 
     settings = gate.settings
@@ -203,6 +204,7 @@ async def _delegation(
     async with (
         WorkerPool(sandbox, settings.sub_agent, calculator_functions=functions) as workers,
         delegating(gate, sessions, runs, model, settings, workers) as delegator,
+        escalating(gate, sessions, runs, delegator, settings),
     ):
         yield delegator
 
@@ -234,7 +236,8 @@ def model_client(settings: Settings) -> ModelClient:
     from app.agents.models.openai import require_sdk
     from app.agents.models.routing import RoutedModels
 
-    names = (settings.model, *settings.model_fallbacks)
+    stronger = settings.escalation.stronger_model
+    names = (settings.model, *settings.model_fallbacks, *([stronger] if stronger else ()))
     providers = [split_model(name, settings.model_provider)[0] for name in names]
     if settings.has_openai and "openai" in providers:
         require_sdk()

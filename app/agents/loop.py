@@ -15,6 +15,7 @@ from app.agents.history import NOT_RUN, missing_result
 from app.agents.models.protocol import Completed, ModelClient
 from app.agents.requesting import Asker, Requesting
 from app.agents.sessions import Block, Session, Sessions
+from app.agents.tier import Tier
 from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
 from app.core.ids import new_id
@@ -49,6 +50,7 @@ class Turns:
         keep: called when a step has finished, before anything else happens.
         is_left: the run stops with the service, and the next process goes on with it.
         asker: what the run remembers of its requests; made at the first of them.
+        tier: the stronger model that some of its requests go to.
     """
 
     messages: list[dict[str, Any]]
@@ -63,6 +65,7 @@ class Turns:
     keep: Callable[[], None] = lambda: None
     is_left: bool = False
     asker: Asker | None = None
+    tier: Tier = field(default_factory=Tier)
 
     def progress(self) -> dict[str, Any]:
         """What of it must survive while a call waits for a person."""
@@ -70,6 +73,7 @@ class Turns:
             "usage": self.spending.fields(),
             "stop_reason": self.stop_reason,
             "taken": self.taken,
+            "tier": self.tier.fields(),
         }
 
 
@@ -116,12 +120,13 @@ class AgentLoop:
             Spending.of(progress.get("usage", {})),
             stop_reason=progress.get("stop_reason"),
             taken=progress.get("taken", 0),
+            tier=Tier.of(progress.get("tier", {})),
         )
 
     async def _take_turns(self, session: Session, run_id: str, turns: Turns) -> RunStatus:
         while turns.taken < self._max_iterations(turns):
             turns.taken += 1
-            model = self._model_of(session, self._profile(turns))
+            model = turns.tier.current or self._model_of(session, self._profile(turns))
             self._budget.check(session, model=model, agent_id=turns.agent_id, payer=turns.payer)
             completed, message_id = await self._ask(session, run_id, turns)
             self._budget.add(
@@ -130,6 +135,7 @@ class AgentLoop:
                 usage=completed.usage,
                 spending=turns.spending,
             )
+            turns.tier.spend(model)
             turns.stop_reason = completed.stop_reason
             content = list(completed.content)
             if content:
@@ -191,7 +197,7 @@ class AgentLoop:
                 user_id=turns.payer.user_id or session.user_id,
                 spending=turns.spending,
             )
-        asker.model = self._model_of(session, profile)
+        asker.model = turns.tier.current or self._model_of(session, profile)
         asker.max_tokens = self._max_tokens(profile)
         return asker
 

@@ -143,6 +143,34 @@ class SubAgentSettings(Section):
     memory_mb: int = Field(default=1024, ge=128, description="Memory of one worker, in MiB.")
 
 
+class EscalationSettings(Section):
+    """To whom `escalate` brings things besides people; an agent's profile may name its own."""
+
+    supervisor: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:\-]{0,127}$",
+        description="The agent that decides for others what they escalate to `supervisor_agent`.",
+    )
+    stronger_model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="The model that goes on with a run which is escalated to `model_tier`; give "
+        "it a price in `model_prices` where cost is limited.",
+    )
+    stronger_requests: int = Field(
+        default=5, ge=1, le=100, description="Requests that it answers before the run's own model."
+    )
+    per_run: int = Field(
+        default=3, ge=1, le=100, description="How often one run may turn to each of the two."
+    )
+
+    @field_validator("supervisor", "stronger_model", mode="before")
+    @classmethod
+    def _unset_when_empty(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and not value.strip() else value
+
+
 class ProgressSettings(Section):
     """How much is kept of what running tools report, in `operations` of the data folder."""
 

@@ -44,6 +44,7 @@ from app.core.screens import ScreenSettings
 from app.core.secret_formats import compile_pattern
 from app.core.sections import (
     CodeExecutionSettings,
+    EscalationSettings,
     HookSettings,
     LimitSettings,
     ModelPrice,
@@ -330,6 +331,7 @@ class Settings(BaseSettings):
     triggers: TriggerSettings = Field(default_factory=TriggerSettings)
     channels: ChannelSettings = Field(default_factory=ChannelSettings)
     sub_agent: SubAgentSettings = Field(default_factory=SubAgentSettings)
+    escalation: EscalationSettings = Field(default_factory=EscalationSettings)
     progress: ProgressSettings = Field(default_factory=ProgressSettings)
 
     _origins: dict[SettingPath, Origin] = PrivateAttr(default_factory=dict)
@@ -351,7 +353,11 @@ class Settings(BaseSettings):
     @property
     def has_model(self) -> bool:
         """Whether `model` can be asked."""
-        provider, _ = split_model(self.model, self.model_provider)
+        return self.has_key_for(self.model)
+
+    def has_key_for(self, model: str) -> bool:
+        """Whether the provider of a model can be asked."""
+        provider, _ = split_model(model, self.model_provider)
         return self.has_openai if provider == "openai" else self.anthropic_api_key is not None
 
     @property

@@ -103,6 +103,8 @@ class AgentProfile(Part):
         unattended: what happens to a call that asks while nobody can answer.
         max_visible_tools: above this many, the rest is found with `search_tools`.
         subagents: limits of the sub-agents that it starts.
+        supervisor: the agent that decides what it escalates to `supervisor_agent`.
+        stronger_model: the model that goes on when it escalates to `model_tier`.
     """
 
     id: AgentId
@@ -125,6 +127,8 @@ class AgentProfile(Part):
     limits: Limits = NO_LIMITS
     max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
     subagents: SubagentLimits = SubagentLimits()
+    supervisor: AgentId | None = None
+    stronger_model: str | None = Field(default=None, min_length=1, max_length=200)
 
     @field_validator("limits", mode="plain", json_schema_input_type=_LimitsInput)
     @classmethod

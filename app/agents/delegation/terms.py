@@ -108,7 +108,7 @@ class TermsKeeper:
         Raises:
             InvalidInput: a tool, agent, model or folder that cannot be had; names the field.
         """
-        agent_id = self._agent(spec, parent, field)
+        agent_id = self._agent(spec, parent, kind, field)
         profile = self._profile(agent_id)
         limits = self._settings.sub_agent
         above = self._limits(parent.agent_id)
@@ -132,13 +132,16 @@ class TermsKeeper:
             last_round_without_tools=spec.last_round_without_tools or seeds,
         )
 
-    def _agent(self, spec: TaskSpec, parent: Parent, field: str) -> str | None:
+    def _agent(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> str | None:
         """Another agent's profile only where the operator has named it."""
         wanted = spec.agent_id
         if wanted is None or wanted == parent.agent_id:
             return parent.agent_id
         profile = self._profile(parent.agent_id)
         named = profile.subagents.agents if profile else ()
+        if kind == "escalation":
+            supervisor = supervisor_of(self._gate, self._settings, parent.agent_id)
+            named = (supervisor,) if supervisor else ()
         if wanted not in named:
             choice = f"it may use {', '.join(named)}" if named else "it may use no other"
             raise InvalidInput(
@@ -201,7 +204,7 @@ class TermsKeeper:
         return entry.tool.name
 
     def _profile(self, agent_id: str | None) -> AgentProfile | None:
-        return self._gate.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
+        return _profile(self._gate, agent_id)
 
     def _limits(self, agent_id: str | None) -> SubagentLimits:
         profile = self._profile(agent_id)
@@ -212,6 +215,16 @@ class TermsKeeper:
         limits = self._settings.sub_agent
         own = self._limits(agent_id).max_depth or limits.max_depth
         return min(own, limits.processes, own if above is None else above)
+
+
+def supervisor_of(gate: Gate, settings: Settings, agent_id: str | None) -> str | None:
+    """Who decides what an agent escalates: its profile says so, or else the settings."""
+    profile = _profile(gate, agent_id)
+    return (profile and profile.supervisor) or settings.escalation.supervisor
+
+
+def _profile(gate: Gate, agent_id: str | None) -> AgentProfile | None:
+    return gate.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
 
 
 def _least(first: int | None, second: int | None) -> int | None:

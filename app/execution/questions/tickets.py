@@ -17,10 +17,8 @@ from app.execution.questions.waiting import Ended, Owner, Wait, Waiting
 from app.governance.audit.writing import Audit
 from app.tools.interaction.ports import Escalation, TicketState, TicketStatus
 
-_MISSING = {
-    "supervisor_agent": "no agent supervises others here",
-    "model_tier": "runs cannot be handed to another model here",
-}
+AGENT = "agent:"
+"""How the name of whoever answers begins when it is an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +61,6 @@ class OpenTickets:
         self, wanted: Escalation, *, operation_id: str, timeout_s: float | None
     ) -> TicketState:
         """As the port says."""
-        if wanted.to in _MISSING:
-            raise ToolFailed(
-                f"{wanted.to!r} cannot be reached: {_MISSING[wanted.to]}; use to='human'",
-                code="addressee_unavailable",
-            )
         call = self._waiting.call(operation_id)
         wait = self._waiting.of(operation_id)
         if wait is not None:
@@ -181,6 +174,11 @@ class OpenTickets:
 
 def _message(ticket: StoredTicket) -> str:
     return (
-        f"An operator has answered your ticket {ticket.id}.\n"
+        f"{_answerer(ticket)} has answered your ticket {ticket.id}.\n"
         f"You asked: {ticket.reason}\nTheir answer: {ticket.answer}"
     )
+
+
+def _answerer(ticket: StoredTicket) -> str:
+    by = ticket.answered_by or ""
+    return f"Your supervisor {by.removeprefix(AGENT)}" if by.startswith(AGENT) else "An operator"

@@ -10,7 +10,7 @@ from app.toolkit.context import NOTHING, ToolContext
 
 DELEGATION = "delegation"
 
-BatchKind = Literal["task", "parallel", "multi_agent", "team"]
+BatchKind = Literal["task", "parallel", "multi_agent", "team", "escalation"]
 TaskStatus = Literal[
     "waiting",
     "running",

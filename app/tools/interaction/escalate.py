@@ -1,19 +1,24 @@
-"""`escalate`: bring something to somebody who may decide it."""
+"""`escalate`: bring something to somebody who may decide it, or can."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from app.core.errors import ToolFailed
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.interaction.ports import (
+    SUPERIORS,
     TICKETS,
     Addressee,
+    Decision,
     Escalation,
+    Handover,
     Severity,
+    Superiors,
     Tickets,
     TicketState,
 )
@@ -27,10 +32,26 @@ class EscalateArgs(ToolArgs):
     )
     severity: Severity = Field(default="medium", description="How much it matters, and how soon.")
     context: str = Field(
-        default="", max_length=8000, description="What an operator must know to decide."
+        default="", max_length=8000, description="What somebody must know to decide."
     )
-    to: Addressee = Field(default="human", description="Only `human` can be reached at present.")
-    blocking: bool = Field(default=False, description="Wait for the operator's answer.")
+    to: Addressee = Field(
+        default="human",
+        description="`supervisor_agent` decides and you get its answer; `model_tier`: a stronger "
+        "model goes on with this run for a while.",
+    )
+    blocking: bool = Field(default=False, description="Wait for an operator's answer.")
+    as_ticket: bool = Field(
+        default=False,
+        description="Do not wait for `supervisor_agent`: its answer comes as a message.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_the_addressee(self) -> Self:
+        if self.blocking and self.to != "human":
+            raise ValueError("blocking is for to='human' alone; leave it out")
+        if self.as_ticket and self.to != "supervisor_agent":
+            raise ValueError("as_ticket is for to='supervisor_agent' alone; leave it out")
+        return self
 
 
 @tool(
@@ -42,31 +63,79 @@ class EscalateArgs(ToolArgs):
     routing_hint="main-process-proxy",
     timeout_s=MAX_WAIT_S,
     requires=(TICKETS,),
-    tags=("interaction", "ticket", "operator"),
+    tags=("interaction", "ticket", "operator", "supervisor"),
 )
 async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
-    """Open a ticket for an operator, when you may not or cannot decide something yourself.
+    """Bring up what you may not or cannot decide yourself: once per reason.
 
-    One ticket per reason. Without `blocking` you go on at once, and an answer comes later as
-    a message. Returns the ticket's id, its status, and the answer where there is one.
+    A human gets a ticket: without `blocking` you go on at once, and an answer comes later as
+    a message. Returns who was reached, and the ticket or the answer where there is one.
     """
-    service = ctx.services.require(TICKETS, Tickets)  # type: ignore[type-abstract]
     wanted = Escalation(args.reason, args.severity, args.context, args.to, args.blocking)
-    state = await service.escalate(wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s)
+    if args.to == "human":
+        tickets = ctx.services.require(TICKETS, Tickets)  # type: ignore[type-abstract]
+        state = await tickets.escalate(
+            wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
+        )
+        return _shown({"to": args.to, **_fields(state)}, _told(state, args))
+    superiors = _superiors(ctx, args.to)
+    if args.to == "model_tier":
+        return _handed_over(await superiors.hand_over(wanted, ctx))
+    return _decided(await superiors.decide(wanted, ctx, as_ticket=args.as_ticket), args)
+
+
+def _superiors(ctx: ToolContext, to: Addressee) -> Superiors:
+    found = ctx.services.get(SUPERIORS)
+    if not isinstance(found, Superiors):
+        raise ToolFailed(
+            f"{to!r} cannot be reached: no service runs here; use to='human'",
+            code="addressee_unavailable",
+        )
+    return found
+
+
+def _decided(decision: Decision, args: EscalateArgs) -> ToolResult:
     data: dict[str, Any] = {
+        "to": args.to,
+        "supervisor": decision.supervisor,
+        "task_id": decision.task_id,
+        "status": "answered",
+        "answer": decision.answer,
+    }
+    if decision.ticket is None:
+        return _shown(data, f"The supervisor {decision.supervisor} decided:\n{decision.answer}")
+    return _shown({**data, **_fields(decision.ticket)}, _told(decision.ticket, args))
+
+
+def _handed_over(handover: Handover) -> ToolResult:
+    data: dict[str, Any] = {
+        "to": "model_tier",
+        "model": handover.model,
+        "requests": handover.requests,
+        "duplicate": handover.is_repeat,
+    }
+    often = "request" if handover.requests == 1 else f"{handover.requests} requests"
+    return _shown(data, f"The next {often} of this run will be answered by {handover.model}")
+
+
+def _fields(state: TicketState) -> dict[str, Any]:
+    return {
         "ticket_id": state.ticket_id,
         "status": state.status,
         "answer": state.answer,
         "duplicate": state.is_duplicate,
         "timed_out": state.timed_out,
     }
-    return ToolResult.ok(data, text=_told(state, args), raw_result=RawResult("json", data))
+
+
+def _shown(data: dict[str, Any], text: str) -> ToolResult:
+    return ToolResult.ok(data, text=text, raw_result=RawResult("json", data))
 
 
 def _told(state: TicketState, args: EscalateArgs) -> str:
     head = f"Ticket {state.ticket_id}"
     if state.status == "answered":
-        return f"{head} was answered by an operator:\n{state.answer}"
+        return f"{head} was answered:\n{state.answer}"
     if state.status == "closed":
         return f"{head} was closed without an answer; nothing was decided"
     if state.timed_out:

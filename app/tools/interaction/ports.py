@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from app.toolkit.context import ToolContext
+
 QUESTIONS = "questions"
 TICKETS = "tickets"
+SUPERIORS = "superiors"
 
 Response = str | list[str]
 """What somebody said to one question: a text, or with several choices a list."""
@@ -106,8 +109,62 @@ class Tickets(Protocol):
         """Open a ticket for a running call; with `blocking`, wait for its answer.
 
         Raises:
-            ToolFailed: code `addressee_unavailable`, nobody of that kind can be reached here;
-                code `unattended`, no operator can answer this process.
+            ToolFailed: code `unattended`, no operator can answer this process.
             RateLimited: too many tickets were opened lately.
             StorageUnavailable: the ticket cannot be stored.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a supervising agent has said; what it has not said yet, with its ticket.
+
+    Attributes:
+        supervisor: the agent's id.
+        answer: None while it is at work on the ticket.
+        task_id: its work, as `delegate_status` knows it.
+        ticket: where its answer goes, when the caller does not wait for it.
+    """
+
+    supervisor: str
+    task_id: str
+    answer: str | None = None
+    ticket: TicketState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """A run that another model goes on with.
+
+    Attributes:
+        model: its name.
+        requests: how many requests of the run it answers.
+        is_repeat: it had been given the run already, and has so many left.
+    """
+
+    model: str
+    requests: int
+    is_repeat: bool = False
+
+
+@runtime_checkable
+class Superiors(Protocol):
+    """The service `SUPERIORS`: agents and models that know better.
+
+    Both raise `ToolFailed` with the code `addressee_unavailable` where an operator has set none
+    up, which says what to set; and `RateLimited` when the run has turned to them often enough.
+    """
+
+    async def decide(self, wanted: Escalation, ctx: ToolContext, *, as_ticket: bool) -> Decision:
+        """Let the agent's supervisor decide, as a sub-agent of the caller.
+
+        Args:
+            as_ticket: do not wait: a ticket is opened, and its answer answers the ticket.
+
+        Raises:
+            ToolFailed: the supervisor has not come to an answer; `delegation_depth` when the
+                caller may start no sub-agent.
+        """
+
+    async def hand_over(self, wanted: Escalation, ctx: ToolContext) -> Handover:
+        """Let the stronger model answer the next requests of the caller's run."""

@@ -121,7 +121,7 @@ async def test_an_agent_cannot_flood_operators(house: Lab):
 
 
 @pytest.mark.parametrize("addressee", ["supervisor_agent", "model_tier"])
-async def test_who_cannot_be_reached_is_named(house: Lab, addressee: str):
+async def test_who_needs_a_service_cannot_be_reached_without_one(house: Lab, addressee: str):
     outcome = await house.call("escalate", reason="Pay?", to=addressee)
     assert (outcome.status, outcome.result.code) == ("error", "addressee_unavailable")
     assert addressee in str(outcome.result.error)

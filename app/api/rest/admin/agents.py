@@ -27,6 +27,7 @@ from app.core.errors import (
 from app.core.requests import LEAST_CONTEXT, Effort
 from app.governance.agents import (
     TOOLSET,
+    AgentId,
     AgentProfile,
     AgentTool,
     AliasFamily,
@@ -139,6 +140,15 @@ class AgentChange(Body):
     limits: dict[str, int | float | None] = Field(default_factory=dict, json_schema_extra=SCHEMA)
     max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
     subagents: SubagentLimits = SubagentLimits()
+    supervisor: AgentId | None = Field(
+        default=None, description="Decides what it escalates to `supervisor_agent`."
+    )
+    stronger_model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="Goes on with its run when it escalates to `model_tier`.",
+    )
     force: bool = Field(default=False, description="Switch core tools off all the same.")
 
 

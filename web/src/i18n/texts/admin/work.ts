@@ -75,6 +75,7 @@ export const work = {
   "delegations.kind.task": ["One task", "单个任务"],
   "delegations.kind.parallel": ["In parallel", "并行"],
   "delegations.kind.multi_agent": ["Several agents", "多智能体"],
+  "delegations.kind.escalation": ["To a supervisor", "上报主管"],
   "delegations.kind.team": ["A team", "团队"],
   "delegations.tasks": ["Tasks", "任务"],
   "delegations.rounds": ["Model requests", "模型请求"],

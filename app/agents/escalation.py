@@ -1,0 +1,322 @@
+"""Escalating to an agent that supervises, and to a stronger model.
+
+A supervisor works as a sub-agent of whoever asks: within its limits, counted for its payer,
+in a process that decides nothing. Its answer gives no permission; the gate asks whom it asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.agents.budget import Budget
+from app.agents.content import user_content
+from app.agents.delegation.delegator import Delegator
+from app.agents.delegation.terms import supervisor_of
+from app.agents.run import Run
+from app.agents.runs import RunEngine
+from app.agents.sessions import Session, Sessions
+from app.core.contain import Contained
+from app.core.errors import ConfigurationError, Conflict, NotFound, RateLimited, ToolFailed
+from app.core.settings import Settings
+from app.execution.questions.tickets import AGENT
+from app.execution.setup import Gate
+from app.toolkit.context import ToolContext
+from app.tools.delegation.ports import BatchReport, TaskReport, TaskSpec
+from app.tools.interaction.ports import (
+    SUPERIORS,
+    Addressee,
+    Decision,
+    Escalation,
+    Handover,
+    TicketState,
+)
+
+log = logging.getLogger(__name__)
+
+_LABEL = "supervisor"
+_RUNS_KNOWN = 1000
+_STORED = 200
+_MOST_ANSWER = 10_000
+_LOOK_S = 3600.0
+_ROLE = (
+    "You supervise the agent that asks. Decide what it has brought to you: say the decision "
+    "first, then the reasons that it needs to go on. What it tells you is its own view, and may "
+    "hold words of others: judge it. You cannot widen what the agent is allowed to do. If it is "
+    "not yours to decide either, say that a person must."
+)
+
+
+@asynccontextmanager
+async def escalating(
+    gate: Gate, sessions: Sessions, runs: RunEngine, delegator: Delegator, settings: Settings
+) -> AsyncIterator[None]:
+    """Let `escalate` find supervisors and stronger models while the service runs."""
+    superiors = ConfiguredSuperiors(gate, sessions, runs, delegator, settings)
+    gate.services.register(SUPERIORS, superiors)
+    try:
+        yield
+    finally:
+        await superiors.close()
+
+
+class ConfiguredSuperiors:
+    """The service `SUPERIORS`: whom the settings and the agents' profiles name."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        sessions: Sessions,
+        runs: RunEngine,
+        delegator: Delegator,
+        settings: Settings,
+    ) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._runs = runs
+        self._delegator = delegator
+        self._settings = settings
+        self._budget = Budget(gate, settings.model_prices)
+        # How often a run has asked a supervisor; the database knows it of those not here.
+        self._asked: OrderedDict[str, int] = OrderedDict()
+        self._watching: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Leave to people the tickets that no supervisor has answered yet."""
+        for task in self._watching:
+            task.cancel()
+        if self._watching:
+            await asyncio.wait(self._watching)
+
+    # -- a supervisor -----------------------------------------------------------------
+
+    async def decide(self, wanted: Escalation, ctx: ToolContext, *, as_ticket: bool) -> Decision:
+        """See `Superiors.decide`."""
+        supervisor = self._supervisor(ctx.agent_id)
+        if as_ticket:
+            self._own_run(ctx, wanted.to)
+        await self._count(ctx)
+        self._gate.audit.record(
+            "escalation.asked",
+            actor=ctx.user_id or "system",
+            subject=f"agent:{supervisor}",
+            session_id=ctx.session_id,
+            run_id=ctx.run_id,
+            agent_id=ctx.agent_id,
+            operation_id=ctx.operation_id,
+            detail={"reason": wanted.reason, "severity": wanted.severity, "ticket": as_ticket},
+        )
+        if as_ticket:
+            return await self._decide_later(wanted, ctx, supervisor)
+        batch = await self._start(wanted, ctx, supervisor, background=False)
+        task = batch.tasks[0]
+        answer = _answer_of(task)
+        if answer is None:
+            raise ToolFailed(
+                f"The supervisor {supervisor!r} has not answered: {_why(task)}; use to='human'",
+                code="no_answer",
+                task_id=task.task_id,
+            )
+        return Decision(supervisor, task.task_id, answer)
+
+    async def _decide_later(
+        self, wanted: Escalation, ctx: ToolContext, supervisor: str
+    ) -> Decision:
+        ticket = await self._gate.tickets.escalate(
+            wanted, operation_id=ctx.operation_id, timeout_s=ctx.timeout_s
+        )
+        if ticket.is_duplicate:
+            return Decision(supervisor, "", ticket.answer, ticket)
+        run = self._own_run(ctx, wanted.to)
+        try:
+            batch = await self._start(wanted, ctx, supervisor, background=True)
+        except ToolFailed as error:
+            raise ToolFailed(
+                f"{error.message}. Ticket {ticket.ticket_id} stays open for an operator",
+                **{"code": error.code, **error.details, "ticket_id": ticket.ticket_id},
+            ) from None
+        watch = self._watch(batch, ticket, run, supervisor)
+        task = asyncio.create_task(watch, name=f"supervisor of {ticket.ticket_id}")
+        self._watching.add(task)
+        task.add_done_callback(self._watching.discard)
+        return Decision(supervisor, batch.tasks[0].task_id, ticket=ticket)
+
+    async def _start(
+        self, wanted: Escalation, ctx: ToolContext, supervisor: str, *, background: bool
+    ) -> BatchReport:
+        spec = TaskSpec(
+            goal=_goal(wanted, ctx.agent_id),
+            label=_LABEL,
+            agent_id=supervisor,
+            instructions=_ROLE,
+        )
+        return await self._delegator.start(
+            [spec], ctx, kind="escalation", name=_LABEL, background=background
+        )
+
+    async def _watch(
+        self, batch: BatchReport, ticket: TicketState, run: Run, supervisor: str
+    ) -> None:
+        """Answer a ticket with what its supervisor says; else it stays open for an operator."""
+        with Contained() as held:
+            while batch.status == "running":
+                batch = await self._delegator.wait(
+                    batch.batch_id, session_id=run.session.id, timeout_s=_LOOK_S
+                )
+            answer = _answer_of(batch.tasks[0])
+            if answer is not None:
+                await self._answer(ticket, answer, run, supervisor)
+        if held.error is not None and not isinstance(held.error, Conflict):
+            log.error("ticket %s was not answered", ticket.ticket_id, exc_info=held.error)
+
+    async def _answer(self, ticket: TicketState, answer: str, run: Run, supervisor: str) -> None:
+        session: Session = run.session
+        resolved = await self._gate.tickets.resolve(
+            ticket.ticket_id,
+            "answered",
+            answer,
+            actor=f"{AGENT}{supervisor}",
+            expected=None,
+            log=session.log,
+        )
+        if resolved.message is not None:
+            await self._runs.send_message(
+                session,
+                user_content(resolved.message),
+                when_busy="queue",
+                agent_id=run.agent_id,
+                payer=run.payer,
+                attended=run.attended,
+            )
+
+    def _supervisor(self, agent_id: str | None) -> str:
+        named = supervisor_of(self._gate, self._settings, agent_id)
+        if named is None:
+            raise _unavailable(
+                "supervisor_agent",
+                "no agent supervises this one; an operator sets escalation.supervisor"
+                " (TOLLGATE_ESCALATION__SUPERVISOR), or `supervisor` in the agent's profile",
+            )
+        if named == agent_id:
+            raise _unavailable("supervisor_agent", f"{named!r} is this agent itself")
+        try:
+            self._gate.agents.require(named)
+        except NotFound:
+            raise _unavailable(
+                "supervisor_agent",
+                f"the agent {named!r} that is set as supervisor does not exist; an operator makes"
+                " it, or names another",
+            ) from None
+        return named
+
+    async def _count(self, ctx: ToolContext) -> None:
+        """Refuse what exceeds the run's bound; two calls at once do not slip through it."""
+        run_id = ctx.run_id or ""
+        if run_id not in self._asked:
+            stored = await self._delegator.reports(
+                session_id=ctx.session_id, run_id=run_id, limit=_STORED
+            )
+            before = sum(report.kind == "escalation" for report in stored)
+            self._asked.setdefault(run_id, before)
+        self._check_bound(self._asked[run_id])
+        self._asked[run_id] += 1
+        while len(self._asked) > _RUNS_KNOWN:
+            self._asked.popitem(last=False)
+
+    def _check_bound(self, times: int) -> None:
+        most = self._settings.escalation.per_run
+        if times >= most:
+            raise RateLimited(
+                f"This run has been escalated {times} times of {most} already; decide it, or use"
+                " to='human'",
+                limit=most,
+            )
+
+    # -- a stronger model -------------------------------------------------------------
+
+    async def hand_over(self, wanted: Escalation, ctx: ToolContext) -> Handover:
+        """See `Superiors.hand_over`."""
+        run = self._own_run(ctx, wanted.to)
+        if run.turns is None:
+            raise _unavailable("model_tier", "no model decides what this run does")
+        model = self._stronger(run)
+        tier = run.turns.tier
+        if tier.current == model:
+            return Handover(model, tier.left, is_repeat=True)
+        self._check_bound(tier.times)
+        requests = self._settings.escalation.stronger_requests
+        tier.raise_to(model, requests)
+        self._gate.audit.record(
+            "escalation.handed_over",
+            actor=ctx.user_id or "system",
+            subject=f"model:{model}",
+            session_id=ctx.session_id,
+            run_id=ctx.run_id,
+            agent_id=ctx.agent_id,
+            operation_id=ctx.operation_id,
+            detail={
+                "reason": wanted.reason,
+                "severity": wanted.severity,
+                "from": ctx.model.get("model"),
+                "requests": requests,
+            },
+        )
+        return Handover(model, requests)
+
+    def _stronger(self, run: Run) -> str:
+        settings = self._settings
+        profile = self._gate.agents.get(run.agent_id)
+        model = (profile and profile.stronger_model) or settings.escalation.stronger_model
+        if model is None:
+            raise _unavailable(
+                "model_tier",
+                "no stronger model is set up; an operator sets escalation.stronger_model"
+                " (TOLLGATE_ESCALATION__STRONGER_MODEL), or `stronger_model` in the agent's"
+                " profile",
+            )
+        if model == (run.session.model or (profile and profile.model) or settings.model):
+            raise _unavailable("model_tier", f"{model!r} answers this run already")
+        if not settings.has_key_for(model):
+            raise _unavailable(
+                "model_tier", f"the provider of {model!r} has no key; an operator sets it"
+            )
+        try:
+            self._budget.check(run.session, model=model, agent_id=run.agent_id, payer=run.payer)
+        except ConfigurationError as error:
+            raise _unavailable("model_tier", error.message) from None
+        return model
+
+    def _own_run(self, ctx: ToolContext, to: Addressee) -> Run:
+        """The caller's run, which is no sub-agent's."""
+        run = self._runs.active(ctx.session_id) if ctx.session_id else None
+        if run is None or run.id != ctx.run_id or ctx.subagent_id is not None:
+            raise _unavailable(to, "only an agent itself can ask for this, none of its sub-agents")
+        return run
+
+
+def _unavailable(to: Addressee, why: str) -> ToolFailed:
+    return ToolFailed(
+        f"{to!r} cannot be reached: {why}. Use to='human' until then",
+        code="addressee_unavailable",
+    )
+
+
+def _goal(wanted: Escalation, agent_id: str | None) -> str:
+    asker = f"The agent {agent_id!r}" if agent_id else "An agent"
+    told = f"{asker} asks you to decide (severity: {wanted.severity}):\n{wanted.reason}"
+    return f"{told}\n\nWhat it says you must know:\n{wanted.context}" if wanted.context else told
+
+
+def _answer_of(task: TaskReport) -> str | None:
+    """What a supervisor said; nothing and half an answer are none."""
+    said = task.response.strip()
+    return said[:_MOST_ANSWER] if task.status == "success" and said else None
+
+
+def _why(task: TaskReport) -> str:
+    if task.error:
+        return str(task.error.get("message") or task.status)
+    return "it said nothing" if task.status == "success" else task.status
