@@ -143,7 +143,8 @@ def _guarded(table: ReadableTable) -> TableSchema:
     columns = tuple(
         Column(column.name, table.is_masked(column.name)) for column in table.facts.columns
     )
-    return TableSchema(table.facts.table.schema, table.facts.table.name, columns)
+    named = table.facts.table
+    return TableSchema(named.schema, named.name, columns, tuple(table.facts.primary_key))
 
 
 def _default_schema(source: Source) -> str:

@@ -424,3 +424,18 @@ async def test_a_reason_quotes_nothing_where_no_arguments_are_kept(
     assert (row["sql"], row["reason"]) == ("", "unknown_column")
     house = await lab.rows("SELECT detail FROM audit WHERE kind = 'sql.query'")
     assert "hidden_word" not in str(house)
+
+
+@pytest.mark.requirement("SQL-04", "SQL-06")
+async def test_a_primary_key_in_group_by_covers_a_table_with_masked_columns(lab: Lab, make: Make):
+    source = await make()
+    key, name = quoted(source, "customerId"), quoted(source, "fullName")
+    sql = (
+        f"SELECT c.{name}, COUNT(*) AS n FROM customers c JOIN orders o ON o.{key} = c.{key}"
+        f" GROUP BY c.{key} ORDER BY c.{name}"
+    )
+    answer = good(await ask(lab, "mysql_query", source_id=source.id, sql=sql))
+    assert answer["rows"] == [["Ada Lovelace", 1], ["Grace Hopper", 1]]
+    hidden = sql.replace(f"c.{name}, COUNT(*)", "c.email, COUNT(*)")
+    refused = await ask(lab, "mysql_query", "c2", source_id=source.id, sql=hidden)
+    assert refused.result.code == "masked_column"

@@ -61,12 +61,14 @@ class TableSchema:
     """One authorised table or view with **all** its columns, in the order of the schema.
 
     `schema` is the database of MySQL, the schema of PostgreSQL, `main` of SQLite. Names are in
-    the database's own spelling. A table without columns is refused when it is used.
+    the database's own spelling. A table without columns is refused when it is used. `key` are
+    the columns of its primary key, empty where there is none.
     """
 
     schema: str
     name: str
     columns: tuple[Column, ...]
+    key: tuple[str, ...] = ()
 
     @property
     def masked(self) -> bool:

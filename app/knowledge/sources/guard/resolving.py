@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from sqlglot import exp
 
+from app.knowledge.sources.guard.grouping import complete_groups
 from app.knowledge.sources.guard.limits import plain_limits
 from app.knowledge.sources.guard.model import Access, Column, refused
 from app.knowledge.sources.guard.relations import (
@@ -126,6 +127,8 @@ class Resolver:
         for part in _WITH_ALIASES:
             if clause := node.args.get(part):
                 self._expression(clause, scope, part)
+        if self._access.dialect == "postgres":
+            complete_groups(node, scope)
         return outputs
 
     def _from(self, node: exp.Select, scope: Scope) -> None:

@@ -16,6 +16,7 @@ TABLES = {
     "hollow": (),
 }
 """The authorised tables; a name with `!` is a masked column."""
+KEYS = {"users": ("id",)}
 
 
 def access(dialect: Dialect) -> Access:
@@ -26,7 +27,7 @@ def access(dialect: Dialect) -> Access:
 
 def table(schema: str, name: str) -> TableSchema:
     columns = (Column(one.rstrip("!"), one.endswith("!")) for one in TABLES[name])
-    return TableSchema(schema, name, tuple(columns))
+    return TableSchema(schema, name, tuple(columns), KEYS.get(name, ()))
 
 
 def script(dialect: Dialect) -> list[str]:
@@ -41,6 +42,8 @@ def script(dialect: Dialect) -> list[str]:
 
     def create(name: str, columns: list[str]) -> str:
         listed = ", ".join(f"{mark}{one}{mark} {kind(one)}" for one in columns)
+        if name in KEYS:
+            listed += f", PRIMARY KEY ({', '.join(KEYS[name])})"
         return f"CREATE TABLE {mark}{name}{mark} ({listed})"
 
     statements = []

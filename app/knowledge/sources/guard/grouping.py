@@ -1,0 +1,94 @@
+"""GROUP BY a primary key, where the guard hides from PostgreSQL that it is one.
+
+A table with masked columns stands in FROM as a subquery of the others, and of a subquery
+PostgreSQL does not know that its key decides the rest. So the columns that a query takes from
+such a table join its GROUP BY: where the key is there already, they split no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from sqlglot import exp
+
+from app.knowledge.sources.guard.relations import column
+from app.knowledge.sources.guard.scopes import Scope, fold
+
+_AGGREGATES: Final = frozenset(
+    (
+        *("COUNT", "SUM", "AVG", "MIN", "MAX", "STRING_AGG", "ARRAY_AGG", "BOOL_AND", "BOOL_OR"),
+        *("EVERY", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "VARIANCE", "VAR_POP", "VAR_SAMP"),
+        *("CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "MODE"),
+        *("PERCENTILE_CONT", "PERCENTILE_DISC", "BIT_AND", "BIT_OR"),
+    )
+)
+_AFTER_GROUPING: Final = ("distinct", "expressions", "having", "windows", "order")
+
+_Name = tuple[str, str]
+"""A column: the folded alias of its source, and its own spelling."""
+
+
+def complete_groups(node: exp.Select, scope: Scope) -> None:
+    """Add to a resolved GROUP BY what the primary keys in it decide."""
+    group = node.args.get("group")
+    if group is None or any(group.args.get(part) for part in ("rollup", "cube", "grouping_sets")):
+        return
+    grouped = set(_grouped(node, group))
+    decided = dict(_keyed(scope, grouped))
+    if not decided:
+        return
+    for alias, name in dict.fromkeys(_read_of_groups(node)):
+        if (alias, name) not in grouped and name in decided.get(alias, ()):
+            group.append("expressions", column(name, scope.sources[alias].alias))
+
+
+def _keyed(scope: Scope, grouped: set[_Name]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The tables that were written as subqueries and whose key is there, with their columns."""
+    for alias, source in scope.sources.items():
+        table = source.table
+        if table is None or not table.masked or not table.key:
+            continue
+        if all((alias, name) in grouped for name in table.key):
+            yield alias, table.readable
+
+
+def _read_of_groups(node: exp.Select) -> Iterator[_Name]:
+    for part in _AFTER_GROUPING:
+        value = node.args.get(part)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, exp.Expr):
+                yield from _outside_aggregates(one)
+
+
+def _grouped(node: exp.Select, group: exp.Group) -> Iterator[_Name]:
+    """The plain columns of GROUP BY; a position stands for an item of the select list."""
+    for one in group.expressions:
+        item = one
+        if isinstance(item, exp.Literal) and not item.is_string and item.name.isdecimal():
+            place = int(item.name) - 1
+            if 0 <= place < len(node.expressions):
+                item = node.expressions[place].unalias()
+        if isinstance(item, exp.Column) and item.table:
+            yield fold(item.table), item.name
+
+
+def _outside_aggregates(node: exp.Expr, *, windowed: bool = False) -> Iterator[_Name]:
+    """Columns that are read once for each group, and not for each row of it."""
+    if isinstance(node, exp.Column):
+        if node.table:
+            yield fold(node.table), node.name
+        return
+    if not windowed and _is_aggregate(node):
+        return
+    for part in node.iter_expressions():
+        # `SUM(x) OVER (...)` reads the groups as its rows.
+        over = isinstance(node, exp.Window) and part is node.this
+        still = windowed and isinstance(node, exp.Filter | exp.WithinGroup)
+        yield from _outside_aggregates(part, windowed=over or still)
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        return True
+    return isinstance(node, exp.Anonymous) and str(node.this).upper() in _AGGREGATES
