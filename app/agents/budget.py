@@ -44,7 +44,8 @@ class Spending:
     def fields(self) -> dict[str, Any]:
         """As `run_finished` and the rows of runs carry it."""
         fields: dict[str, Any] = usage_fields(self.usage)
-        if self.cost:
+        # A price of 0 is one: only who asked no model has no cost to tell.
+        if self.cost is not None and tokens_of(fields):
             fields["cost"] = round(self.cost, 8)
         return fields
 

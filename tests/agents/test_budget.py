@@ -57,6 +57,19 @@ async def test_a_session_s_usage_is_summed_up_and_stored_with_its_cost(settings:
         )
 
 
+async def test_a_price_of_nothing_is_a_price(settings: Settings):
+    free = {settings.model: ModelPrice(input=0, output=0)}
+    async with open_office(settings.model_copy(update={"model_prices": free}), *answer()) as office:
+        ended = await office.ask()
+    assert ended["usage"]["cost"] == 0
+
+
+async def test_a_model_without_a_price_has_no_cost(settings: Settings):
+    async with open_office(settings, *answer()) as office:
+        ended = await office.ask()
+    assert "cost" not in ended["usage"]
+
+
 async def test_the_next_request_is_not_made_and_no_turn_is_left_half_done(settings: Settings):
     turns = [Turn(tool_use("echo", {"text": "a"}, id="t1"), usage=USED), *answer()]
     async with open_office(limited(settings, tokens_per_session=1100), *turns) as office:

@@ -1,6 +1,7 @@
 """The real service and a scripted model, for the tests in a browser and for looking at the pages.
 
-    python e2e/service.py      prints one line of JSON: url, token, data, shop; ends with its input
+    python e2e/service.py      prints one line of JSON: url, token, other (bob's),
+                               data, shop; ends with its input
 
 Each line of input lets a message go on that has stopped in its middle (the scene `half`).
 What the model does is chosen by the first word of the user's text: see `scene`.
@@ -133,8 +134,10 @@ async def main() -> None:
                 token, _ = await running.service.tokens.create(
                     "ann", ("chat", "tools:call", "approve", "admin", "audit:read")
                 )
-                told = {"url": running.url, "token": token, "data": str(folder), "shop": str(shop)}
-                print(json.dumps(told), flush=True)
+                other, _ = await running.service.tokens.create("bob", ("chat",))
+                told = {"url": running.url, "token": token, "other": other}
+                places = {"data": str(folder), "shop": str(shop)}
+                print(json.dumps({**told, **places}), flush=True)
                 await _obey()
     finally:
         shutil.rmtree(base, ignore_errors=True)

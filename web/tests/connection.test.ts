@@ -25,10 +25,10 @@ class Wire {
     this.readyState = 3;
   }
 
-  greet() {
+  greet(user = "ann") {
     this.readyState = 1;
     this.onopen?.();
-    this.give({ type: "ready", heartbeat_ms: 25_000 });
+    this.give({ type: "ready", user_id: user, heartbeat_ms: 25_000 });
   }
 
   give(message: Record<string, unknown>) {
@@ -76,7 +76,7 @@ beforeEach(() => {
     url: () => "ws://here/api/v1/ws",
     random: () => 1,
   });
-  connection.start();
+  connection.start("ann");
   wire().greet();
 });
 
@@ -244,6 +244,24 @@ describe("the connection", () => {
     vi.advanceTimersByTime(4999);
     expect(Wire.all).toHaveLength(1);
     vi.advanceTimersByTime(1);
+    expect(Wire.all).toHaveLength(2);
+  });
+});
+
+describe("a connection that comes back as somebody else's", () => {
+  it("sends nothing of what waited, and says that it is refused", async () => {
+    const states: string[] = [];
+    connection.onState((state) => states.push(state));
+    wire().drop();
+    const said = connection.command("user_message", { session_id: SESSION });
+    const refused = expect(said).rejects.toMatchObject({ code: "connection_refused" });
+    vi.advanceTimersByTime(1000);
+    wire().greet("bob");
+    await refused;
+    expect(wire().of("user_message")).toEqual([]);
+    expect(wire().of("subscribe")).toEqual([]);
+    expect(states.at(-1)).toBe("refused");
+    vi.advanceTimersByTime(120_000);
     expect(Wire.all).toHaveLength(2);
   });
 });

@@ -22,6 +22,28 @@ test("a sum that would leave out a run without a price is not told", () => {
   expect(costOf(afterRuns(0.25, null))).toBeNull();
 });
 
+test("what is free costs nothing, and says so", () => {
+  expect(costOf(afterRuns(0, 0))).toBe(0);
+});
+
+test("a sub-agent's spending is in the sum, once", () => {
+  const usage = { input_tokens: 10, output_tokens: 5, cost: 0.5 };
+  const finished = golden("subagent_finished", { usage });
+  const state = reduce(
+    EMPTY,
+    log(
+      golden("run_started"),
+      golden("tool_call_started"),
+      golden("subagent_started"),
+      finished,
+      // A process that was lost is told of again.
+      finished,
+      golden("run_finished", { usage: { ...usage, cost: 0.25 } }),
+    ),
+  );
+  expect(costOf(state.runs.values())).toBe(0.75);
+});
+
 test("a session in which no model ran has no cost", () => {
   expect(costOf([])).toBeNull();
 });

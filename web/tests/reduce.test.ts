@@ -6,7 +6,8 @@ import { reconcile, reduce } from "../src/events/reduce";
 import { GOLDEN_NAMES, golden, log } from "./golden";
 
 const RUN = "run_0123456789abcdef01234567";
-const CALL = "toolu_01";
+const CALL = "op_0a1b2c000001";
+const TOOL_CALL = "toolu_01";
 
 function live(fields: Record<string, unknown>): EphemeralEvent {
   const { seq: _, ...base } = golden("tool_call_started");
@@ -105,7 +106,8 @@ describe("a call", () => {
   it("of a sub-agent stands inside of the call that delegated", () => {
     const inner = golden("tool_call_started", {
       tool_call_id: "toolu_02",
-      parent_tool_call_id: CALL,
+      operation_id: "op_2",
+      parent_tool_call_id: TOOL_CALL,
       run_id: "run_2",
     });
     const state = reduce(
@@ -114,14 +116,62 @@ describe("a call", () => {
         golden("tool_call_started"),
         golden("subagent_started"),
         inner,
-        golden("subagent_finished", { parent_tool_call_id: CALL }),
+        golden("subagent_finished", { parent_tool_call_id: TOOL_CALL }),
       ),
     );
     expect(state.items).toHaveLength(1);
-    expect(callOf(state).inner).toEqual([{ kind: "call", id: "toolu_02" }]);
+    expect(callOf(state).inner).toEqual([{ kind: "call", id: "op_2" }]);
     expect(callOf(state).subagents).toMatchObject([
       { name: "reader", status: "success", summary: "done", routes: { bash: "disabled" } },
     ]);
+  });
+});
+
+describe("an id that a caller uses again", () => {
+  const again = { run_id: "run_2", operation_id: "op_2" };
+  const twice = () =>
+    reduce(
+      EMPTY,
+      log(
+        golden("tool_call_started"),
+        golden("tool_call_completed", { status: "success" }),
+        golden("tool_call_started", again),
+        golden("tool_confirmation_request", { ...again, confirmation_id: "cfm_2" }),
+      ),
+    );
+
+  it("makes a card of its own, and leaves the earlier one as it ended", () => {
+    const state = twice();
+    expect(state.items).toEqual([
+      { kind: "call", id: CALL },
+      { kind: "call", id: "op_2" },
+    ]);
+    expect(callOf(state).status).toBe("success");
+    expect(state.calls.get("op_2")).toMatchObject({ status: "waiting", toolCallId: TOOL_CALL });
+  });
+
+  it("gives each its own live output", () => {
+    const state = reduce(begun(), [
+      golden("tool_call_started", { ...again, seq: 3 }),
+      output(0, "first"),
+      output(0, "second", { operation_id: "op_2" }),
+    ]);
+    expect(callOf(state).output.map((piece) => piece.text)).toEqual(["first"]);
+    expect(state.calls.get("op_2")?.output.map((piece) => piece.text)).toEqual(["second"]);
+  });
+
+  it("keeps a sub-agent's call inside of its own delegation, even under the same id", () => {
+    const inner = golden("tool_call_started", {
+      operation_id: "op_3",
+      parent_tool_call_id: TOOL_CALL,
+      run_id: "run_2",
+    });
+    const state = reduce(
+      EMPTY,
+      log(golden("tool_call_started"), golden("subagent_started"), inner),
+    );
+    expect(state.items).toEqual([{ kind: "call", id: CALL }]);
+    expect(callOf(state).inner).toEqual([{ kind: "call", id: "op_3" }]);
   });
 });
 

@@ -21,7 +21,7 @@ function ended(raw: unknown, more: Record<string, unknown> = {}): Call {
       golden("tool_call_completed", { ...more, status: "success", raw_result: raw }),
     ),
   );
-  const call = state.calls.get("toolu_01");
+  const call = state.calls.get("op_0a1b2c000001");
   if (call === undefined) throw new Error("the call is missing");
   return call;
 }

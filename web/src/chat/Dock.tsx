@@ -1,5 +1,6 @@
 /** What waits for the person, right above the place where they write. */
 import { useMemo, useState } from "react";
+import { keyOf } from "../events/attempts";
 import { useIdentity } from "../shell/identity";
 import { ConfirmationCard } from "./ConfirmationCard";
 import css from "./Dock.module.css";
@@ -9,7 +10,6 @@ import { useSession } from "./useSession";
 export function Dock() {
   const confirmations = useSession((session) => session.confirmations);
   const questions = useSession((session) => session.questions);
-  const calls = useSession((session) => session.calls);
   const { may } = useIdentity();
   const pending = useMemo(
     () => [...confirmations.values()].filter((one) => one.outcome === "pending"),
@@ -23,6 +23,9 @@ export function Dock() {
   const found = pending.findIndex((one) => one.request.confirmation_id === chosen);
   const index = Math.max(0, found);
   const shown = pending[index];
+  const args = useSession((session) =>
+    shown === undefined ? undefined : session.calls.get(keyOf(session, shown.request) ?? "")?.args,
+  );
   const question = asked[0];
   if (shown === undefined && question === undefined) return null;
   return (
@@ -31,7 +34,7 @@ export function Dock() {
         <ConfirmationCard
           key={shown.request.confirmation_id}
           confirmation={shown}
-          args={calls.get(shown.request.tool_call_id ?? "")?.args}
+          args={args}
           position={index}
           count={pending.length}
           mayAnswer={may("approve")}

@@ -23,7 +23,7 @@ import css from "./Chat.module.css";
 import { dollars } from "./cost";
 import { duration } from "./Duration";
 import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
-import { discard, type Outgoing, outbox, say } from "./outbox";
+import { discard, type Outgoing, outboxOf, say } from "./outbox";
 import { useSession, useThisFeed } from "./useSession";
 
 /** Entries that are drawn at first, and added by each wish for more. */
@@ -116,7 +116,7 @@ function Drafts() {
 /** What was sent and is not in the log yet. */
 function Waiting() {
   const feed = useThisFeed();
-  const messages = useStore(outbox, (state) => state.messages);
+  const messages = useStore(outboxOf(useConnection()), (state) => state.messages);
   const own = messages.filter((one) => one.sessionId === feed.id);
   return own.map((message) => <Unsent key={message.id} message={message} />);
 }
@@ -136,7 +136,7 @@ function Unsent({ message }: { message: Outgoing }) {
               size="compact-xs"
               variant="default"
               onClick={() => {
-                discard(message.id);
+                discard(connection, message.id);
                 say(connection, message.sessionId, message.content);
               }}
             >
@@ -146,7 +146,7 @@ function Unsent({ message }: { message: Outgoing }) {
               size="compact-xs"
               variant="subtle"
               color="gray"
-              onClick={() => discard(message.id)}
+              onClick={() => discard(connection, message.id)}
             >
               {t("chat.discard")}
             </Button>

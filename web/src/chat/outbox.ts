@@ -1,5 +1,5 @@
 /** What has been said and has not come back from the log yet, by session. */
-import { createStore } from "zustand/vanilla";
+import { createStore, type StoreApi } from "zustand/vanilla";
 import type { ApiError } from "../api/client";
 import type { Connection } from "../events/connection";
 import type { ContentBlock } from "../events/messages";
@@ -13,7 +13,18 @@ export interface Outgoing {
   error: ApiError | null;
 }
 
-export const outbox = createStore<{ messages: readonly Outgoing[] }>(() => ({ messages: [] }));
+export type Outbox = StoreApi<{ messages: readonly Outgoing[] }>;
+
+/** A connection is one person's: their words go with it, and nobody else finds or sends them. */
+const outboxes = new WeakMap<Connection, Outbox>();
+
+export function outboxOf(connection: Connection): Outbox {
+  const known = outboxes.get(connection);
+  if (known !== undefined) return known;
+  const outbox: Outbox = createStore(() => ({ messages: [] }));
+  outboxes.set(connection, outbox);
+  return outbox;
+}
 
 const NEW = () => `cmd_${crypto.randomUUID()}`;
 
@@ -23,6 +34,7 @@ export function say(
   sessionId: string,
   content: readonly ContentBlock[],
 ): void {
+  const outbox = outboxOf(connection);
   const message: Outgoing = { id: NEW(), sessionId, content, error: null };
   outbox.setState(({ messages }) => ({ messages: [...messages, message] }));
   connection
@@ -35,12 +47,14 @@ export function say(
     });
 }
 
-export function discard(id: string): void {
+export function discard(connection: Connection, id: string): void {
+  const outbox = outboxOf(connection);
   outbox.setState(({ messages }) => ({ messages: messages.filter((one) => one.id !== id) }));
 }
 
 /** Forget what the log has by now. */
-export function forget(echoed: ReadonlySet<string>): void {
+export function forget(connection: Connection, echoed: ReadonlySet<string>): void {
+  const outbox = outboxOf(connection);
   if (outbox.getState().messages.some((one) => echoed.has(one.id))) {
     outbox.setState(({ messages }) => ({
       messages: messages.filter((one) => !echoed.has(one.id)),

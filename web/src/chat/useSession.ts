@@ -20,7 +20,7 @@ export function useFeed(sessionId: string): SessionFeed {
     setFeed(fresh);
     let runs = 0;
     const off = fresh.store.subscribe(({ session, loading }) => {
-      forget(session.echoed);
+      forget(connection, session.echoed);
       // A run has begun or ended: the list's order, and the first title, may be others.
       const now = session.runs.size * 2 - session.active.length;
       if (!loading && now !== runs) {

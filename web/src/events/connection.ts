@@ -44,6 +44,8 @@ const LONGEST_DELAY_MS = 30_000;
 const MISSED_HEARTBEATS = 2.4;
 const ANSWER_MS = 60_000;
 const UNREADABLE = 4000;
+/** As the service's own codes: our rights have ended. */
+const OTHER_PERSON = 4599;
 
 const browser: Surroundings = {
   open: (url, protocols) => new WebSocket(url, protocols),
@@ -64,14 +66,21 @@ export class Connection {
   private readonly positions = new Map<string, Position>();
   private readonly listeners = new Set<(state: ConnectionState, code: number) => void>();
   private stopped = true;
+  private owner = "";
   state: ConnectionState = "connecting";
 
   constructor(private readonly around: Surroundings = browser) {}
 
-  /** Connect, and stay connected until `stop`. */
-  start(): void {
+  /**
+   * Connect, and stay connected until `stop`.
+   *
+   * @param owner whose connection it is: what waits is never sent as somebody else's word, who
+   *   has signed in meanwhile in another tab.
+   */
+  start(owner: string): void {
     if (!this.stopped) return;
     this.stopped = false;
+    this.owner = owner;
     this.connect();
   }
 
@@ -188,8 +197,7 @@ export class Connection {
     clearTimeout(this.watchdog);
     if (this.stopped) return;
     if (code >= 4500 && code < 5000) {
-      this.failAll(new ApiError({ code: "connection_refused" }, 0));
-      this.change("refused", code);
+      this.refused(code);
       return;
     }
     const delay =
@@ -214,6 +222,14 @@ export class Connection {
   private take(message: ServerMessage): void {
     switch (message.type) {
       case "ready":
+        if (message.user_id !== this.owner) {
+          const socket = this.socket;
+          this.socket = null;
+          clearTimeout(this.watchdog);
+          socket?.close(1000);
+          this.refused(OTHER_PERSON);
+          return;
+        }
         this.heartbeatMs = message.heartbeat_ms;
         this.attempt = 0;
         this.greeted = true;
@@ -326,6 +342,12 @@ export class Connection {
     for (const position of this.positions.values()) {
       if (position.asked === ref) position.asked = null;
     }
+  }
+
+  /** It does not connect again by itself: who we are has to be asked first. */
+  private refused(code: number): void {
+    this.failAll(new ApiError({ code: "connection_refused" }, 0));
+    this.change("refused", code);
   }
 
   private failAll(error: ApiError): void {

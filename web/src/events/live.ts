@@ -1,4 +1,5 @@
 /** Live output: it may be dropped on the way, and the durable event that follows heals it. */
+import { keyOf } from "./attempts";
 import type { EphemeralEvent } from "./messages";
 import type { Draft, OutputPiece } from "./model";
 import { changeCall, type Work } from "./reduce";
@@ -44,7 +45,7 @@ function newDraft(event: { message_id: string; run_id?: string | null }): Draft 
 }
 
 export function outputInto(work: Work, event: Of<"tool_result_streamed">): void {
-  changeCall(work, event.tool_call_id, (call) => {
+  changeCall(work, keyOf(work, event), (call) => {
     const expected = call.nextChunk[event.stream] ?? 0;
     if (!event.snapshot && event.chunk_to <= expected) return {};
     const text = event.text ?? "";
@@ -86,7 +87,7 @@ function bounded(pieces: readonly OutputPiece[]): readonly OutputPiece[] {
 }
 
 export function progressInto(work: Work, event: Of<"process_progress">): void {
-  changeCall(work, event.tool_call_id, () => ({
+  changeCall(work, keyOf(work, event), () => ({
     progress: {
       stage: event.stage,
       message: event.message ?? null,

@@ -43,6 +43,7 @@ export type ConfirmationRequest = Schemas["WsToolConfirmationRequest"];
 export type QuestionAsked = Schemas["WsQuestionAsked"];
 export type CallStatus = Schemas["WsToolCallCompleted"]["status"];
 export type Route = NonNullable<Schemas["WsToolCallStarted"]["route"]>;
+export type Usage = Schemas["WsUsage"];
 export type ErrorBody = Schemas["WsErrorBody"];
 export type ContentBlock = Record<string, unknown>;
 

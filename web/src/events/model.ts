@@ -10,8 +10,9 @@ import type {
 
 /** A call as it is shown. */
 export interface Call {
+  /** Of this attempt; what the caller named it may come again. */
   id: string;
-  operationId: string | null;
+  toolCallId: string;
   runId: string | null;
   parentId: string | null;
   name: string;
@@ -149,6 +150,8 @@ export interface SessionState {
   messages: ReadonlyMap<string, Message>;
   drafts: ReadonlyMap<string, Draft>;
   calls: ReadonlyMap<string, Call>;
+  /** The attempts of each `tool_call_id`, oldest first. */
+  attempts: ReadonlyMap<string, readonly string[]>;
   runs: ReadonlyMap<string, Run>;
   confirmations: ReadonlyMap<string, Confirmation>;
   questions: ReadonlyMap<string, Question>;
@@ -165,6 +168,7 @@ export const EMPTY: SessionState = {
   messages: new Map(),
   drafts: new Map(),
   calls: new Map(),
+  attempts: new Map(),
   runs: new Map(),
   confirmations: new Map(),
   questions: new Map(),

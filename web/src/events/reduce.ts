@@ -4,8 +4,15 @@
  * A batch of events makes one new state. What no event touched stays the same object, so that a
  * page draws again only what has changed.
  */
+import { delegatorOf, holderOf, keyOf } from "./attempts";
 import { deltaInto, outputInto, progressInto } from "./live";
-import { type DurableEvent, isDurable, type SessionEvent, type Subscribed } from "./messages";
+import {
+  type DurableEvent,
+  isDurable,
+  type SessionEvent,
+  type Subscribed,
+  type Usage,
+} from "./messages";
 import type {
   Call,
   Confirmation,
@@ -25,6 +32,7 @@ export interface Work {
   messages: Map<string, Message>;
   drafts: Map<string, Draft>;
   calls: Map<string, Call>;
+  attempts: Map<string, readonly string[]>;
   runs: Map<string, Run>;
   confirmations: Map<string, Confirmation>;
   questions: Map<string, Question>;
@@ -79,6 +87,7 @@ function begin(state: SessionState): Work {
     messages: new Map(state.messages),
     drafts: new Map(state.drafts),
     calls: new Map(state.calls),
+    attempts: new Map(state.attempts),
     runs: new Map(state.runs),
     confirmations: new Map(state.confirmations),
     questions: new Map(state.questions),
@@ -128,7 +137,7 @@ function durable(work: Work, event: DurableEvent): void {
     case "subagent_finished":
       return subagent(work, event);
     case "process_event":
-      return changeCall(work, event.tool_call_id, (call) => ({
+      return changeCall(work, keyOf(work, event), (call) => ({
         stages: [
           ...call.stages,
           {
@@ -177,24 +186,40 @@ type Of<T extends DurableEvent["type"]> = Extract<DurableEvent, { type: T }>;
 function runStarted(work: Work, event: Of<"run_started">): void {
   const id = event.run_id ?? "";
   work.runs.set(id, {
-    id,
-    trigger: event.trigger,
+    ...newRun(id, event.trigger, event.ts),
     parentId: event.parent_run_id ?? null,
     agentId: event.agent_id ?? null,
     model: event.model ?? null,
-    startedAt: event.ts,
-    finishedAt: null,
-    status: null,
-    stopReason: null,
-    error: null,
-    inputTokens: 0,
-    outputTokens: 0,
-    cachedTokens: 0,
-    cost: null,
   });
   if (event.parent_run_id == null && event.parent_tool_call_id == null) {
     work.state.active = [...work.state.active, id];
   }
+}
+
+function newRun(id: string, trigger: string, startedAt: string): Run {
+  return {
+    id,
+    trigger,
+    parentId: null,
+    agentId: null,
+    model: null,
+    startedAt,
+    finishedAt: null,
+    status: null,
+    stopReason: null,
+    error: null,
+    ...used(undefined),
+  };
+}
+
+/** What is written to a provider's cache has been read by the model like any other input. */
+function used(usage: Usage | null | undefined) {
+  return {
+    inputTokens: (usage?.input_tokens ?? 0) + (usage?.cache_creation_tokens ?? 0),
+    outputTokens: usage?.output_tokens ?? 0,
+    cachedTokens: usage?.cache_read_tokens ?? 0,
+    cost: usage?.cost ?? null,
+  };
 }
 
 function runFinished(work: Work, event: Of<"run_finished">): void {
@@ -207,10 +232,7 @@ function runFinished(work: Work, event: Of<"run_finished">): void {
       status: event.status,
       stopReason: event.stop_reason ?? null,
       error: event.error ?? null,
-      inputTokens: event.usage?.input_tokens ?? 0,
-      outputTokens: event.usage?.output_tokens ?? 0,
-      cachedTokens: event.usage?.cache_read_tokens ?? 0,
-      cost: event.usage?.cost ?? null,
+      ...used(event.usage),
     });
   }
   const own = work.state.active.includes(id);
@@ -238,12 +260,14 @@ function messageCompleted(work: Work, event: Of<"message_completed">): void {
 }
 
 function callStarted(work: Work, event: Of<"tool_call_started">): void {
-  const id = keyOf(event);
+  const asked = event.tool_call_id ?? "";
+  const id = event.operation_id ?? asked;
+  if (!work.calls.has(id)) work.attempts.set(asked, [...(work.attempts.get(asked) ?? []), id]);
   work.calls.set(id, {
     id,
-    operationId: event.operation_id ?? null,
+    toolCallId: asked,
     runId: event.run_id ?? null,
-    parentId: event.parent_tool_call_id ?? null,
+    parentId: holderOf(work, event),
     name: event.tool_name,
     title: event.title,
     kind: event.kind,
@@ -279,7 +303,7 @@ function callStarted(work: Work, event: Of<"tool_call_started">): void {
 }
 
 function callCompleted(work: Work, event: Of<"tool_call_completed">): void {
-  changeCall(work, keyOf(event), () => ({
+  changeCall(work, keyOf(work, event), () => ({
     status: event.status,
     content: event.content as Record<string, unknown>[],
     raw: (event.raw_result as { type: string; data: unknown } | null) ?? null,
@@ -303,7 +327,7 @@ function confirmationAsked(work: Work, event: Of<"tool_confirmation_request">): 
     message: null,
     editedArgs: null,
   });
-  changeCall(work, event.tool_call_id, (call) => ({
+  changeCall(work, keyOf(work, event), (call) => ({
     status: "waiting",
     confirmationIds: [...call.confirmationIds, event.confirmation_id],
   }));
@@ -321,7 +345,7 @@ function confirmationResolved(work: Work, event: Of<"tool_confirmation_resolved"
       editedArgs: event.edited_args ?? null,
     });
   }
-  changeCall(work, event.tool_call_id, (call) =>
+  changeCall(work, keyOf(work, event), (call) =>
     call.status === "waiting"
       ? { status: "running", ...(event.edited_args == null ? {} : { args: event.edited_args }) }
       : {},
@@ -341,8 +365,9 @@ function questionAnswered(work: Work, event: Of<"question_answered">): void {
 
 function subagent(work: Work, event: Of<"subagent_started"> | Of<"subagent_finished">): void {
   const started = event.type === "subagent_started";
-  const holder =
-    event.parent_tool_call_id ?? holderOf(work, event.child_run_id) ?? event.tool_call_id ?? null;
+  delegatedRun(work, event);
+  // What a process tells that was lost names the run alone.
+  const holder = delegatorOf(work, event.child_run_id) ?? holderOf(work, event);
   changeCall(work, holder, (call) => {
     const known = call.subagents.find((one) => one.runId === event.child_run_id);
     const fresh: Subagent = started
@@ -372,17 +397,24 @@ function subagent(work: Work, event: Of<"subagent_started"> | Of<"subagent_finis
   });
 }
 
-/** The call that delegated to a run. */
-function holderOf(work: Work, runId: string): string | null {
-  for (const call of work.calls.values()) {
-    if (call.subagents.some((one) => one.runId === runId)) return call.id;
-  }
-  return null;
-}
-
-/** A call's id is its caller's, and may come again in another run; an attempt's never does. */
-function keyOf(event: { tool_call_id?: string | null }): string {
-  return event.tool_call_id ?? "";
+/** A sub-agent's run has no `run_finished`: what it used is told with its own end alone. */
+function delegatedRun(work: Work, event: Of<"subagent_started"> | Of<"subagent_finished">): void {
+  const id = event.child_run_id;
+  const known = work.runs.get(id) ?? {
+    ...newRun(id, "delegation", event.ts),
+    parentId: event.run_id ?? null,
+    model: event.type === "subagent_started" ? (event.model ?? null) : null,
+  };
+  const ended =
+    event.type === "subagent_finished"
+      ? {
+          finishedAt: event.ts,
+          status: event.status,
+          error: event.error ?? null,
+          ...used(event.usage),
+        }
+      : {};
+  work.runs.set(id, { ...known, ...ended });
 }
 
 export function changeCall(
@@ -400,8 +432,8 @@ function note(work: Work, event: DurableEvent, value: Note): void {
 
 /** Put an item where it happened: into the session, or into the call of a sub-agent. */
 function place(work: Work, event: DurableEvent, item: Item): void {
-  const parent = event.parent_tool_call_id;
-  if (parent != null && parent !== item.id && work.calls.has(parent)) {
+  const parent = holderOf(work, event);
+  if (parent !== null && parent !== item.id) {
     changeCall(work, parent, (call) =>
       call.inner.some((other) => other.kind === item.kind && other.id === item.id)
         ? {}

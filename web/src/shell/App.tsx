@@ -71,7 +71,7 @@ function Gate() {
   }
   if (me === null) return <SignIn />;
   return (
-    <ConnectionProvider>
+    <ConnectionProvider key={me.user_id} owner={me.user_id}>
       <Pages />
     </ConnectionProvider>
   );

@@ -7,6 +7,7 @@ import {
   useContext,
   useEffect,
   useMemo,
+  useRef,
   useState,
 } from "react";
 import { type ApiError, api, data, type Schemas, setCsrfToken, whenSignedOut } from "../api/client";
@@ -34,13 +35,20 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
   const [state, setState] = useState<Identity["state"]>("asking");
   const [error, setError] = useState<ApiError | null>(null);
   const queries = useQueryClient();
+  const holder = useRef<string | undefined>(undefined);
 
-  const accept = useCallback((found: Me | null) => {
-    setCsrfToken(found?.csrf_token ?? null);
-    setMe(found);
-    setState("known");
-    setError(null);
-  }, []);
+  const accept = useCallback(
+    (found: Me | null) => {
+      // What one person has loaded is not for the next.
+      if (found?.user_id !== holder.current) queries.clear();
+      holder.current = found?.user_id;
+      setCsrfToken(found?.csrf_token ?? null);
+      setMe(found);
+      setState("known");
+      setError(null);
+    },
+    [queries],
+  );
 
   const ask = useCallback(async () => {
     try {
@@ -56,14 +64,7 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
   }, [accept]);
 
   useEffect(() => void ask(), [ask]);
-  useEffect(
-    () =>
-      whenSignedOut(() => {
-        accept(null);
-        queries.clear();
-      }),
-    [accept, queries],
-  );
+  useEffect(() => whenSignedOut(() => accept(null)), [accept]);
 
   const value = useMemo<Identity>(
     () => ({
@@ -77,11 +78,10 @@ export function IdentityProvider({ children }: { children: ReactNode }) {
       },
       signOut: async () => {
         await api.POST("/api/v1/logout");
-        queries.clear();
         accept(null);
       },
     }),
-    [me, state, error, ask, accept, queries],
+    [me, state, error, ask, accept],
   );
   return <IdentityContext.Provider value={value}>{children}</IdentityContext.Provider>;
 }
@@ -92,12 +92,12 @@ export function useIdentity(): Identity {
   return identity;
 }
 
-/** Opens the connection for whoever is signed in, and closes it with them. */
-export function ConnectionProvider({ children }: { children: ReactNode }) {
+/** Opens the connection for whoever is signed in, and closes it with them: one for each person. */
+export function ConnectionProvider({ owner, children }: { owner: string; children: ReactNode }) {
   const [connection] = useState(() => new Connection());
   const { ask } = useIdentity();
   useEffect(() => {
-    connection.start();
+    connection.start(owner);
     const again = () => connection.retryNow();
     window.addEventListener("online", again);
     // 45xx: our rights have ended, so ask who we are.
@@ -109,7 +109,7 @@ export function ConnectionProvider({ children }: { children: ReactNode }) {
       off();
       connection.stop();
     };
-  }, [connection, ask]);
+  }, [connection, owner, ask]);
   return <ConnectionContext.Provider value={connection}>{children}</ConnectionContext.Provider>;
 }
 
