@@ -20,7 +20,7 @@ from app.core.redaction import Redactor
 from app.core.text import dump_json, scrub
 from app.db.ledger import Ledger
 from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION
-from app.events.durable import ContextCompacted, MessageCompleted
+from app.events.durable import ContextCompacted, MessageCompleted, SessionBranched
 from app.events.log import EventLog, SessionLog
 from app.execution.record import bounded
 
@@ -231,9 +231,10 @@ class Sessions:
         return entry_id
 
     def branch(self, session: Session, entry_id: str | None) -> None:
-        """Make the next message a child of `entry_id` (of nothing, when None)."""
+        """Make the next message a child of `entry_id` (of nothing, when None), and announce it."""
         session.leaf = entry_id
         self._ledger.append(MOVE_LEAF, (entry_id, isoformat(self._clock.now()), session.id))
+        session.log.emit(SessionBranched, message_id=entry_id)
 
     def rename(self, session: Session, title: str) -> None:
         """Give the session a title."""

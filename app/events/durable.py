@@ -99,6 +99,18 @@ class ContextCompacted(DurableEvent):
     tokens_after: int
 
 
+class SessionBranched(DurableEvent):
+    """The conversation goes on from an earlier message; what followed it stays in the session.
+
+    A message hangs on the one before it in the log, except behind this event.
+    """
+
+    type: Literal["session_branched"] = "session_branched"
+    message_id: str | None = Field(
+        default=None, description="What the next message answers; nothing when it begins anew."
+    )
+
+
 class ToolCallStarted(DurableEvent):
     """The gate took a call up. Exactly one per call, its first event."""
 

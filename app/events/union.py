@@ -14,6 +14,7 @@ Durable: TypeAlias = (
     | durable.RunFinished
     | durable.MessageCompleted
     | durable.ContextCompacted
+    | durable.SessionBranched
     | durable.ToolCallStarted
     | durable.ToolCallCompleted
     | durable.ToolConfirmationRequest

@@ -30,7 +30,10 @@ async function signInAsBob(page) {
 }
 
 const isBob = (page) =>
-  page.getByRole("button", { name: /Account and appearance/ }).getByText("bob").waitFor();
+  page
+    .getByRole("button", { name: /Account and appearance/ })
+    .getByText("bob")
+    .waitFor();
 
 async function messagesOf(sessionId) {
   const headers = { authorization: `Bearer ${service.token}` };

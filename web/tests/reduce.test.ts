@@ -143,8 +143,8 @@ describe("an id that a caller uses again", () => {
   it("makes a card of its own, and leaves the earlier one as it ended", () => {
     const state = twice();
     expect(state.items).toEqual([
-      { kind: "call", id: CALL },
-      { kind: "call", id: "op_2" },
+      { kind: "call", id: CALL, under: null },
+      { kind: "call", id: "op_2", under: null },
     ]);
     expect(callOf(state).status).toBe("success");
     expect(state.calls.get("op_2")).toMatchObject({ status: "waiting", toolCallId: TOOL_CALL });
@@ -170,7 +170,7 @@ describe("an id that a caller uses again", () => {
       EMPTY,
       log(golden("tool_call_started"), golden("subagent_started"), inner),
     );
-    expect(state.items).toEqual([{ kind: "call", id: CALL }]);
+    expect(state.items).toMatchObject([{ kind: "call", id: CALL }]);
     expect(callOf(state).inner).toEqual([{ kind: "call", id: "op_3" }]);
   });
 });

@@ -76,6 +76,19 @@ async def test_a_branch_goes_on_from_an_earlier_message(client: httpx2.AsyncClie
     assert result["id"] in {item["id"] for item in tree} - {item["id"] for item in path}
 
 
+async def test_a_branch_is_told_to_whoever_follows_the_session(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    await call(client, "calculator", arguments={"expression": "1"}, session_id=session_id)
+    root = (await client.get(f"/sessions/{session_id}/messages")).json()["messages"][0]
+
+    await client.post(f"/sessions/{session_id}/branch", json={"entry_id": root["id"]})
+    await client.post(f"/sessions/{session_id}/branch", json={"entry_id": None})
+
+    log = (await client.get(f"/sessions/{session_id}/events")).json()["events"]
+    moves = [event for event in log if event["type"] == "session_branched"]
+    assert [event.get("message_id") for event in moves] == [root["id"], None]
+
+
 async def test_a_branch_from_a_message_of_another_session_is_not_found(
     client: httpx2.AsyncClient,
 ):

@@ -152,6 +152,7 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
           minRows={1}
           maxRows={12}
           aria-label={t("chat.message")}
+          data-composer
           placeholder={t("chat.placeholder")}
           value={words}
           onChange={(event) => setWords(event.currentTarget.value)}

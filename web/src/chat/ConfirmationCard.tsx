@@ -211,7 +211,9 @@ function useKeys(
 /** Whether a key pressed there belongs to words that a person has begun. */
 function isWritten(target: EventTarget | null): boolean {
   const field = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
-  return field && (target.value !== "" || target.validity.badInput);
+  if (!field) return false;
+  if (target.dataset.ownKeys !== undefined) return true;
+  return target.value !== "" || target.validity.badInput;
 }
 
 function Keys({ option }: { option: Option }) {

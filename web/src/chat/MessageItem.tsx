@@ -1,12 +1,15 @@
 /** What was said, by whom; thoughts are folded. */
 import { UnstyledButton } from "@mantine/core";
 import { Brain, ChevronDown, ChevronRight } from "lucide-react";
-import { lazy, memo, Suspense, useState } from "react";
+import { lazy, memo, Suspense, useCallback, useState } from "react";
 import type { ContentBlock } from "../events/messages";
 import type { Draft, Message } from "../events/model";
 import { useTexts } from "../i18n";
 import { text } from "../renderers/data";
+import { MessageTools } from "./Branching";
+import tools from "./Branching.module.css";
 import css from "./Chat.module.css";
+import { EditMessage } from "./EditMessage";
 
 const LazyMarkdown = lazy(() => import("./Markdown"));
 
@@ -20,10 +23,42 @@ function Markdown({ text: words, streaming = false }: { text: string; streaming?
 }
 
 export const MessageItem = memo(function MessageItem({ message }: { message: Message }) {
-  if (message.role === "user") return <UserMessage content={message.content} />;
+  const { content } = message;
+  if (message.role === "user") {
+    // What somebody ran themselves is on the call's card.
+    const words = content.some((block) => block.type === "text" || block.type === "image");
+    return words ? <OwnMessage message={message} /> : null;
+  }
+  const seen = content.some((block) => block.type === "text" || block.type === "thinking");
+  return (
+    <div className={tools.holder} data-tools={seen}>
+      <AnswerItem content={content} />
+      {seen && <MessageTools id={message.id} />}
+    </div>
+  );
+});
+
+function OwnMessage({ message }: { message: Message }) {
+  const [editing, setEditing] = useState(false);
+  const stop = useCallback(() => setEditing(false), []);
+  if (editing) return <EditMessage message={message} onDone={stop} />;
+  return (
+    <div className={tools.holder} data-role="user" data-tools>
+      <UserMessage content={message.content} />
+      <MessageTools id={message.id} onEdit={() => setEditing(true)} />
+    </div>
+  );
+}
+
+/** What a model wrote, without anything that could be done with it. */
+export const AnswerItem = memo(function AnswerItem({
+  content,
+}: {
+  content: readonly ContentBlock[];
+}) {
   return (
     <div className={css.answer}>
-      {message.content.map((block, index) => {
+      {content.map((block, index) => {
         if (block.type === "text" && text(block.text).trim() !== "") {
           return <Markdown key={index} text={text(block.text)} />;
         }

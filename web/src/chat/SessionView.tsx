@@ -24,7 +24,7 @@ export function SessionView({ sessionId }: { sessionId: string }) {
   const { loading, error } = useOpening(feed);
   return (
     <FeedProvider value={feed}>
-      <div className={css.page}>
+      <div className={css.page} data-session={sessionId}>
         <Head sessionId={sessionId} />
         {error !== null ? (
           <div className={css.middle}>

@@ -5,7 +5,7 @@ import type { Call, Item, SessionState, Subagent } from "../events/model";
 import { TEXTS, type TextKey, useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { CallCard } from "./CallCard";
-import { MessageItem } from "./MessageItem";
+import { AnswerItem } from "./MessageItem";
 import css from "./Subagents.module.css";
 import { useSession } from "./useSession";
 
@@ -75,7 +75,9 @@ function Inner({ items }: { items: readonly Item[] }) {
   return items.map((item) => {
     if (item.kind === "call") return <CallCard key={item.id} id={item.id} />;
     const message = item.kind === "message" ? messages.get(item.id) : undefined;
-    return message?.role === "assistant" ? <MessageItem key={item.id} message={message} /> : null;
+    return message?.role === "assistant" ? (
+      <AnswerItem key={item.id} content={message.content} />
+    ) : null;
   });
 }
 

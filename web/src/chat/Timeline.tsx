@@ -13,11 +13,12 @@ import {
 import { memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useStore } from "zustand";
 import { ApiError } from "../api/client";
-import type { Item, Note } from "../events/model";
+import type { Item, Note, Placed } from "../events/model";
 import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { explain } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
+import { BranchNotice, BranchProvider } from "./Branching";
 import { CallCard } from "./CallCard";
 import css from "./Chat.module.css";
 import { dollars } from "./cost";
@@ -32,10 +33,8 @@ const NEAR = 60;
 
 export function Timeline({ children }: { children?: ReactNode }) {
   const { t } = useTexts();
-  const items = useSession((session) => session.items);
   const [shown, setShown] = useState(STEP);
   const { box, inner, away, toEnd } = useStickToEnd();
-  const hidden = Math.max(0, items.length - shown);
 
   return (
     <div className={css.view}>
@@ -48,16 +47,11 @@ export function Timeline({ children }: { children?: ReactNode }) {
         aria-label={t("chat.log")}
       >
         <div ref={inner} className={css.thread}>
-          {hidden > 0 && (
-            <Button variant="subtle" color="gray" size="xs" onClick={() => setShown(shown + STEP)}>
-              {t("chat.earlier", { count: hidden })}
-            </Button>
-          )}
-          {items.slice(hidden).map((item) => (
-            <div key={`${item.kind}-${item.id}`} className={css.item} data-kind={item.kind}>
-              <Entry item={item} />
-            </div>
-          ))}
+          <BranchProvider>
+            {(items) => (
+              <Entries items={items} shown={shown} onMore={() => setShown(shown + STEP)} />
+            )}
+          </BranchProvider>
           <Drafts />
           <Waiting />
           {children}
@@ -76,6 +70,27 @@ export function Timeline({ children }: { children?: ReactNode }) {
         </ActionIcon>
       )}
     </div>
+  );
+}
+
+function Entries(props: { items: readonly Placed[]; shown: number; onMore: () => void }) {
+  const { t } = useTexts();
+  const { items, shown, onMore } = props;
+  const hidden = Math.max(0, items.length - shown);
+  return (
+    <>
+      {hidden > 0 && (
+        <Button variant="subtle" color="gray" size="xs" onClick={onMore}>
+          {t("chat.earlier", { count: hidden })}
+        </Button>
+      )}
+      {items.slice(hidden).map((item) => (
+        <div key={`${item.kind}-${item.id}`} className={css.item} data-kind={item.kind}>
+          <Entry item={item} />
+        </div>
+      ))}
+      <BranchNotice />
+    </>
   );
 }
 

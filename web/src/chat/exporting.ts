@@ -1,4 +1,5 @@
 /** A session as a file. */
+import { shownItems } from "../events/branches";
 import type { SessionState } from "../events/model";
 import { contentText, text } from "../renderers/data";
 
@@ -14,7 +15,7 @@ export function saveFile(name: string, type: string, content: string): void {
 /** What was said and what was called, for people. */
 export function asMarkdown(title: string, session: SessionState): string {
   const parts = [`# ${title}`];
-  for (const item of session.items) {
+  for (const item of shownItems(session)) {
     if (item.kind === "message") {
       const message = session.messages.get(item.id);
       const words = (message?.content ?? [])

@@ -6,6 +6,7 @@ export type DurableEvent =
   | Schemas["WsRunResumed"]
   | Schemas["WsRunFinished"]
   | Schemas["WsContextCompacted"]
+  | Schemas["WsSessionBranched"]
   | Schemas["WsMessageCompleted"]
   | Schemas["WsToolCallStarted"]
   | Schemas["WsToolCallCompleted"]

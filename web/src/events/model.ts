@@ -136,6 +136,9 @@ export type Item =
   | { kind: "run_end"; id: string }
   | { kind: "note"; id: string; note: Note };
 
+/** An entry of the session itself, and the message that was its newest then. */
+export type Placed = Item & { under: string | null };
+
 export type Note =
   | { type: "compacted"; at: string }
   | { type: "resumed"; at: string }
@@ -146,7 +149,13 @@ export type Note =
 export interface SessionState {
   epoch: string | null;
   seq: number;
-  items: readonly Item[];
+  items: readonly Placed[];
+  /** The message that the next one answers. */
+  leaf: string | null;
+  /** What each entry of the tree hangs on, oldest first; summaries and results are entries too. */
+  parents: ReadonlyMap<string, string | null>;
+  /** Whether the tree is more than a line. */
+  branched: boolean;
   messages: ReadonlyMap<string, Message>;
   drafts: ReadonlyMap<string, Draft>;
   calls: ReadonlyMap<string, Call>;
@@ -165,6 +174,9 @@ export const EMPTY: SessionState = {
   epoch: null,
   seq: 0,
   items: [],
+  leaf: null,
+  parents: new Map(),
+  branched: false,
   messages: new Map(),
   drafts: new Map(),
   calls: new Map(),

@@ -20,6 +20,7 @@ import type {
   Item,
   Message,
   Note,
+  Placed,
   Question,
   Run,
   SessionState,
@@ -36,7 +37,8 @@ export interface Work {
   runs: Map<string, Run>;
   confirmations: Map<string, Confirmation>;
   questions: Map<string, Question>;
-  items: Item[];
+  items: Placed[];
+  parents: Map<string, string | null>;
 }
 
 export function reduce(state: SessionState, events: readonly SessionEvent[]): SessionState {
@@ -92,13 +94,19 @@ function begin(state: SessionState): Work {
     confirmations: new Map(state.confirmations),
     questions: new Map(state.questions),
     items: [...state.items],
+    parents: new Map(state.parents),
   };
 }
 
 function finish(work: Work): SessionState {
-  const { state, items, ...maps } = work;
-  // Items are only added: a list of the same length is the same list.
-  return { ...state, ...maps, items: items.length === state.items.length ? state.items : items };
+  const { state, items, parents, ...maps } = work;
+  // Both are only added to: of the same size they are the same.
+  return {
+    ...state,
+    ...maps,
+    items: items.length === state.items.length ? state.items : items,
+    parents: parents.size === state.parents.size ? state.parents : parents,
+  };
 }
 
 function durable(work: Work, event: DurableEvent): void {
@@ -111,7 +119,12 @@ function durable(work: Work, event: DurableEvent): void {
       return note(work, event, { type: "resumed", at: event.ts });
     case "run_finished":
       return runFinished(work, event);
+    case "session_branched":
+      work.state.leaf = event.message_id ?? null;
+      work.state.branched = true;
+      return;
     case "context_compacted":
+      grow(work, event.message_id);
       return note(work, event, { type: "compacted", at: event.ts });
     case "message_completed":
       return messageCompleted(work, event);
@@ -247,6 +260,7 @@ function messageCompleted(work: Work, event: Of<"message_completed">): void {
     work.state.echoed = new Set(work.state.echoed).add(event.client_message_id);
   }
   const known = work.messages.has(event.message_id);
+  if (!known) grow(work, event.message_id);
   work.messages.set(event.message_id, {
     id: event.message_id,
     runId: event.run_id ?? null,
@@ -257,6 +271,12 @@ function messageCompleted(work: Work, event: Of<"message_completed">): void {
   // What the model reads of a call is on the call's card.
   if (!known && event.role !== "tool")
     place(work, event, { kind: "message", id: event.message_id });
+}
+
+/** A new entry hangs on the newest one. */
+function grow(work: Work, id: string): void {
+  work.parents.set(id, work.state.leaf);
+  work.state.leaf = id;
 }
 
 function callStarted(work: Work, event: Of<"tool_call_started">): void {
@@ -439,7 +459,7 @@ function place(work: Work, event: DurableEvent, item: Item): void {
         ? {}
         : { inner: [...call.inner, item] },
     );
-  } else work.items.push(item);
+  } else work.items.push({ ...item, under: work.state.leaf });
 }
 
 function dropDrafts(work: Work, runId: string | null): void {

@@ -63,6 +63,25 @@ export const chat = {
   "chat.run.interrupted": ["The service stopped during the run", "运行期间服务中断"],
   "chat.run.unknown": ["The run ended in an unknown way", "运行以未知方式结束"],
 
+  "branch.here": ["Branch from here", "从此处分支"],
+  "branch.edit": ["Edit and send again", "编辑并重新发送"],
+  "branch.edit.label": ["Your message", "你的消息"],
+  "branch.edit.hint": [
+    "It begins a branch; what was said stays on the other one.",
+    "将开启新分支，原有内容保留在原分支。",
+  ],
+  "branch.edit.busy": ["It can be sent once the run has ended.", "运行结束后方可发送。"],
+  "branch.edit.send": ["Send", "发送"],
+  "branch.place": ["Branches here", "此处的分支"],
+  "branch.previous": ["Previous branch", "上一个分支"],
+  "branch.next": ["Next branch", "下一个分支"],
+  "branch.position": ["{position} of {count}", "{position} / {count}"],
+  "branch.notice": [
+    "More was said after this. Your next message begins another branch.",
+    "此后还有内容，下一条消息将开启新分支。",
+  ],
+  "branch.back": ["Back to the newest", "回到最新"],
+
   "note.compacted": [
     "From here on the model knows what was before as a summary.",
     "此后模型以摘要方式了解之前的内容。",

@@ -1,0 +1,158 @@
+/** Going on from earlier messages, and coming back. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { composer, say, signedIn, startBrowser, startService } from "./harness.mjs";
+
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+const LIMIT = { timeout: 90_000 };
+const answered = (page, words) => page.getByText(`You said: ${words}`, { exact: true }).waitFor();
+const item = (page, words) => page.locator("[data-kind=message]").filter({ hasText: words });
+const log = (page) => page.getByRole("log");
+const gone = (page, words) =>
+  log(page).getByText(words, { exact: true }).first().waitFor({ state: "detached" });
+
+async function scene(play) {
+  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
+  try {
+    await play(page, context);
+    assert.deepEqual(complaints, []);
+  } finally {
+    await context.close();
+  }
+}
+
+/** Say something, and wait until the run has ended. */
+async function talk(page, words) {
+  await say(page, words);
+  await answered(page, words);
+  await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+}
+
+test("a message is edited and sent again, and both are there to choose from", LIMIT, () =>
+  scene(async (page, context) => {
+    await talk(page, "first words");
+    await talk(page, "second words");
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await answered(other, "second words");
+
+    await item(page, "first words").first().hover();
+    await page.getByRole("button", { name: "Edit and send again" }).first().click();
+    const field = page.getByRole("textbox", { name: "Your message" });
+    assert.equal(await field.inputValue(), "first words");
+    await field.fill("better words");
+    await page.keyboard.press("Enter");
+    await answered(page, "better words");
+    await gone(page, "second words");
+    assert.equal(await log(page).getByText("first words", { exact: true }).count(), 0);
+    await page.getByText("2 of 2", { exact: true }).waitFor();
+
+    await answered(other, "better words");
+    await gone(other, "second words");
+
+    await page.getByRole("button", { name: "Previous branch" }).click();
+    await answered(page, "second words");
+    await gone(page, "better words");
+    await page.getByText("1 of 2", { exact: true }).waitFor();
+    await answered(other, "second words");
+    await page.reload();
+    await answered(page, "second words");
+    assert.equal(await log(page).getByText("better words", { exact: true }).count(), 0);
+  }),
+);
+
+test("the next message follows an earlier one, by keyboard, or one goes back", LIMIT, () =>
+  scene(async (page) => {
+    await talk(page, "apples");
+    await talk(page, "pears");
+    const here = item(page, "You said: apples").getByRole("button", { name: "Branch from here" });
+    await here.focus();
+    await page.keyboard.press("Enter");
+    await gone(page, "pears");
+    await page.getByText(/^More was said after this/).waitFor();
+    await page.getByRole("button", { name: "Back to the newest" }).click();
+    await answered(page, "pears");
+
+    await here.focus();
+    await page.keyboard.press("Enter");
+    await gone(page, "pears");
+    await page.waitForFunction(() => document.activeElement?.hasAttribute("data-composer"));
+    await page.keyboard.type("plums");
+    await page.keyboard.press("Enter");
+    await answered(page, "plums");
+    assert.equal(await log(page).getByText("pears", { exact: true }).count(), 0);
+    await item(page, "plums").first().getByText("2 of 2", { exact: true }).waitFor();
+  }),
+);
+
+test("a picture is sent again with the words that were edited", LIMIT, () =>
+  scene(async (page) => {
+    await page.locator("input[type=file]").setInputFiles({
+      name: "dot.png",
+      mimeType: "image/png",
+      buffer: Buffer.from(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+        "base64",
+      ),
+    });
+    await page.getByRole("img", { name: "dot.png" }).waitFor();
+    await talk(page, "look at it");
+    await item(page, "look at it").first().hover();
+    await page.getByRole("button", { name: "Edit and send again" }).click();
+    const field = page.getByRole("textbox", { name: "Your message" }).and(page.locator(":enabled"));
+    await field.fill("look closer");
+    await page.keyboard.press("Enter");
+    await answered(page, "look closer");
+    const id = page.url().split("/").at(-1);
+    const answer = await fetch(`${service.url}/api/v1/sessions/${id}/messages`, {
+      headers: { authorization: `Bearer ${service.token}` },
+    });
+    const [{ content }] = (await answer.json()).messages;
+    assert.deepEqual(
+      content.map((block) => block.type),
+      ["image", "text"],
+    );
+    assert.ok(content[0].source.data.startsWith("iVBOR"));
+  }),
+);
+
+test(
+  "while a run is active nothing is branched, and no key of an edit approves a call",
+  LIMIT,
+  () =>
+    scene(async (page, context) => {
+      await talk(page, "calm");
+      await item(page, "calm").first().hover();
+      await page.getByRole("button", { name: "Edit and send again" }).click();
+      const field = page.getByRole("textbox", { name: "Your message" });
+      await field.fill("");
+      const other = await context.newPage();
+      await other.goto(page.url());
+      await composer(other).waitFor();
+      await say(other, "run rm -rf waits");
+      await page
+        .getByRole("button", { name: /^Approve once/ })
+        .and(page.locator(":enabled"))
+        .waitFor();
+      assert.equal(await page.getByRole("button", { name: "Branch from here" }).count(), 0);
+      await page.getByText("It can be sent once the run has ended.").waitFor();
+      await field.press("Control+Enter");
+      await field.fill("not an answer");
+      await field.press("Control+Enter");
+      assert.equal(await field.inputValue(), "not an answer");
+      assert.equal(await page.locator("article[data-status=waiting]").count(), 1);
+      await page.keyboard.press("Control+Shift+Backspace");
+      await page.locator("article[data-status=declined]").waitFor();
+    }),
+);
