@@ -1,9 +1,13 @@
-"""Batches and tasks as rows: what everybody can look up, also after a restart."""
+"""Batches and tasks as rows: what everybody can look up, also after a restart.
+
+What is written beside an event is appended and not awaited, so that one commit holds both:
+nothing has ended of which nobody was told, and nothing is told twice.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import orjson
@@ -14,8 +18,9 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound
 from app.core.redaction import Redactor
 from app.core.text import dump_json
+from app.db.delegation_statements import END_BATCH, INTERRUPT_TASK, SAVE_TASK
 from app.db.ledger import Ledger, Transaction
-from app.tools.delegation.ports import BatchReport, TaskReport
+from app.tools.delegation.ports import ENDED, BatchReport, TaskReport
 
 _ADD_BATCH = (
     "INSERT INTO delegation_batches (id, session_id, parent_run_id, operation_id, kind, name,"
@@ -25,11 +30,6 @@ _ADD_TASK = (
     "INSERT INTO delegated_tasks (id, batch_id, run_id, position, label, spec, routes, blocked,"
     " status, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_SAVE_TASK = (
-    "UPDATE delegated_tasks SET status = ?, state = ?, error = ?, started_at = ?, finished_at = ?"
-    " WHERE id = ?"
-)
-_END_BATCH = "UPDATE delegation_batches SET status = ?, finished_at = ? WHERE id = ?"
 _BATCHES = (
     "SELECT id, session_id, parent_run_id, kind, name, background, status, created_at"
     " FROM delegation_batches"
@@ -39,15 +39,25 @@ _TASKS = (
     " finished_at FROM delegated_tasks"
 )
 _LOST = "SELECT id, owner FROM delegation_batches WHERE status = 'running'"
-_OPEN_TASKS = f"{_TASKS} WHERE batch_id = ? AND status IN ('waiting', 'running')"
+_TAKE_OVER = "UPDATE delegation_batches SET owner = ? WHERE id = ?"
 _RUN = "SELECT 1 FROM runs WHERE id = ?"
-_INTERRUPT = (
-    "UPDATE delegated_tasks SET status = 'interrupted', error = ?, finished_at = ? WHERE id = ?"
-)
 INTERRUPTED = {
     "code": "interrupted",
     "message": "The service stopped while this task was worked on; what it had done is kept",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class LostBatch:
+    """What a process that is gone has left of a batch.
+
+    Attributes:
+        report: as it was stored.
+        begun: ids of the tasks that had begun and not ended: somebody was told so.
+    """
+
+    report: BatchReport
+    begun: frozenset[str]
 
 
 class Book:
@@ -75,20 +85,23 @@ class Book:
 
         await self._ledger.transact(write)
 
-    async def save(self, task: Task) -> None:
-        """Keep how far a task is."""
+    def save(self, task: Task) -> None:
+        """Keep how far a task is, in the next commit.
+
+        Raises:
+            StorageUnavailable: nothing is taken any more.
+        """
         state, error = self._redactor.secrets_in([task.state(), task.error])
         row = (
             *(task.status, dump_json(state).decode(), _json(error)),
             *(task.started_at, task.finished_at, task.id),
         )
-        await self._ledger.transact(lambda transaction: transaction.execute(_SAVE_TASK, row))
+        self._ledger.append(SAVE_TASK, row)
 
-    async def end(self, batch: Batch) -> None:
-        """Keep what a batch came to."""
+    def end(self, batch: Batch) -> None:
+        """Keep what a batch came to; as `save`."""
         status = aggregate([task.status for task in batch.tasks])
-        row = (status, batch.finished_at, batch.id)
-        await self._ledger.transact(lambda transaction: transaction.execute(_END_BATCH, row))
+        self._ledger.append(END_BATCH, (status, batch.finished_at, batch.id))
 
     async def report(self, id_: str, *, session_id: str | None) -> BatchReport:
         """A stored batch; of a task, its batch with that task alone.
@@ -122,34 +135,49 @@ class Book:
 
         return await self._ledger.transact(read)
 
-    async def close_lost(self) -> list[tuple[str, str, TaskReport]]:
-        """Close what processes that are gone have left.
+    async def take_lost(self) -> list[LostBatch]:
+        """Take over what processes that are gone have left; it is still to be closed."""
+        owner = process.identity()
 
-        Returns session, parent run and task of each that had begun.
-        """
+        def take(transaction: Transaction) -> list[LostBatch]:
+            lost = [
+                batch_id
+                for batch_id, former in transaction.fetch(_LOST)
+                if not process.is_alive(former or "")
+            ]
+            for batch_id in lost:
+                transaction.execute(_TAKE_OVER, (owner, batch_id))
+            return [_lost(transaction, batch_id) for batch_id in lost]
+
+        return await self._ledger.transact(take)
+
+    def close(self, lost: LostBatch) -> list[TaskReport]:
+        """End what is left of a batch, in the next commit; the tasks whose end is to be told."""
         moment, why = isoformat(self._clock.now()), orjson.dumps(INTERRUPTED).decode()
-
-        def close(transaction: Transaction) -> list[tuple[str, str, TaskReport]]:
-            closed = []
-            for batch_id, owner in transaction.fetch(_LOST):
-                if process.is_alive(owner or ""):
-                    continue
-                for row in transaction.fetch(_OPEN_TASKS, (batch_id,)):
-                    transaction.execute(_INTERRUPT, (why, moment, row[0]))
-                    if transaction.fetch(_RUN, (row[2],)):
-                        closed.append((batch_id, row[0]))
-                statuses = [task.status for task in _tasks(transaction, batch_id)]
-                transaction.execute(_END_BATCH, (aggregate(statuses), moment, batch_id))
-            return [_closed(transaction, *ids) for ids in closed]
-
-        return await self._ledger.transact(close)
+        tasks = [_interrupted(task, moment) for task in lost.report.tasks]
+        for task, former in zip(tasks, lost.report.tasks, strict=True):
+            if task is not former:
+                self._ledger.append(INTERRUPT_TASK, (why, moment, task.task_id))
+        status = aggregate([task.status for task in tasks])
+        self._ledger.append(END_BATCH, (status, moment, lost.report.batch_id))
+        return [task for task in tasks if task.task_id in lost.begun]
 
 
-def _closed(transaction: Transaction, batch_id: str, task_id: str) -> tuple[str, str, TaskReport]:
-    select = "SELECT session_id, parent_run_id FROM delegation_batches WHERE id = ?"
-    session_id, run_id = transaction.fetch(select, (batch_id,))[0]
-    task = next(task for task in _tasks(transaction, batch_id) if task.task_id == task_id)
-    return session_id, run_id, task
+def _interrupted(task: TaskReport, moment: str) -> TaskReport:
+    if task.status in ENDED:
+        return task
+    return replace(task, status="interrupted", error=INTERRUPTED, finished_at=moment)
+
+
+def _lost(transaction: Transaction, batch_id: str) -> LostBatch:
+    row = transaction.fetch(f"{_BATCHES} WHERE id = ?", (batch_id,))[0]
+    tasks = _tasks(transaction, batch_id)
+    begun = frozenset(
+        task.task_id
+        for task in tasks
+        if task.status not in ENDED and transaction.fetch(_RUN, (task.run_id,))
+    )
+    return LostBatch(_batch_of(row, tasks), begun)
 
 
 def _find(transaction: Transaction, id_: str) -> BatchReport | None:

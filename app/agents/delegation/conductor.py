@@ -7,7 +7,7 @@ names rounds and ids, never arguments, routes, models or texts, so there is noth
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -57,7 +57,7 @@ class Conductor:
         worker: WorkerProcess,
         project: Project | None,
         conversation: Conversation,
-        save: Callable[[Task], Awaitable[None]],
+        save: Callable[[Task], None],
     ) -> None:
         """`save` keeps how far the task is, for whoever asks after it."""
         self._save = save
@@ -202,7 +202,9 @@ class Conductor:
             self._conversation.answered(uses, finished)
             self._note(finished)
         self._uses = []
-        await self._save(task)
+        self._save(task)
+        # What the model is told next must not be lost: its requests build on it.
+        await self._gate.ledger.durable()
         results = [
             {
                 "type": "tool_result",

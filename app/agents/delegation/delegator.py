@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
-from app.agents.delegation.book import INTERRUPTED, Book
-from app.agents.delegation.conductor import Conductor
-from app.agents.delegation.conversation import Conversation, answers_of
+from app.agents.delegation.book import Book
 from app.agents.delegation.model import Batch, Parent, Task
-from app.agents.delegation.ports import Place, Workers
-from app.agents.delegation.seats import Seats
-from app.agents.delegation.telling import tell_ended, tell_lost, tell_started
+from app.agents.delegation.ports import Workers
+from app.agents.delegation.telling import tell_lost
 from app.agents.delegation.terms import TermsKeeper, check_batch, fingerprint_of
+from app.agents.delegation.working import Working
 from app.agents.models.protocol import ModelClient
 from app.agents.sessions import Sessions
-from app.core import process
 from app.core.clock import isoformat
 from app.core.contain import Contained
-from app.core.errors import InvalidInput, NotFound, TollgateError, ToolFailed
+from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
-from app.execution.context import Project
 from app.execution.setup import Gate
 from app.governance.limits import Payer
 from app.toolkit.context import ToolContext
-from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskStatus
-
-log = logging.getLogger(__name__)
+from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec
 
 Paying = Callable[[str, str | None], tuple[Payer, bool]]
 """Session and run → whom the run is counted for, and whether somebody is there to confirm."""
@@ -55,23 +47,27 @@ class Delegator:
     ) -> None:
         self._gate = gate
         self._sessions = sessions
-        self._model = model
         self._settings = settings
-        self._workers = workers
         self._paying = paying
         self._book = Book(gate.ledger, gate.clock, gate.redactor)
         self._terms = TermsKeeper(gate, settings)
         self._live: dict[str, Batch] = {}
-        self._owner = process.identity()
-        self._stopped_as: TaskStatus = "cancelled"
-        self._seats = Seats(self._terms, settings.sub_agent.processes)
+        self._working = Working(
+            *(gate, model, settings),
+            workers=workers,
+            terms=self._terms,
+            book=self._book,
+            run_ended=self.run_stopped,
+        )
 
     async def recover(self) -> None:
         """Close what processes that are gone have left."""
-        for session_id, run_id, task in await self._book.close_lost():
-            session = await self._sessions.get(session_id)
-            if session is not None:
-                tell_lost(self._gate, session.log, run_id, task)
+        for lost in await self._book.take_lost():
+            session = await self._sessions.get(lost.report.session_id)
+            # Nothing is awaited from here on: one commit ends the batch and tells of it.
+            for task in self._book.close(lost):
+                if session is not None:
+                    tell_lost(self._gate, session.log, lost.report.parent_run_id, task)
 
     async def start(
         self,
@@ -109,7 +105,7 @@ class Delegator:
             began=self._gate.clock.monotonic(),
             kept=asyncio.get_running_loop().create_future(),
         )
-        batch.tasks = [self._task(batch, place, spec) for place, spec in enumerate(specs)]
+        batch.tasks = [self._terms.task_of(batch, place, spec) for place, spec in enumerate(specs)]
         # Known before the first await: the same batch must not be started twice.
         self._live[batch.id] = batch
         batch.work = asyncio.create_task(self._work(batch, depth), name=batch.id)
@@ -182,7 +178,7 @@ class Delegator:
         for batch in self._live.values():
             if batch.parent.run_id == run_id:
                 for task in batch.tasks:
-                    task.stop(self._stopped_as)
+                    task.stop(self._working.stopped_as)
 
     async def cancel_paid_by(self, token_id: str) -> None:
         """Stop everything that a token has started."""
@@ -192,7 +188,7 @@ class Delegator:
 
     def closing(self) -> None:
         """The service is about to stop: what is stopped from now on was interrupted."""
-        self._stopped_as = "interrupted"
+        self._working.stopped_as = "interrupted"
 
     async def close(self) -> None:
         """The service stops: what is under way is recorded as interrupted."""
@@ -278,43 +274,6 @@ class Delegator:
         most = self._settings.sub_agent.max_concurrency
         return max(1, min(wanted or most, most))
 
-    def _task(self, batch: Batch, place: int, spec: TaskSpec) -> Task:
-        field = f"tasks[{place}]"
-        parent = batch.parent
-        terms = self._terms.terms_of(spec, parent, batch.kind, field)
-        self._project(parent, terms.roots)
-        resolved = self._gate.resolver.resolve(terms.agent_id, subagent=terms.scope)
-        if spec.tools and not resolved.tool_names:
-            why = {name: resolved.disabled_reasons.get(name) for name in terms.scope.allowed or ()}
-            told = "; ".join(reason.message for reason in why.values() if reason is not None)
-            raise InvalidInput(f"It could use none of its tools: {told}", field=f"{field}.tools")
-        return Task(
-            id=new_id("tsk"),
-            batch_id=batch.id,
-            run_id=new_id("run"),
-            position=place,
-            spec=spec,
-            terms=terms,
-            routes=dict(resolved.routes),
-            blocked={name: why.to_dict() for name, why in resolved.disabled_reasons.items()},
-        )
-
-    def _project(self, parent: Parent, roots: tuple[str, ...]) -> Project | None:
-        """The workspace as the sub-agent sees it.
-
-        Raises:
-            InvalidInput: a folder does not exist.
-        """
-        if parent.project_id is None:
-            if roots:
-                raise InvalidInput(
-                    "workspace_roots need a session with a project", field="workspace_roots"
-                )
-            return None
-        if not roots:
-            return self._gate.projects.get(parent.project_id)
-        return self._gate.projects.narrowed(parent.project_id, roots)
-
     # -- working ----------------------------------------------------------------------
 
     async def _follow(self, batch: Batch, *, background: bool) -> None:
@@ -345,22 +304,7 @@ class Delegator:
             self._give_up(batch, held.error)
             return
         batch.kept.set_result(None)
-        slots = asyncio.Semaphore(batch.concurrency)
-        await asyncio.wait(
-            [
-                asyncio.create_task(self._bring_to_end(batch, task, slots, depth), name=task.id)
-                for task in batch.tasks
-            ]
-        )
-        batch.finished_at = isoformat(self._gate.clock.now())
-        with Contained() as held:
-            await self._book.end(batch)
-        if held.error is not None:
-            log.error("the end of %s is not recorded", batch.id, exc_info=held.error)
-        self._gate.metrics.count("delegations", batch.report().status)
-        counted = batch.parent.counted_run
-        if counted is not None and counted not in batch.parent.session.log.holders:
-            self._gate.limits.store.run_ended(counted)  # the run itself was over before
+        await self._working.bring_to_end(batch, depth)
         self._forget_ended()
 
     def _give_up(self, batch: Batch, error: BaseException) -> None:
@@ -371,100 +315,11 @@ class Delegator:
             task.ended.set()
         batch.kept.set_exception(error)
 
-    async def _bring_to_end(
-        self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
-    ) -> None:
-        """Whatever happens, the task ends, and says how."""
-        status: TaskStatus = "error"
-        # Known from here on: who cancels what has not begun would cancel its end as well.
-        task.work = asyncio.current_task()
-        with Contained() as held:
-            try:
-                if task.stopped_as is None:
-                    status = await self._attempt(batch, task, slots, depth)
-                else:
-                    status = task.stopped_as
-            except asyncio.CancelledError:
-                status = task.stopped_as or "cancelled"
-            except TimeoutError:
-                status = "timeout"
-                seconds = task.terms.timeout_s
-                task.error = _error("timeout", f"The task did not end within {seconds:g} s")
-        if held.error is not None:
-            task.error = self._told(task, held.error)
-        await self._end(batch, task, status)
-
-    async def _attempt(
-        self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
-    ) -> TaskStatus:
-        for label in task.spec.after:
-            other = batch.labelled(label)
-            await other.ended.wait()
-            if other.status != "success":
-                message = f"{label!r}, which it builds on, has not succeeded ({other.status})"
-                task.error = _error("dependency_failed", message)
-                return "skipped"
-        async with slots, self._seats.of(task, depth):
-            return await self._run(batch, task)
-
-    async def _run(self, batch: Batch, task: Task) -> TaskStatus:
-        parent, terms = batch.parent, task.terms
-        project = self._project(parent, terms.roots)
-        place = Place() if project is None else Place(project.root, terms.roots)
-        async with self._workers.take(place) as worker, asyncio.timeout(terms.timeout_s):
-            task.worker_pid = worker.pid
-            task.started_at = isoformat(self._gate.clock.now())
-            task.status = "running"
-            tell_started(self._gate, task, parent, self._owner)
-            await self._book.save(task)
-            conversation = Conversation(
-                *(self._gate, self._model, self._settings),
-                task=task,
-                parent=parent,
-                project=project,
-                given=answers_of(batch.labelled(label) for label in task.spec.after),
-            )
-            conductor = Conductor(
-                self._gate,
-                task,
-                parent,
-                worker=worker,
-                project=project,
-                conversation=conversation,
-                save=self._book.save,
-            )
-            return "success" if await conductor.run() else "max_rounds"
-
-    def _told(self, task: Task, error: BaseException) -> dict[str, Any]:
-        """What may be seen of what ended a task."""
-        if isinstance(error, TollgateError):
-            return _error(str(error.details.get("code", error.code)), error.message)
-        error_id = new_id("err")
-        log.error("task %s failed unexpectedly (%s)", task.id, error_id, exc_info=error)
-        return _error("internal", f"Internal error {error_id}")
-
-    async def _end(self, batch: Batch, task: Task, status: TaskStatus) -> None:
-        """Record the end, once, also when it cannot be recorded."""
-        task.finished_at = isoformat(self._gate.clock.now())
-        task.status = status
-        if status == "interrupted":
-            task.error = dict(INTERRUPTED)
-        with Contained() as held:
-            if task.started_at is not None:
-                tell_ended(self._gate, task, batch.parent)
-            await self._book.save(task)
-        if held.error is not None:
-            log.error("the end of task %s is not recorded", task.id, exc_info=held.error)
-        task.ended.set()
-        if status not in ("success", "max_rounds"):
-            # Nobody is left for whom its own would work on in the background.
-            self.run_stopped(task.run_id)
-
     async def _stop(self, tasks: Iterable[Task]) -> None:
         """Cancel tasks, and wait until they have ended."""
         stopping = [task for task in tasks if not task.is_over]
         for task in stopping:
-            task.stop(self._stopped_as)
+            task.stop(self._working.stopped_as)
         for task in stopping:
             await task.ended.wait()
 
@@ -494,7 +349,3 @@ class Delegator:
         ]
         for batch_id in over:
             del self._live[batch_id]
-
-
-def _error(code: str, message: str) -> dict[str, Any]:
-    return {"code": code, "message": message}

@@ -50,8 +50,11 @@ def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
 
 
 def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
-    """The last word about a task that had begun."""
-    _let_go(gate, task, parent)
+    """The last word about a task that had begun.
+
+    Raises:
+        StorageUnavailable: nothing is taken any more; nothing was told.
+    """
     status = run_status(task.status)
     usage = task.spending.fields()
     error = _told(gate, task.error)
@@ -75,9 +78,8 @@ def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:
     )
 
 
-def _let_go(gate: Gate, task: Task, parent: Parent) -> None:
-    """First of all, because the rest fails while nothing can be stored."""
-    parent.session.log.holders.discard(task.run_id)
+def let_go(gate: Gate, task: Task) -> None:
+    """Nothing of a task is at work any more, also while that cannot be stored."""
     gate.grants.end_run(task.run_id)
     gate.limits.store.run_ended(task.run_id)
     gate.deferred.forget(task.run_id)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from app.agents.delegation.model import Parent, Terms
+from app.agents.delegation.model import Batch, Parent, Task, Terms
 from app.core.errors import InvalidInput, NotFound, ToolFailed
+from app.core.ids import new_id
 from app.core.settings import Settings
 from app.core.text import dump_json
+from app.execution.context import Project
 from app.execution.setup import Gate
 from app.governance.agents import AgentProfile, SubagentLimits, SubagentScope
 from app.governance.identity.token_rules import DEFAULT_AGENT
@@ -131,6 +133,48 @@ class TermsKeeper:
             max_depth=most_deep,
             last_round_without_tools=spec.last_round_without_tools or seeds,
         )
+
+    def task_of(self, batch: Batch, place: int, spec: TaskSpec) -> Task:
+        """A task within its terms.
+
+        Raises:
+            InvalidInput: as `terms_of`; or it could use none of its tools.
+        """
+        field = f"tasks[{place}]"
+        parent = batch.parent
+        terms = self.terms_of(spec, parent, batch.kind, field)
+        self.project_of(parent, terms.roots)
+        resolved = self._gate.resolver.resolve(terms.agent_id, subagent=terms.scope)
+        if spec.tools and not resolved.tool_names:
+            why = {name: resolved.disabled_reasons.get(name) for name in terms.scope.allowed or ()}
+            told = "; ".join(reason.message for reason in why.values() if reason is not None)
+            raise InvalidInput(f"It could use none of its tools: {told}", field=f"{field}.tools")
+        return Task(
+            id=new_id("tsk"),
+            batch_id=batch.id,
+            run_id=new_id("run"),
+            position=place,
+            spec=spec,
+            terms=terms,
+            routes=dict(resolved.routes),
+            blocked={name: why.to_dict() for name, why in resolved.disabled_reasons.items()},
+        )
+
+    def project_of(self, parent: Parent, roots: tuple[str, ...]) -> Project | None:
+        """The workspace as a sub-agent sees it.
+
+        Raises:
+            InvalidInput: a folder does not exist.
+        """
+        if parent.project_id is None:
+            if roots:
+                raise InvalidInput(
+                    "workspace_roots need a session with a project", field="workspace_roots"
+                )
+            return None
+        if not roots:
+            return self._gate.projects.get(parent.project_id)
+        return self._gate.projects.narrowed(parent.project_id, roots)
 
     def _agent(self, spec: TaskSpec, parent: Parent, kind: BatchKind, field: str) -> str | None:
         """Another agent's profile only where the operator has named it."""

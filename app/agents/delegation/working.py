@@ -1,0 +1,192 @@
+"""Working on batches: every task is brought to its end, and the batch with them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from app.agents.delegation.book import INTERRUPTED, Book
+from app.agents.delegation.conductor import Conductor
+from app.agents.delegation.conversation import Conversation, answers_of
+from app.agents.delegation.model import Batch, Task
+from app.agents.delegation.ports import Place, Workers
+from app.agents.delegation.seats import Seats
+from app.agents.delegation.telling import let_go, tell_ended, tell_started
+from app.agents.delegation.terms import TermsKeeper
+from app.agents.models.protocol import ModelClient
+from app.core import process
+from app.core.clock import isoformat
+from app.core.contain import Contained, attempt
+from app.core.errors import StorageUnavailable, TollgateError
+from app.core.ids import new_id
+from app.core.settings import Settings
+from app.db.ledger import RETRY_S
+from app.execution.setup import Gate
+from app.tools.delegation.ports import TaskStatus
+
+log = logging.getLogger(__name__)
+
+
+class Working:
+    """Works on batches, each task in a process of its own.
+
+    Args:
+        run_ended: told of a sub-agent's run that ended without an answer.
+
+    Attributes:
+        stopped_as: how tasks end that somebody stops from now on.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        model: ModelClient,
+        settings: Settings,
+        *,
+        workers: Workers,
+        terms: TermsKeeper,
+        book: Book,
+        run_ended: Callable[[str], None],
+    ) -> None:
+        self.stopped_as: TaskStatus = "cancelled"
+        self._gate = gate
+        self._model = model
+        self._settings = settings
+        self._workers = workers
+        self._terms = terms
+        self._book = book
+        self._run_ended = run_ended
+        self._owner = process.identity()
+        self._seats = Seats(terms, settings.sub_agent.processes)
+
+    async def bring_to_end(self, batch: Batch, depth: int) -> None:
+        """Work on every task of a batch that is kept; `depth`: how deep they are."""
+        slots = asyncio.Semaphore(batch.concurrency)
+        working = [
+            asyncio.create_task(self._work_on(batch, task, slots, depth), name=task.id)
+            for task in batch.tasks
+        ]
+        recorded = await asyncio.gather(*working, return_exceptions=True)
+        batch.finished_at = isoformat(self._gate.clock.now())
+        # What has not ended in the database is ended by whoever starts next.
+        if all(is_recorded is True for is_recorded in recorded):
+            await self._record(batch.id, partial(self._book.end, batch))
+        with suppress(StorageUnavailable):
+            await self._gate.ledger.durable()
+        self._gate.metrics.count("delegations", batch.report().status)
+        counted = batch.parent.counted_run
+        if counted is not None and counted not in batch.parent.session.log.holders:
+            self._gate.limits.store.run_ended(counted)  # the run itself was over before
+
+    async def _work_on(
+        self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
+    ) -> bool:
+        """Whatever happens, the task ends, and says how; whether that is recorded."""
+        status: TaskStatus = "error"
+        # Known from here on: who cancels what has not begun would cancel its end as well.
+        task.work = asyncio.current_task()
+        with Contained() as held:
+            try:
+                if task.stopped_as is None:
+                    status = await self._attempt(batch, task, slots, depth)
+                else:
+                    status = task.stopped_as
+            except asyncio.CancelledError:
+                status = task.stopped_as or "cancelled"
+            except TimeoutError:
+                status = "timeout"
+                seconds = task.terms.timeout_s
+                task.error = _error("timeout", f"The task did not end within {seconds:g} s")
+        if held.error is not None:
+            task.error = self._told(task, held.error)
+        return await self._end(batch, task, status)
+
+    async def _attempt(
+        self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
+    ) -> TaskStatus:
+        for label in task.spec.after:
+            other = batch.labelled(label)
+            await other.ended.wait()
+            if other.status != "success":
+                message = f"{label!r}, which it builds on, has not succeeded ({other.status})"
+                task.error = _error("dependency_failed", message)
+                return "skipped"
+        async with slots, self._seats.of(task, depth):
+            return await self._run(batch, task)
+
+    async def _run(self, batch: Batch, task: Task) -> TaskStatus:
+        parent, terms = batch.parent, task.terms
+        project = self._terms.project_of(parent, terms.roots)
+        place = Place() if project is None else Place(project.root, terms.roots)
+        async with self._workers.take(place) as worker, asyncio.timeout(terms.timeout_s):
+            task.worker_pid = worker.pid
+            task.started_at = isoformat(self._gate.clock.now())
+            task.status = "running"
+            tell_started(self._gate, task, parent, self._owner)
+            self._book.save(task)
+            await self._gate.ledger.durable()
+            conversation = Conversation(
+                *(self._gate, self._model, self._settings),
+                task=task,
+                parent=parent,
+                project=project,
+                given=answers_of(batch.labelled(label) for label in task.spec.after),
+            )
+            conductor = Conductor(
+                self._gate,
+                task,
+                parent,
+                worker=worker,
+                project=project,
+                conversation=conversation,
+                save=self._book.save,
+            )
+            return "success" if await conductor.run() else "max_rounds"
+
+    def _told(self, task: Task, error: BaseException) -> dict[str, Any]:
+        """What may be seen of what ended a task."""
+        if isinstance(error, TollgateError):
+            return _error(str(error.details.get("code", error.code)), error.message)
+        error_id = new_id("err")
+        log.error("task %s failed unexpectedly (%s)", task.id, error_id, exc_info=error)
+        return _error("internal", f"Internal error {error_id}")
+
+    async def _end(self, batch: Batch, task: Task, status: TaskStatus) -> bool:
+        """Record the end, once."""
+        task.finished_at = isoformat(self._gate.clock.now())
+        task.status = status
+        if status == "interrupted":
+            task.error = dict(INTERRUPTED)
+        let_go(self._gate, task)
+        task.ended.set()
+        if status not in ("success", "max_rounds"):
+            # Nobody is left for whom its own would work on in the background.
+            self._run_ended(task.run_id)
+        is_recorded = await self._record(task.id, partial(self._write_end, batch, task))
+        batch.parent.session.log.holders.discard(task.run_id)
+        return is_recorded
+
+    def _write_end(self, batch: Batch, task: Task) -> None:
+        """One commit holds the end and its event; the event last, for what may be repeated."""
+        self._book.save(task)
+        if task.started_at is not None:
+            tell_ended(self._gate, task, batch.parent)
+
+    async def _record(self, name: str, write: Callable[[], None]) -> bool:
+        """Write what has come about, once the database takes it; not any more while closing."""
+        while True:
+            _, error = attempt(write)
+            if not isinstance(error, StorageUnavailable) or self.stopped_as == "interrupted":
+                break
+            await asyncio.sleep(RETRY_S)
+        if error is not None:
+            log.error("the end of %s is not recorded", name, exc_info=error)
+        return error is None
+
+
+def _error(code: str, message: str) -> dict[str, Any]:
+    return {"code": code, "message": message}
