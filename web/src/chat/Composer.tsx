@@ -17,6 +17,7 @@ import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
 import { type Attachment, readPictures } from "./attachments";
 import css from "./Composer.module.css";
+import { UNSENT } from "./ConfirmationCard";
 import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
 
@@ -42,6 +43,7 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
   const field = useRef<HTMLTextAreaElement>(null);
   const file = useRef<HTMLInputElement>(null);
   const slash = SLASH.exec(words);
+  const isEmpty = words === "" && pictures.length === 0;
   useFocusWhenFree(field);
   const menu = useSlashMenu(slash?.[1] ?? null, choose);
 
@@ -64,7 +66,7 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
     // While a Chinese word is being composed, Enter takes it.
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     if (menu.press(event)) return;
-    if (event.key === "Enter" && !event.shiftKey && !(event.ctrlKey && words === "")) {
+    if (event.key === "Enter" && !event.shiftKey && !(event.ctrlKey && isEmpty)) {
       event.preventDefault();
       send();
     }
@@ -128,7 +130,12 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
       )}
       {menu.list}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped; the button does the same */}
-      <div className={css.box} onDrop={drop} onDragOver={(event) => event.preventDefault()}>
+      <div
+        className={css.box}
+        {...(isEmpty ? {} : { [UNSENT]: true })}
+        onDrop={drop}
+        onDragOver={(event) => event.preventDefault()}
+      >
         {pictures.length > 0 && (
           <ul className={css.pictures}>
             {pictures.map((picture) => (

@@ -154,6 +154,7 @@ export function ConfirmationCard(props: Props) {
                 size="sm"
                 variant={option.kind === "deny" ? "default" : "filled"}
                 disabled={!ready}
+                {...(option.option_id === "approve_once" ? {} : otherAnswer)}
                 onClick={() => choose(option)}
                 rightSection={<Keys option={option} />}
               >
@@ -166,6 +167,7 @@ export function ConfirmationCard(props: Props) {
                 variant="subtle"
                 color="gray"
                 disabled={!ready}
+                {...otherAnswer}
                 onClick={() => setEdited(JSON.stringify(shownArgs(request, args), null, 2))}
               >
                 {t("confirm.edit")}
@@ -179,7 +181,7 @@ export function ConfirmationCard(props: Props) {
   );
 }
 
-/** Ctrl+Enter approves once, Ctrl+Shift+Backspace declines; never while something is written. */
+/** Ctrl+Enter approves once, Ctrl+Shift+Backspace declines; never when the key is for something else. */
 function useKeys(
   ready: boolean,
   request: ConfirmationRequest,
@@ -193,7 +195,7 @@ function useKeys(
       const approves = event.key === "Enter" && !event.shiftKey;
       const denies = event.key === "Backspace" && event.shiftKey;
       if (!approves && !denies) return;
-      if (approves && isWritten(event.target)) return;
+      if (approves && isMeantElsewhere(event.target)) return;
       const option = request.options.find((one) =>
         approves ? one.option_id === "approve_once" : one.kind === "deny",
       );
@@ -208,13 +210,23 @@ function useKeys(
   }, [ready, request, choose]);
 }
 
-/** Whether a key pressed there belongs to words that a person has begun. */
-function isWritten(target: EventTarget | null): boolean {
+/**
+ * Whether a key pressed there belongs to what a person has begun: words, a message with
+ * pictures alone, a form, a dialog, or a button that answers something else.
+ */
+function isMeantElsewhere(target: EventTarget | null): boolean {
+  if (!(target instanceof Element)) return false;
+  if (target.closest(`form, [role="dialog"], [${UNSENT}], [${OTHER_ANSWER}]`)) return true;
   const field = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
   if (!field) return false;
   if (target.dataset.ownKeys !== undefined) return true;
   return target.value !== "" || target.validity.badInput;
 }
+
+/** Marks a place that holds something to be sent, and buttons that do not approve once. */
+export const UNSENT = "data-unsent";
+const OTHER_ANSWER = "data-other-answer";
+const otherAnswer = { [OTHER_ANSWER]: true };
 
 function Keys({ option }: { option: Option }) {
   const mac = navigator.userAgent.includes("Mac");
@@ -366,6 +378,7 @@ function Lasting({ options, ready, onChoose }: LastingProps) {
               size="compact-sm"
               variant="default"
               disabled={!ready}
+              {...otherAnswer}
               onClick={() => onChoose(option)}
             >
               {optionLabel(option, t)}
