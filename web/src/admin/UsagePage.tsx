@@ -1,12 +1,14 @@
 /** What models cost, and how often people are asked. */
-import { SegmentedControl } from "@mantine/core";
+import { NativeSelect, SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { CallCharts } from "./CallCharts";
 import { Figure, Foreign, Pill } from "./parts/Bits";
 import { Empty, Loaded, Page, Section } from "./parts/Page";
 import css from "./parts/parts.module.css";
+import { daysUntil } from "./parts/scale";
 import { Table } from "./parts/Table";
 import chart from "./UsagePage.module.css";
 
@@ -15,29 +17,49 @@ type Report = Schemas["UsageReport"];
 
 export default function UsagePage() {
   const { t } = useTexts();
-  const [by, setBy] = useState<By>("day");
+  const [by, setBy] = useState<By>("agent");
+  const [span, setSpan] = useState("14");
+  const days = daysUntil(new Date(), Number(span));
+  const since = days[0] ?? "";
   const usage = useQuery({
-    queryKey: ["admin", "usage", by],
-    queryFn: () => data(api.GET("/api/v1/admin/usage", { params: { query: { by } } })),
+    queryKey: ["admin", "usage", by, since],
+    queryFn: () => data(api.GET("/api/v1/admin/usage", { params: { query: { by, since } } })),
   });
   return (
     <Page
       title={t("admin.usage")}
       lead={t("usage.lead")}
       actions={
-        <SegmentedControl
-          size="xs"
-          aria-label={t("usage.by")}
-          value={by}
-          onChange={(value) => setBy(value as By)}
-          data={(["day", "agent", "model", "session"] as const).map((value) => ({
+        <NativeSelect
+          aria-label={t("usage.span")}
+          value={span}
+          onChange={(event) => setSpan(event.currentTarget.value)}
+          data={["7", "14", "30", "90"].map((value) => ({
             value,
-            label: t(`usage.by.${value}`),
+            label: t("usage.days", { count: value }),
           }))}
         />
       }
     >
-      <Loaded query={usage}>{(report) => <Models report={report} />}</Loaded>
+      <CallCharts days={days} />
+      <Section
+        title={t("usage.models")}
+        lead={t("usage.models.lead")}
+        actions={
+          <SegmentedControl
+            size="xs"
+            aria-label={t("usage.by")}
+            value={by}
+            onChange={(value) => setBy(value as By)}
+            data={(["agent", "model", "session", "day"] as const).map((value) => ({
+              value,
+              label: t(`usage.by.${value}`),
+            }))}
+          />
+        }
+      >
+        <Loaded query={usage}>{(report) => <Models report={report} />}</Loaded>
+      </Section>
       <Asked />
     </Page>
   );
@@ -58,21 +80,19 @@ function Models({ report }: { report: Report }) {
         <Figure name={t("usage.cost")} value={money(total.cost)} />
       </div>
       {report.is_cut && <p className={css.note}>{t("usage.cut")}</p>}
-      <Section title={t("usage.tokens")}>
-        {report.groups.length === 0 ? (
-          <Empty>{t("usage.empty")}</Empty>
-        ) : (
-          <Bars
-            label={t("usage.tokens")}
-            rows={report.groups.map((group) => ({
-              key: group.key,
-              parts: [group.input_tokens, group.output_tokens],
-              text: `${figure(group.input_tokens + group.output_tokens)} · ${money(group.cost)}`,
-            }))}
-            legend={[t("usage.input"), t("usage.output")]}
-          />
-        )}
-      </Section>
+      {report.groups.length === 0 ? (
+        <Empty>{t("usage.empty")}</Empty>
+      ) : (
+        <Bars
+          label={t("usage.tokens")}
+          rows={report.groups.map((group) => ({
+            key: group.key,
+            parts: [group.input_tokens, group.output_tokens],
+            text: `${figure(group.input_tokens + group.output_tokens)} · ${money(group.cost)}`,
+          }))}
+          legend={[t("usage.input"), t("usage.output")]}
+        />
+      )}
     </>
   );
 }
@@ -141,13 +161,29 @@ function Asked() {
                 }
               />
             </div>
-            <AnswerTable label={t("usage.by_tool")} answers={found.tools} />
-            <div style={{ height: 14 }} />
-            <AnswerTable label={t("usage.by_reason")} answers={found.reasons} />
+            <div className={css.stack}>
+              <AnswerTable label={t("usage.by_tool")} answers={found.tools} />
+              <AnswerTable label={t("usage.by_reason")} answers={found.reasons} />
+            </div>
           </>
         )}
       </Loaded>
     </Section>
+  );
+}
+
+/** A share as a bar beside its figure. */
+function Rate({ share }: { share: number | null }) {
+  const { language } = useTexts();
+  if (share === null) return <span className={css.quiet}>–</span>;
+  return (
+    <span className={chart.rate}>
+      <svg width="64" height="8" aria-hidden>
+        <rect className={chart.rateAll} width="64" height="8" rx="4" />
+        <rect className={chart.rateShare} width={64 * share} height="8" rx="4" />
+      </svg>
+      {share.toLocaleString(language, { style: "percent", maximumFractionDigits: 0 })}
+    </span>
   );
 }
 
@@ -157,7 +193,7 @@ interface AnswerProps {
 }
 
 function AnswerTable({ label, answers }: AnswerProps) {
-  const { t, language } = useTexts();
+  const { t } = useTexts();
   return (
     <Table
       label={label}
@@ -171,12 +207,7 @@ function AnswerTable({ label, answers }: AnswerProps) {
         { head: t("inbox.state.declined"), end: true, cell: ([, one]) => one.declined },
         {
           head: t("fatigue.approved"),
-          end: true,
-          cell: ([, one]) =>
-            one.approve_rate?.toLocaleString(language, {
-              style: "percent",
-              maximumFractionDigits: 0,
-            }) ?? "–",
+          cell: ([, one]) => <Rate share={one.approve_rate} />,
         },
         {
           head: t("usage.advice"),

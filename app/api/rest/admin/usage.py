@@ -1,4 +1,4 @@
-"""Tokens and cost of model requests, by agent, model, session or day."""
+"""Tokens and cost of model requests; how often tools were called, and how long they took."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from app.agents.call_figures import CallCount, CallFigures, CallGroup
 from app.agents.usage import Group, Total, UsageBook
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
@@ -27,6 +28,16 @@ _TOTAL: dict[str, Any] = {
     "cache_creation_tokens": 31_000,
     "cost": 0.41,
     "unpriced_tokens": 0,
+}
+
+_CALLS: dict[str, Any] = {
+    "calls": 120,
+    "statuses": {"success": 112, "error": 5, "declined": 3},
+    "ran": 117,
+    "p50_ms": 41.5,
+    "p95_ms": 2100.0,
+    "asked": 6,
+    "asked_per_100_calls": 5.0,
 }
 
 
@@ -101,3 +112,88 @@ async def get_usage(
         total=UsageTotal.of(sums.total),
         is_cut=sums.is_cut or len(sums.groups) > MAX_GROUPS,
     )
+
+
+class CallTotal(BaseModel):
+    """Calls of tools, and the questions that people were asked about them."""
+
+    model_config = example(**_CALLS)
+
+    calls: int
+    statuses: dict[str, int] = Field(description="How many calls ended so.")
+    ran: int = Field(description="Calls that ran; the times are theirs, without waiting.")
+    p50_ms: float | None = Field(description="Half of them took no longer. Null if none ran.")
+    p95_ms: float | None = Field(description="Of 100, 95 took no longer.")
+    asked: int
+    asked_per_100_calls: float | None
+
+    @classmethod
+    def of(cls, count: CallCount) -> Self:
+        return cls(**_figures(count))
+
+
+class CallTotals(CallTotal):
+    """The total of one day, tool or agent."""
+
+    model_config = example(key="bash", **_CALLS)
+
+    key: str = Field(description="The day (UTC), tool, or agent (`default` for none).")
+
+
+class CallReport(BaseModel):
+    """Totals by name: days in their order."""
+
+    model_config = example(
+        by="tool", groups=[{"key": "bash", **_CALLS}], total=_CALLS, is_cut=False
+    )
+
+    by: CallGroup
+    groups: list[CallTotals]
+    total: CallTotal
+    is_cut: bool = Field(
+        description="There are more calls or groups than one answer holds: ask for less time."
+    )
+
+
+@router.get("/usage/calls", summary="Calls, their times and questions", responses=problems())
+async def get_call_figures(
+    service: ServiceDep,
+    principal: Admin,
+    by: Annotated[CallGroup, Query(description="What the calls are grouped by.")] = "day",
+    since: Moment = None,
+    until: Moment = None,
+    agent_id: Annotated[
+        str | None, Query(max_length=128, description="Of one agent; `default` for none.")
+    ] = None,
+) -> CallReport:
+    """Scope `admin`. Of everybody's calls, those of sub-agents too.
+
+    Raises:
+        InvalidInput: `since` or `until` is no moment.
+    """
+    found = await CallFigures(service.database).counts(
+        by,
+        since=moment_of(since, "since") if since else None,
+        until=moment_of(until, "until") if until else None,
+        agent_id=agent_id,
+    )
+    groups = list(found.groups.items())
+    return CallReport(
+        by=by,
+        groups=[CallTotals(key=key, **_figures(count)) for key, count in groups[-MAX_GROUPS:]],
+        total=CallTotal.of(found.total),
+        is_cut=found.is_cut or len(groups) > MAX_GROUPS,
+    )
+
+
+def _figures(count: CallCount) -> dict[str, Any]:
+    share = count.asked_per_100
+    return {
+        "calls": count.calls,
+        "statuses": dict(sorted(count.statuses.items())),
+        "ran": len(count.seconds),
+        "p50_ms": count.within_ms(0.5),
+        "p95_ms": count.within_ms(0.95),
+        "asked": count.asked,
+        "asked_per_100_calls": None if share is None else round(share, 2),
+    }

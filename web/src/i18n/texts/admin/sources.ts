@@ -15,7 +15,7 @@ export const sources = {
   "sources.source": ["Source", "数据源"],
   "sources.kind": ["Kind", "类型"],
   "sources.kind.mysql": ["MySQL or MariaDB", "MySQL 或 MariaDB"],
-  "sources.kind.postgres": ["PostgreSQL", "PostgreSQL"],
+  "sources.kind.postgres": ["PostgreSQL", "PostgreSQL 数据库"],
   "sources.kind.sqlite": ["SQLite file", "SQLite 文件"],
   "sources.address": ["Address and account", "地址与账户"],
   "sources.address.lead": [
@@ -97,7 +97,7 @@ export const sources = {
   "sources.mask": ["Columns of {table} that stay hidden", "{table} 中隐藏的列"],
   "sources.by_hand": ["Write a table by hand", "手动填写表"],
   "sources.by_hand.name": ["Table", "表"],
-  "sources.by_hand.help": ["schema.table", "schema.table"],
+  "sources.by_hand.help": ["As schema.table.", "格式为 schema.table。"],
   "sources.by_hand.add": ["Add", "添加"],
   "sources.agents": ["Agents", "智能体"],
   "sources.agents.help": [

@@ -1,0 +1,106 @@
+"""Calls, their times and questions, as operators see them."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from app.agents import call_figures
+from tests.support.service import Running
+
+_CALL = (
+    "INSERT INTO tool_calls (operation_id, tool_call_id, session_id, agent_id, tool_name,"
+    " arguments, status, started_at, execution_time) VALUES (?, ?, ?, ?, ?, '{}', ?, ?, ?)"
+)
+_QUESTION = (
+    "INSERT INTO confirmations (id, session_id, tool_call_id, operation_id, agent_id, tool_name,"
+    " digest, status, request, created_at) VALUES (?, ?, ?, ?, ?, ?, 'd', 'approved', '{}', ?)"
+)
+
+
+def _second(number: int) -> str:
+    return f"2026-11-20T10:00:{number:02}.000Z"
+
+
+@pytest.fixture
+async def called(serving: Running) -> Running:
+    """20 calls of `bash` on one day that took 1 to 20 ms; on the next one of `grep` for `writer`
+    that a person declined."""
+    session = serving.service.sessions.create(user_id="ann").id
+    rows = [
+        (f"op_{ms}", f"c_{ms}", session, None, "bash", "success", _second(ms), ms / 1000)
+        for ms in range(1, 21)
+    ]
+    rows.append(
+        ("op_no", "c_no", session, "writer", "grep", "declined", "2026-11-21T10:00:00.000Z", 0.0)
+    )
+    await serving.service.gate.ledger.durable()
+
+    def add(transaction: object) -> None:
+        for row in rows:
+            transaction.execute(_CALL, row)  # type: ignore[attr-defined]
+        question = ("cf_1", session, "c_no", "op_no", "writer", "grep", "2026-11-21T10:00:00.000Z")
+        transaction.execute(_QUESTION, question)  # type: ignore[attr-defined]
+
+    await serving.service.gate.ledger.transact(add)
+    return serving
+
+
+async def test_days_come_in_order_with_times_and_questions(
+    client: httpx2.AsyncClient, called: Running
+):
+    report = (await client.get("/admin/usage/calls")).json()
+    first, second = report["groups"]
+    assert (first["key"], first["calls"], first["ran"]) == ("2026-11-20", 20, 20)
+    assert (first["p50_ms"], first["p95_ms"]) == (10.0, 19.0)
+    assert (first["asked"], first["asked_per_100_calls"]) == (0, 0.0)
+    assert second == {
+        "key": "2026-11-21",
+        "calls": 1,
+        "statuses": {"declined": 1},
+        "ran": 0,
+        "p50_ms": None,
+        "p95_ms": None,
+        "asked": 1,
+        "asked_per_100_calls": 100.0,
+    }
+    total = report["total"]
+    assert (total["calls"], total["statuses"]) == (21, {"declined": 1, "success": 20})
+    assert total["asked_per_100_calls"] == 4.76
+    assert report["is_cut"] is False
+
+
+@pytest.mark.parametrize(
+    ("wanted", "keys"),
+    [
+        ({"by": "tool"}, ["bash", "grep"]),
+        ({"by": "agent"}, ["default", "writer"]),
+        ({"by": "tool", "since": "2026-11-21"}, ["grep"]),
+        ({"by": "tool", "until": "2026-11-21"}, ["bash"]),
+        ({"by": "tool", "agent_id": "writer"}, ["grep"]),
+        ({"by": "tool", "agent_id": "default"}, ["bash"]),
+        ({"agent_id": "nobody"}, []),
+    ],
+)
+async def test_groups_and_filters(
+    client: httpx2.AsyncClient, called: Running, wanted: dict[str, str], keys: list[str]
+):
+    report = (await client.get("/admin/usage/calls", params=wanted)).json()
+    assert [group["key"] for group in report["groups"]] == keys
+
+
+async def test_more_calls_than_one_answer_counts_are_told(
+    client: httpx2.AsyncClient, called: Running, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(call_figures, "MAX_CALLS", 5)
+    report = (await client.get("/admin/usage/calls")).json()
+    assert (report["total"]["calls"], report["is_cut"]) == (5, True)
+    assert report["groups"][-1]["key"] == "2026-11-21", "the newest are counted"
+
+
+@pytest.mark.parametrize("wanted", [{"by": "colour"}, {"since": "yesterday"}, {"tool": "bash"}])
+async def test_what_cannot_be_grouped_or_read_is_refused(
+    client: httpx2.AsyncClient, wanted: dict[str, str]
+):
+    answer = await client.get("/admin/usage/calls", params=wanted)
+    assert answer.status_code == 422
