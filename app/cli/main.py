@@ -18,6 +18,7 @@ from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
 from app.cli.memory_commands import memory
 from app.cli.skill_commands import skills
+from app.cli.source_commands import sources
 from app.core.errors import ConfigurationError, InvalidInput, TollgateError
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ app.add_typer(checkpoints, name="checkpoints")
 app.add_typer(memory, name="memory")
 app.command("desktop-operator")(desktop_operator)
 app.add_typer(skills, name="skills")
+app.add_typer(sources, name="sources")
 
 DataDir = Annotated[
     Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")

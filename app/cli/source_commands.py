@@ -1,0 +1,148 @@
+"""The words of `tollgate sources`; what they do is imported when they run."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    from app.core.settings import Settings
+
+sources = typer.Typer(
+    help="Databases that agents may read, and who may read what of them.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+Named = Annotated[str, typer.Argument(metavar="SOURCE", help="Id or name of the source.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder of the database.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PasswordFile = Annotated[
+    Path | None,
+    typer.Option(help="File of the password, one line; - reads it from standard input."),
+]
+
+
+@sources.command("list")
+def sources_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
+    """List the sources, without their passwords."""
+    from app.cli.sources import list_sources
+
+    _run(list_sources(_settings(data_dir), as_json=as_json))
+
+
+@sources.command("add")
+def sources_add(
+    name: Annotated[str, typer.Argument(help="What agents call it.")],
+    kind: Annotated[str, typer.Option(help="mysql (MariaDB too), postgres or sqlite.")],
+    host: Annotated[str | None, typer.Option(help="Name or address of the server.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65_535)] = None,
+    unix_socket: Annotated[
+        str | None, typer.Option(help="Instead of the host; of PostgreSQL its folder.")
+    ] = None,
+    database: Annotated[str | None, typer.Option(help="Its name on the server.")] = None,
+    user: Annotated[str | None, typer.Option(help="Account that may only read.")] = None,
+    password_file: PasswordFile = None,
+    file: Annotated[Path | None, typer.Option(help="The file, of SQLite.")] = None,
+    tls: Annotated[str, typer.Option(help="verify, require or off.")] = "verify",
+    tls_ca_file: Annotated[Path | None, typer.Option(help="Certificates to trust.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Store a source and print its id. Nothing is connected, and nobody may read it yet."""
+    from app.cli.sources import add_source, password_of
+
+    fields = {
+        "name": name,
+        "kind": kind,
+        "host": host,
+        "port": port,
+        "unix_socket": unix_socket,
+        "database": database,
+        "user": user,
+        "file": None if file is None else str(file.absolute()),
+        "tls": tls,
+        "tls_ca_file": None if tls_ca_file is None else str(tls_ca_file.absolute()),
+    }
+    given = {name: value for name, value in fields.items() if value is not None}
+    _run(add_source(_settings(data_dir), given, password_of(password_file)))
+
+
+@sources.command("test")
+def sources_test(source: Named, *, as_json: Json = False, data_dir: DataDir = None) -> None:
+    """Connect to a source and say what to mend; exit code 1 when it cannot be used."""
+    from app.cli.sources import test_source
+
+    _run(test_source(_settings(data_dir), source, as_json=as_json))
+
+
+@sources.command("tables")
+def sources_tables(source: Named, *, as_json: Json = False, data_dir: DataDir = None) -> None:
+    """List the tables that its account can see, allowed or not, with their columns."""
+    from app.cli.sources import list_tables
+
+    _run(list_tables(_settings(data_dir), source, as_json=as_json))
+
+
+@sources.command("authorise")
+def sources_authorise(
+    source: Named,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="An agent that may read it, or *; repeat it.")
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SCHEMA.TABLE[:COLUMN,...]",
+            help="A table that may be read, and its masked columns; repeat it.",
+        ),
+    ] = None,
+    unmask: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCHEMA.TABLE:COLUMN,...", help="Columns to show again; repeat it."),
+    ] = None,
+    no_agent: Annotated[
+        list[str] | None, typer.Option(help="An agent that may read it no more; repeat it.")
+    ] = None,
+    no_table: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCHEMA.TABLE", help="A table that nobody may read; repeat it."),
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Say who may read which tables. It adds to what was said before; masks stay."""
+    from app.cli.sources import Terms, authorise
+
+    terms = Terms(
+        *(tuple(agent or ()), tuple(table or ()), tuple(unmask or ())),
+        *(tuple(no_agent or ()), tuple(no_table or ())),
+    )
+    _run(authorise(_settings(data_dir), source, terms))
+
+
+@sources.command("remove")
+def sources_remove(
+    source: Named,
+    data_dir: DataDir = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; else it is only named.")] = False,
+) -> None:
+    """Forget a source and its password; its queries stay in the audit."""
+    from app.cli.sources import remove_source
+
+    _run(remove_source(_settings(data_dir), source, yes=yes))
+
+
+def _settings(data_dir: Path | None) -> Settings:
+    from app.core.settings import load_settings
+
+    return load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+
+
+def _run(work: Coroutine[Any, Any, int]) -> None:
+    raise typer.Exit(asyncio.run(work))
