@@ -29,6 +29,12 @@ class SourceSettings(BaseModel):
     idle_s: float = Field(
         default=300, gt=0, description="Seconds an unused connection to a data source is kept."
     )
+    query_retention_days: int = Field(
+        default=365,
+        ge=0,
+        le=36_500,
+        description="Days a line of the audit of queries is kept; 0: for ever.",
+    )
 
     @field_validator("sqlite_folders", mode="before")
     @classmethod

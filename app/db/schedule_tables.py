@@ -9,7 +9,8 @@ from sqlmodel import Field, SQLModel
 class ScheduleRow(SQLModel, table=True):
     """What shall run by the clock, and as whom.
 
-    One of `cron`, `every_seconds` and `at` is set. `next_at` is the next time in UTC, null when
+    One of `cron`, `every_seconds` and `at` is set; with `cron`, `at` is its one time that counts,
+    after which the row is gone. `next_at` is the next time in UTC, null when
     there is none any more; `paused` says why it stands still, and is empty while it runs.
     """
 

@@ -43,6 +43,7 @@ from app.governance.store import GovernanceStore
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.skills.shelf import SkillShelf
+from app.knowledge.sources.query_retention import queries_trimmed
 from app.knowledge.sources.setup import Sources
 from app.knowledge.triggers.sending import Triggers
 from app.operations.protocols.workspaces import Workspaces
@@ -160,8 +161,10 @@ async def open_gate(
         await gate.rules.load()
         await gate.stores.load()
         kept_days = settings.audit_retention_days
+        query_days = settings.sources.query_retention_days
         async with (
             looked_after(gate.audit, ledger, clock, settings.data_dir, retention_days=kept_days),
+            queries_trimmed(ledger, clock, gate.audit, days=query_days),
             in_step(registry, gate.catalog_sync, gate.changes),
         ):
             try:

@@ -120,9 +120,10 @@ class Schedules:
         def change(transaction: Transaction) -> Schedule:
             before = _one(transaction, keeper, schedule_id)
             retimed = any(changes.get(name) for name in _TIMES)
+            _check_shot(before, changes)
             draft = replace(_draft(before, timed=not retimed), **changes)
             timing = before.timing
-            if {*_TIMES, "timezone"} & set(changes):
+            if {*_TIMES, "timezone", "recurring"} & set(changes):
                 timing = self._timing(draft, now)
             expires_at = before.expires_at
             if "expires_at" in changes:
@@ -228,6 +229,22 @@ class Schedules:
 
         await self._ledger.transact(change)
 
+    async def settle(self, slot: Slot, status: str, reason: str) -> None:
+        """Say what became of a claimed time; what came for this one time is gone once it began."""
+
+        def change(transaction: Transaction) -> None:
+            if not transaction.execute(rows.SETTLE_SLOT, (status, reason, slot.id)):
+                return
+            found = transaction.fetch(rows.OF_SLOT, (slot.id,))
+            schedule = rows.schedule_of(found[0]) if found else None
+            is_over = status == "started" and slot.trigger == "slot"
+            if schedule is not None and schedule.timing.is_one_shot and is_over:
+                transaction.execute(rows.DELETE, (schedule.id,))
+                transaction.execute(rows.FORGET_SLOTS, (schedule.id,))
+                self._note(transaction, "system", "deleted", schedule, None)
+
+        await self._ledger.transact(change)
+
     # -- within ---------------------------------------------------------------------------
 
     async def _change(self, work: Callable[[Transaction], Schedule]) -> Schedule:
@@ -250,6 +267,8 @@ class Schedules:
                 every_seconds=draft.every_seconds,
                 at=None if draft.at is None else moment_of(draft.at, zone, now),
             )
+            if not draft.recurring and timing.cron is not None:
+                timing = replace(timing, at=timing.after(now))
             check_interval(timing, self._settings.min_interval_s)
         except ValueError as error:
             raise ToolFailed(str(error), code="invalid_schedule") from None
@@ -298,6 +317,7 @@ def shown(schedule: Schedule) -> dict[str, Any]:
         "cron": timing.cron,
         "every_seconds": timing.every_seconds,
         "at": None if timing.at is None else isoformat(timing.at),
+        "recurring": timing.at is None,
         "timezone": timing.timezone,
         "missed": schedule.missed,
         "session": schedule.session,
@@ -352,7 +372,8 @@ def _one(transaction: Transaction, keeper: Keeper | None, schedule_id: str) -> S
 def _draft(schedule: Schedule, *, timed: bool) -> Draft:
     """What a schedule was made of; without `timed` as if nobody had said when."""
     timing = schedule.timing
-    at = None if timing.at is None else isoformat(timing.at)
+    one_shot = timing.is_one_shot
+    at = None if timing.at is None or one_shot else isoformat(timing.at)
     return Draft(
         name=schedule.name,
         prompt=schedule.prompt,
@@ -363,7 +384,13 @@ def _draft(schedule: Schedule, *, timed: bool) -> Draft:
         missed=schedule.missed,
         session=schedule.session,
         expires_at=schedule.expires_at,
+        recurring=not one_shot,
     )
+
+
+def _check_shot(schedule: Schedule, changes: Mapping[str, Any]) -> None:
+    if changes.get("recurring") is False and not (changes.get("cron") or schedule.timing.cron):
+        raise ToolFailed("Only a schedule with cron can be made to come once; use `at`")
 
 
 def _next(timing: Timing, now: datetime) -> str | None:

@@ -7,10 +7,8 @@ run, it has begun; if not, it never will by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from app.agents.schedules import rows
 from app.agents.schedules.book import slot_for, slot_row
@@ -122,9 +120,3 @@ def left_behind(transaction: Transaction) -> list[tuple[str, Slot]]:
         if transaction.execute(_TAKE, (process.identity(), slot_id, claimed_by)):
             taken.append((schedule_id, Slot(slot_id, *fields)))
     return taken
-
-
-def settle(transaction: Transaction, slot_id: str, status: str, reason: str) -> None:
-    """Say what became of a claimed time."""
-    values: Sequence[Any] = (status, reason, slot_id)
-    transaction.execute(rows.SETTLE_SLOT, values)

@@ -79,15 +79,17 @@ class Scheduler:
     async def _go_on(self, schedule_id: str, slot: Slot) -> None:
         """Begin a time that was left behind, or say why that is not done."""
         if slot.run_status is not None:
-            await self._settle(slot, "started", slot.reason)
+            await self._book.settle(slot, "started", slot.reason)
             return
         schedule = await self._found(schedule_id)
         if schedule is None:
-            await self._settle(slot, "failed", _GONE)
+            await self._book.settle(slot, "failed", _GONE)
         elif schedule.paused:
-            await self._settle(slot, "skipped", f"The schedule stands still: {schedule.paused}")
+            await self._book.settle(
+                slot, "skipped", f"The schedule stands still: {schedule.paused}"
+            )
         elif self._is_late(slot) and schedule.missed == "skip":
-            await self._settle(slot, "missed", _STOPPED)
+            await self._book.settle(slot, "missed", _STOPPED)
         else:
             await self.begin(schedule, slot)
 
@@ -108,11 +110,11 @@ class Scheduler:
             )
             await self._gate.ledger.outlast()
         except TollgateError as error:
-            await self._settle(slot, "failed", error.message)
+            await self._book.settle(slot, "failed", error.message)
             if isinstance(error, NotFound | Unauthenticated):
                 await self._book.stand_still(schedule.id, error.message)
             return
-        await self._settle(slot, "started", slot.reason)
+        await self._book.settle(slot, "started", slot.reason)
 
     async def _payer(self, schedule: Schedule) -> Payer:
         """Whom the run is counted for.
@@ -150,10 +152,6 @@ class Scheduler:
             return rows.schedule_of(found[0]) if found else None
 
         return await self._gate.ledger.transact(read)
-
-    async def _settle(self, slot: Slot, status: str, reason: str) -> None:
-        work = partial(claiming.settle, slot_id=slot.id, status=status, reason=reason)
-        await self._gate.ledger.transact(work)
 
     def _is_late(self, slot: Slot) -> bool:
         passed = self._gate.clock.now() - datetime.fromisoformat(slot.scheduled_at)

@@ -24,6 +24,7 @@ ADD = f"INSERT INTO schedules ({COLUMNS}) VALUES ({_MARKS})"  # noqa: S608
 SELECT = f"SELECT {COLUMNS} FROM schedules"  # noqa: S608
 CHANGE = f"UPDATE schedules SET {', '.join(f'{name} = ?' for name in _NAMES[1:])} WHERE id = ?"  # noqa: S608
 DELETE = "DELETE FROM schedules WHERE id = ?"
+OF_SLOT = f"{SELECT} WHERE id = (SELECT schedule_id FROM schedule_slots WHERE id = ?)"  # noqa: S608
 COUNT = "SELECT COUNT(*) FROM schedules WHERE owner = ?"
 
 ADD_SLOT = (

@@ -51,6 +51,7 @@ class Draft:
         missed: what to do with times that passed while the service stood still.
         session: a new session for each run, or one for all.
         expires_at: as `at`; None for never.
+        recurring: False for the next time of `cron` only; then the schedule is gone.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Draft:
     missed: MissedPolicy = "skip"
     session: SessionPolicy = "fresh"
     expires_at: str | None = None
+    recurring: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from app.tools.moments import ZoneName, shown
 
 _COMING = 3
 _CREATING = ("name", "prompt", "cron", "every_seconds", "at")
-_OF_DRAFT = (*_CREATING, "missed", "session", "expires_at")
+_OF_DRAFT = (*_CREATING, "missed", "session", "expires_at", "recurring")
 
 
 class ScheduleCronArgs(ToolArgs):
@@ -62,6 +62,9 @@ class ScheduleCronArgs(ToolArgs):
     expires_at: str | None = Field(
         default=None, min_length=1, max_length=40, description="Until when; as `at`."
     )
+    recurring: bool | None = Field(
+        default=None, description="false with cron: its next time only, then it is gone."
+    )
     limit: int = Field(default=20, ge=1, le=500, description="history: how many.")
 
     @model_validator(mode="after")
@@ -75,6 +78,8 @@ class ScheduleCronArgs(ToolArgs):
             raise ValueError("create needs prompt, and one of cron, every_seconds and at")
         if self.action not in ("create", "list") and self.id is None:
             raise ValueError(f"{self.action} needs id")
+        if self.recurring is False and (self.every_seconds is not None or self.at is not None):
+            raise ValueError("recurring=false is for cron; leave it out, `at` comes once")
         if self.action == "update" and not self.changes:
             raise ValueError("update needs what shall change")
         return self
@@ -94,8 +99,6 @@ def _from_cron_create(arguments: dict[str, Any]) -> dict[str, Any]:
         adapted.setdefault("cron", adapted.pop("schedule"))
     if "description" in adapted:
         adapted.setdefault("name", adapted.pop("description"))
-    if adapted.pop("recurring", True) is False:
-        adapted["recurring"] = False  # one time is `at`: refused as an unknown argument
     return {"action": "create", **adapted}
 
 
@@ -213,6 +216,7 @@ def _fields(schedule: Schedule) -> dict[str, Any]:
         "name": schedule.name,
         "prompt": schedule.prompt,
         "when": _when(schedule),
+        "recurring": timing.at is None,
         "timezone": timing.timezone,
         "next": [shown(time, timing.timezone) for time in coming],
         "missed": schedule.missed,
@@ -250,7 +254,8 @@ def _line(fields: dict[str, Any]) -> str:
     state = f"paused: {fields['paused']}" if fields["paused"] else "never again"
     if fields["next"]:
         state = f"next {', '.join(fields['next'])}"
-    return f"{fields['id']} {fields['name']!r} ({fields['when']}, {fields['timezone']}): {state}"
+    when = fields["when"] if fields["recurring"] else f"once, {fields['when']}"
+    return f"{fields['id']} {fields['name']!r} ({when}, {fields['timezone']}): {state}"
 
 
 def _told(slots: Sequence[Slot]) -> ToolResult:

@@ -25,7 +25,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One of `cron`, `every_seconds` and `at` is set.
+    """One of `cron`, `every_seconds` and `at` is set; or `cron` and that time of it which counts.
 
     Attributes:
         at: the one moment.
@@ -39,18 +39,24 @@ class Timing:
     every_seconds: int | None = None
     at: datetime | None = None
 
+    @property
+    def is_one_shot(self) -> bool:
+        """Whether it is one time of a cron expression, after which the schedule is gone."""
+        return self.cron is not None and self.at is not None
+
     def after(self, moment: datetime) -> datetime | None:
         """The first time later than `moment`, in UTC; None when there is none any more."""
         return next(self.times(moment), None)
 
     def times(self, moment: datetime) -> Iterator[datetime]:
         """All times later than `moment`, in UTC, in their order."""
-        if self.cron is not None:
+        if self.at is not None:
+            if self.at > moment:
+                yield self.at.astimezone(UTC)
+        elif self.cron is not None:
             yield from self._by_cron(moment)
         elif self.every_seconds is not None:
             yield from self._by_interval(moment, self.every_seconds)
-        elif self.at is not None and self.at > moment:
-            yield self.at.astimezone(UTC)
 
     def latest(self, after: datetime, until: datetime) -> tuple[datetime | None, int]:
         """The last time in `(after, until]`, and how many there are, counted up to a limit."""

@@ -210,8 +210,27 @@ async def test_the_names_that_other_agents_know(desk: Desk):
     gone = await desk.call("CronDelete", cron_id=made.result.data["cron_id"])
     assert gone.result.data == {"cron_id": made.result.data["cron_id"], "deleted": True}
     assert (await desk.call("ScheduleCronTool")).result.data["total"] == 1
-    once = await desk.call("CronCreate", cron="0 9 * * *", prompt="x", recurring=False)
-    assert once.status == "invalid_arguments"
+
+
+async def test_the_next_time_only_of_a_cron_expression(desk: Desk):
+    made = await desk.make(cron="0 9 * * *", recurring=False, tz="Europe/Berlin")
+    assert (made["when"], made["recurring"], len(made["next"])) == ("0 9 * * *", False, 1)
+    named = await desk.call(action="update", id=made["id"], name="Once")
+    assert named.result.data["schedule"]["next"] == made["next"]
+    moved = await desk.call(action="update", id=made["id"], cron="0 10 * * *")
+    assert moved.result.data["schedule"]["recurring"] is False
+    assert len(moved.result.data["schedule"]["next"]) == 1
+    daily = await desk.call(action="update", id=made["id"], recurring=True)
+    assert len(daily.result.data["schedule"]["next"]) == 3
+    again = await desk.call(action="update", id=made["id"], recurring=False)
+    assert "once, 0 10 * * *" in str(again.result.text)
+    every = await desk.call(action="update", id=made["id"], every_seconds=HOUR)
+    assert every.result.data["schedule"]["recurring"] is True
+    refused = await desk.call(action="update", id=made["id"], recurring=False)
+    assert "use `at`" in str(refused.result.error)
+    for times in ({"every_seconds": HOUR}, {"at": "in 10m"}):
+        wrong = await desk.call(action="create", prompt="x", recurring=False, **times)
+        assert wrong.status == "invalid_arguments"
 
 
 async def test_changes_are_in_the_audit(desk: Desk):

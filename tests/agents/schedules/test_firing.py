@@ -52,6 +52,37 @@ async def test_each_run_has_a_fresh_session_unless_they_continue_one(desk: Desk)
     assert len(await desk.history(same["id"])) == 2
 
 
+async def test_the_next_time_of_a_cron_expression_comes_once_and_the_schedule_is_gone(
+    desk: Desk,
+):
+    once = await desk.call("CronCreate", cron="0 9 * * *", prompt="Read", recurring=False)
+    cron_id = once.result.data["cron_id"]
+    assert once.result.data["enabled"] is True
+    begun = await desk.call(action="run_now", id=cron_id)
+    assert begun.success
+    await desk.history(cron_id)
+    await desk.pass_time(HOUR)
+    async with asyncio.timeout(PATIENCE_S):
+        while (await desk.call("CronList")).result.data["count"]:
+            pass
+    await desk.pass_time(24 * HOUR)
+    runs = "SELECT count(*) FROM runs WHERE trigger = 'schedule'"
+    assert await desk.lab.rows(runs) == [(2,)]
+    assert await desk.lab.rows("SELECT id FROM schedule_slots") == []
+    rows = await desk.lab.rows("SELECT actor, outcome FROM audit WHERE kind = 'schedule'")
+    assert rows[-1] == ("system", "deleted")
+
+
+async def test_one_time_that_was_missed_stays_to_be_seen(settings: Settings):
+    async with open_desk(settings) as desk:
+        made = await desk.make(cron="0 9 * * *", recurring=False)
+        await desk.pass_time(2 * HOUR)
+        (slot,) = await desk.history(made["id"])
+        assert slot.status == "missed"
+        (listed,) = (await desk.call()).result.data["schedules"]
+        assert listed["next"] == []
+
+
 async def test_a_single_time_comes_once_and_then_never_again(desk: Desk):
     made = await desk.make(at="in 10m")
     await desk.pass_time(10 * 60)

@@ -27,6 +27,7 @@ _SCHEDULE: dict[str, Any] = {
     "cron": "0 9 * * mon-fri",
     "every_seconds": None,
     "at": None,
+    "recurring": True,
     "timezone": "Europe/Berlin",
     "missed": "skip",
     "session": "fresh",
@@ -51,7 +52,7 @@ _SLOT: dict[str, Any] = {
 
 
 class ScheduleView(BaseModel):
-    """One of `cron`, `every_seconds` and `at` is set."""
+    """One of `cron`, `every_seconds` and `at` is set; or `cron` and its one time."""
 
     model_config = example(**_SCHEDULE)
 
@@ -62,6 +63,7 @@ class ScheduleView(BaseModel):
     cron: str | None
     every_seconds: int | None
     at: str | None
+    recurring: bool = Field(description="Whether it comes again and again.")
     timezone: str
     missed: Literal["skip", "once"]
     session: Literal["fresh", "continue"]

@@ -1,0 +1,80 @@
+"""Letting go of old rows of the audit of queries."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from app.core.clock import Clock, isoformat
+from app.core.errors import StorageUnavailable
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+
+log = logging.getLogger(__name__)
+
+TRIM_EVERY_S = 24 * 3600.0
+AGAIN_S = 60.0
+TRIM_ROWS = 500
+# Rows are in the order of their times, so the oldest need no index of their own.
+_REMOVE = (
+    "DELETE FROM query_audit WHERE ts < ? AND seq IN"
+    f" (SELECT seq FROM query_audit ORDER BY seq LIMIT {TRIM_ROWS})"
+)
+
+
+class QueryRetention:
+    """Removes the queries that are older than `days`; 0 keeps them for ever."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, audit: Audit, *, days: int) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._audit = audit
+        self._days = days
+
+    async def trim(self) -> int:
+        """Let go of rows in small transactions, each with a line of the audit; how many.
+
+        Raises:
+            StorageUnavailable: the database cannot be written.
+        """
+        if not self._days:
+            return 0
+        until = isoformat(self._clock.now() - timedelta(days=self._days))
+        removed = 0
+        while gone := await self._ledger.transact(lambda work: self._trim_some(work, until)):
+            removed += gone
+        return removed
+
+    async def run(self) -> None:
+        """Trim now and once a day until cancelled; while the database is away, wait for it."""
+        while True:
+            wait = TRIM_EVERY_S
+            try:
+                await self.trim()
+            except StorageUnavailable as error:
+                log.warning("old queries of agents were not removed: %s", error)
+                wait = AGAIN_S
+            await asyncio.sleep(wait)
+
+    def _trim_some(self, transaction: Transaction, until: str) -> int:
+        removed = transaction.execute(_REMOVE, (until,))
+        if removed:
+            facts = {"removed": removed, "older_than": until, "days": self._days}
+            self._audit.within(transaction, "sql.trimmed", actor="system", detail=facts)
+        return removed
+
+
+@asynccontextmanager
+async def queries_trimmed(
+    ledger: Ledger, clock: Clock, audit: Audit, *, days: int
+) -> AsyncIterator[None]:
+    """Look after the audit of queries for as long as the block lasts."""
+    task = asyncio.create_task(QueryRetention(ledger, clock, audit, days=days).run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
