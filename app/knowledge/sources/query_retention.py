@@ -21,7 +21,7 @@ TRIM_ROWS = 500
 # Rows are in the order of their times, so the oldest need no index of their own.
 _REMOVE = (
     "DELETE FROM query_audit WHERE ts < ? AND seq IN"
-    f" (SELECT seq FROM query_audit ORDER BY seq LIMIT {TRIM_ROWS})"
+    " (SELECT seq FROM query_audit ORDER BY seq LIMIT ?)"
 )
 
 
@@ -60,7 +60,7 @@ class QueryRetention:
             await asyncio.sleep(wait)
 
     def _trim_some(self, transaction: Transaction, until: str) -> int:
-        removed = transaction.execute(_REMOVE, (until,))
+        removed = transaction.execute(_REMOVE, (until, TRIM_ROWS))
         if removed:
             facts = {"removed": removed, "older_than": until, "days": self._days}
             self._audit.within(transaction, "sql.trimmed", actor="system", detail=facts)
