@@ -22,7 +22,17 @@ from app.db.tables import (
 from app.governance.identity.token_rules import DEFAULT_AGENT
 
 MAX_DEPTH = 10_000
+_READ_CHARS = 256 << 10
+_MATCHES = 10
 _HEAD, _EVENTS, _KINDS = text(HEAD), text(READ), text(READ_KIND)
+
+
+def _as_text(word: str) -> str:
+    """A pattern for JSON in which a block's text holds a word."""
+    written = orjson.dumps(word)[1:-1].decode()
+    for sign in "/%_":
+        written = written.replace(sign, f"/{sign}")
+    return f'%"text":"%{written}%'
 
 
 class Archive:
@@ -95,6 +105,41 @@ class Archive:
             .where(EntryRow.session_id == session_id)
             .order_by(col(EntryRow.created_at), col(EntryRow.id))
             .limit(MAX_DEPTH)
+        )
+        async with self._database.session() as session:
+            return list((await session.exec(query)).all())
+
+    async def messages_with(
+        self, session_ids: Sequence[str], words: Sequence[str]
+    ) -> list[EntryRow]:
+        """Messages of some sessions whose stored text may hold every word, newest first.
+
+        At most ten of each session. Who asks looks again: the column is JSON, in which a word
+        may also be a key. Messages of more than 256 Ki characters, mostly pictures, are not read.
+
+        Args:
+            words: in lower case.
+        """
+        stored = func.lower(EntryRow.content)
+        place = func.row_number().over(
+            partition_by=col(EntryRow.session_id),
+            order_by=(col(EntryRow.created_at).desc(), col(EntryRow.id).desc()),
+        )
+        matching = (
+            select(EntryRow.id, place.label("place"))
+            .where(
+                col(EntryRow.session_id).in_(session_ids),
+                col(EntryRow.role).in_(("user", "assistant")),
+                func.length(EntryRow.content) <= _READ_CHARS,
+                *(stored.like(_as_text(word), escape="/") for word in words),
+            )
+            .subquery()
+        )
+        query = (
+            select(EntryRow)
+            .join(matching, col(EntryRow.id) == matching.c.id)
+            .where(matching.c.place <= _MATCHES)
+            .order_by(col(EntryRow.created_at).desc(), col(EntryRow.id).desc())
         )
         async with self._database.session() as session:
             return list((await session.exec(query)).all())

@@ -68,9 +68,9 @@ class StoredSessions:
             rows = (await session.exec(query)).all()
         found: list[FoundMessage] = []
         for entry, title in rows:
-            said = _said(entry.content)
+            said = said_in(entry.content)
             if len(found) < limit and all(word.lower() in said.lower() for word in words):
-                excerpt = _excerpt(said, words[0])
+                excerpt = excerpt_of(said, words[0])
                 place = (entry.session_id, title[:_MAX_TITLE], entry.id, entry.role)
                 found.append(FoundMessage(*place, excerpt, entry.created_at))
         return found
@@ -93,14 +93,15 @@ def _holds(column: Any, word: str) -> ColumnElement[bool]:
     return condition
 
 
-def _said(content: str) -> str:
+def said_in(content: str) -> str:
     """The text of a message, without calls, results and pictures."""
     blocks = orjson.loads(content)
     texts = [block.get("text") for block in blocks if block.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _excerpt(text: str, word: str) -> str:
+def excerpt_of(text: str, word: str) -> str:
+    """What stands around a word, on one line."""
     at = max(text.lower().find(word.lower()), 0)
     start, end = max(0, at - _AROUND), at + len(word) + _AROUND
     cut = " ".join(text[start:end].split())

@@ -10,6 +10,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.agents.session_finding import Found, SessionFinder
 from app.agents.sessions import UNTITLED
 from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
 from app.api.errors import problems
@@ -21,6 +22,7 @@ from app.api.rest.shapes import (
     CallList,
     MessageList,
     MessageView,
+    SessionHit,
     SessionPage,
     SessionView,
     Snapshot,
@@ -29,6 +31,7 @@ from app.api.rest.shapes import (
 )
 from app.core.errors import Busy, NotFound
 from app.db.process_samples import PROCESSES
+from app.db.tables import SessionRow
 from app.execution.projects import DEFAULT_PROJECT
 
 router = routes_of("sessions")
@@ -105,18 +108,43 @@ async def list_sessions(
     before: Annotated[
         str | None, Query(max_length=40, description="`next_before` of the page before.")
     ] = None,
+    q: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            pattern=r"\S",
+            description="Words that all stand in the title, or all in one message.",
+        ),
+    ] = None,
 ) -> SessionPage:
-    """Scope `chat`. The last used first; an administrator sees everybody's."""
-    rows = await service.archive.sessions(
-        None if "admin" in principal.scopes else principal.user_id,
-        kind=None if kind == "all" else kind,
-        limit=limit,
-        before=before,
-        agents=principal.agents,
-        projects=principal.projects,
+    """Scope `chat`. The last used first; an administrator sees everybody's.
+
+    A search looks at a thousand sessions in one request, and may find fewer than `limit`, or
+    none, while `next_before` says where it goes on.
+    """
+
+    async def page(most: int, after: str | None) -> list[SessionRow]:
+        return await service.archive.sessions(
+            None if "admin" in principal.scopes else principal.user_id,
+            kind=None if kind == "all" else kind,
+            limit=most,
+            before=after,
+            agents=principal.agents,
+            projects=principal.projects,
+        )
+
+    if q is None:
+        rows = await page(limit, before)
+        found = Found(rows, next_before=rows[-1].id if len(rows) == limit else None)
+    else:
+        finder = SessionFinder(service.archive, service.gate.redactor)
+        found = await finder.find(q.split(), page, limit=limit, before=before)
+    return SessionPage(
+        sessions=[SessionView.of(row) for row in found.sessions],
+        hits=[SessionHit.of(hit) for hit in found.hits],
+        next_before=found.next_before,
     )
-    next_before = rows[-1].id if len(rows) == limit else None
-    return SessionPage(sessions=[SessionView.of(row) for row in rows], next_before=next_before)
 
 
 @router.get("/sessions/{session_id}", summary="One session", responses=problems(NotFound))

@@ -7,6 +7,7 @@ from typing import Any, Self
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.agents.session_finding import Hit
 from app.agents.sessions import fit_to_be_seen
 from app.core.redaction import Redactor
 from app.core.text import scrub
@@ -66,12 +67,34 @@ class SessionView(BaseModel):
         return cls(**{name: getattr(row, name) for name in cls.model_fields})
 
 
+class SessionHit(BaseModel):
+    """A message in which every word of a search stands."""
+
+    model_config = example(
+        session_id="ses_1", message_id="msg_1", role="user", excerpt="What is 6*7?"
+    )
+
+    session_id: str
+    message_id: str
+    role: str
+    excerpt: str = Field(description="What stands around the first word, on one line.")
+
+    @classmethod
+    def of(cls, hit: Hit) -> Self:
+        return cls(**{name: getattr(hit, name) for name in cls.model_fields})
+
+
 class SessionPage(BaseModel):
     """Sessions, the last used first."""
 
     model_config = example(sessions=[_SESSION])
 
     sessions: list[SessionView]
+    hits: list[SessionHit] = Field(
+        default_factory=list,
+        description="Of a search: the newest of each session, at most three. A session that is "
+        "found by its title may have none.",
+    )
     next_before: str | None = Field(default=None, description="`before` of the next page.")
 
 

@@ -1,22 +1,36 @@
 /** The sessions at the side: found, renamed, begun. */
 import { ActionIcon, Button, Loader, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { Pencil, Plus, Search } from "lucide-react";
 import { type FormEvent, useMemo, useState } from "react";
 import { Link, NavLink } from "react-router";
 import { asApiError } from "../events/sessionStore";
-import { useTexts } from "../i18n";
+import { type TextKey, useTexts } from "../i18n";
+import { visible } from "../shared/visible";
 import { ErrorView } from "../shell/ErrorView";
 import { notifyError } from "../shell/notify";
 import css from "./SessionList.module.css";
-import { byAge, type SessionView, useRename, useSessions } from "./sessions";
+import {
+  byAge,
+  MOST_SEARCHED,
+  type SessionHit,
+  type SessionView,
+  splitAt,
+  useRename,
+  useSessions,
+} from "./sessions";
+
+/** How long nobody types before it is looked for. */
+const PAUSE_MS = 200;
 
 export function SessionList() {
   const { t } = useTexts();
   const [search, setSearch] = useState("");
-  const query = useSessions();
-  const all = useMemo(() => query.data?.pages.flatMap((page) => page.sessions) ?? [], [query.data]);
-  const wanted = search.trim().toLowerCase();
-  const shown = wanted === "" ? all : all.filter((one) => one.title.toLowerCase().includes(wanted));
+  const [wanted] = useDebouncedValue(search.trim(), PAUSE_MS);
+  const query = useSessions(wanted);
+  const pages = query.data?.pages;
+  const shown = useMemo(() => pages?.flatMap((page) => page.sessions) ?? [], [pages]);
+  const hits = useMemo(() => hitsOf(pages?.flatMap((page) => page.hits ?? []) ?? []), [pages]);
 
   return (
     <div className={css.whole}>
@@ -37,6 +51,7 @@ export function SessionList() {
           leftSection={<Search size={14} aria-hidden />}
           placeholder={t("sessions.search")}
           aria-label={t("sessions.search")}
+          maxLength={MOST_SEARCHED}
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
         />
@@ -49,14 +64,21 @@ export function SessionList() {
           <Loader size="sm" m="md" aria-label={t("common.loading")} role="status" />
         )}
         {query.isSuccess && shown.length === 0 && (
-          <p className={css.empty}>{t(wanted === "" ? "sessions.empty" : "sessions.no_match")}</p>
+          <p className={css.empty} role="status">
+            {t(emptyText(wanted, query.hasNextPage))}
+          </p>
         )}
         {byAge(shown, new Date()).map(([age, sessions]) => (
           <section key={age}>
             <h2 className={css.age}>{t(`sessions.age.${age}`)}</h2>
             <ul className={css.entries}>
               {sessions.map((session) => (
-                <Entry key={session.id} session={session} />
+                <Entry
+                  key={session.id}
+                  session={session}
+                  words={wanted}
+                  hits={hits.get(session.id) ?? []}
+                />
               ))}
             </ul>
           </section>
@@ -69,7 +91,7 @@ export function SessionList() {
             loading={query.isFetchingNextPage}
             onClick={() => void query.fetchNextPage()}
           >
-            {t("common.more")}
+            {t(wanted === "" ? "common.more" : "sessions.search_on")}
           </Button>
         )}
       </nav>
@@ -77,14 +99,33 @@ export function SessionList() {
   );
 }
 
-function Entry({ session }: { session: SessionView }) {
+function emptyText(wanted: string, goesOn: boolean): TextKey {
+  if (wanted === "") return "sessions.empty";
+  return goesOn ? "sessions.no_match_yet" : "sessions.no_match";
+}
+
+function hitsOf(all: readonly SessionHit[]): ReadonlyMap<string, readonly SessionHit[]> {
+  const hits = new Map<string, SessionHit[]>();
+  for (const hit of all) hits.set(hit.session_id, [...(hits.get(hit.session_id) ?? []), hit]);
+  return hits;
+}
+
+function Entry(props: { session: SessionView; words: string; hits: readonly SessionHit[] }) {
+  const { session, words, hits } = props;
   const { t } = useTexts();
   const [editing, setEditing] = useState(false);
   if (editing) return <RenameForm session={session} onDone={() => setEditing(false)} />;
   return (
     <li className={css.entry}>
       <NavLink to={`/chat/${session.id}`} className={css.link ?? ""}>
-        <span className={`${css.title} foreign`}>{session.title}</span>
+        <span className={`${css.title} foreign`}>
+          <Marked text={session.title} words={words} />
+        </span>
+        {hits.map((hit) => (
+          <span key={hit.message_id} className={`${css.hit} foreign`}>
+            <Marked text={hit.excerpt} words={words} />
+          </span>
+        ))}
       </NavLink>
       <ActionIcon
         className={css.rename}
@@ -97,6 +138,19 @@ function Entry({ session }: { session: SessionView }) {
         <Pencil size={14} aria-hidden />
       </ActionIcon>
     </li>
+  );
+}
+
+/** Words of a search stand out where they are found. */
+function Marked({ text, words }: { text: string; words: string }) {
+  return splitAt(visible(text), words).map((part, index) =>
+    part.isFound ? (
+      <mark key={index} className={css.mark}>
+        {part.text}
+      </mark>
+    ) : (
+      part.text
+    ),
   );
 }
 

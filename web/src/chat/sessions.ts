@@ -1,19 +1,38 @@
 /** The list of sessions, and what is done to them. */
-import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { api, data, type Schemas } from "../api/client";
 
 export type SessionView = Schemas["SessionView"];
 export const SESSIONS = ["sessions"] as const;
 
-export function useSessions() {
+export type SessionHit = Schemas["SessionHit"];
+/** As many characters as the service takes. */
+export const MOST_SEARCHED = 200;
+
+/** The sessions, or those in which words stand; without words, all of them. */
+export function useSessions(search: string) {
   return useInfiniteQuery({
-    queryKey: SESSIONS,
-    queryFn: ({ pageParam }) =>
+    queryKey: [...SESSIONS, search],
+    queryFn: ({ pageParam, signal }) =>
       data(
         api.GET("/api/v1/sessions", {
-          params: { query: { limit: 60, ...(pageParam === "" ? {} : { before: pageParam }) } },
+          params: {
+            query: {
+              limit: 60,
+              ...(pageParam === "" ? {} : { before: pageParam }),
+              ...(search === "" ? {} : { q: search }),
+            },
+          },
+          signal,
         }),
       ),
+    // What was found stays while the next letter is looked for.
+    placeholderData: keepPreviousData,
     initialPageParam: "",
     getNextPageParam: (page) => page.next_before ?? undefined,
   });
@@ -58,4 +77,16 @@ export function byAge(
     groups[index]?.[1].push(session);
   }
   return groups.filter(([, members]) => members.length > 0);
+}
+
+/** A text in pieces, so that the words of a search can be marked in it. */
+export function splitAt(text: string, words: string): { text: string; isFound: boolean }[] {
+  const wanted = words.split(/\s+/).filter((word) => word !== "");
+  if (wanted.length === 0) return [{ text, isFound: false }];
+  const longestFirst = [...wanted].sort((a, b) => b.length - a.length);
+  const signs = longestFirst.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return text
+    .split(new RegExp(`(${signs.join("|")})`, "iu"))
+    .map((piece, index) => ({ text: piece, isFound: index % 2 === 1 }))
+    .filter((piece) => piece.text !== "");
 }

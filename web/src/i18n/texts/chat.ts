@@ -4,7 +4,15 @@ export const chat = {
   "sessions.new": ["New session", "新建会话"],
   "sessions.search": ["Search sessions", "搜索会话"],
   "sessions.empty": ["No sessions yet.", "还没有会话。"],
-  "sessions.no_match": ["No title matches.", "没有匹配的标题。"],
+  "sessions.no_match": [
+    "Nothing is found, in titles or in what was said.",
+    "标题和对话内容中均未找到。",
+  ],
+  "sessions.no_match_yet": [
+    "Nothing is found among the sessions used last.",
+    "最近使用的会话中未找到。",
+  ],
+  "sessions.search_on": ["Search further", "继续搜索"],
   "sessions.age.today": ["Today", "今天"],
   "sessions.age.week": ["This week", "最近一周"],
   "sessions.age.earlier": ["Earlier", "更早"],

@@ -1,0 +1,95 @@
+"""Sessions in whose titles or messages words stand: the search of the sessions list.
+
+A request looks at a bounded number of sessions, the last used first, and says where the
+next one goes on. Only what would be shown is searched: secrets are masked before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from app.agents.archive import Archive
+from app.agents.session_search import excerpt_of, said_in
+from app.core.redaction import Redactor
+from app.db.tables import EntryRow, SessionRow
+
+MAX_WORDS = 8
+_CHUNK = 50
+_LOOKED_AT = 1000
+_HITS = 3
+
+Page = Callable[[int, str | None], Awaitable[list[SessionRow]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message in which all words stand; `excerpt` is what stands around the first."""
+
+    session_id: str
+    message_id: str
+    role: str
+    excerpt: str
+
+
+@dataclass(slots=True)
+class Found:
+    """Sessions, the last used first, and at most three of the newest hits in each.
+
+    Attributes:
+        next_before: where to go on, when not everything has been looked at.
+    """
+
+    sessions: list[SessionRow] = field(default_factory=list)
+    hits: list[Hit] = field(default_factory=list)
+    next_before: str | None = None
+
+
+class SessionFinder:
+    """Looks for words; titles and the text of messages, whatever script they are in."""
+
+    def __init__(self, archive: Archive, redactor: Redactor) -> None:
+        self._archive = archive
+        self._redactor = redactor
+
+    async def find(
+        self, words: Sequence[str], page: Page, *, limit: int, before: str | None
+    ) -> Found:
+        """Every word stands in the title, or every word in one message.
+
+        Args:
+            page: gives so many of the sessions that may be seen, those after `before`.
+        """
+        wanted = [word.lower() for word in words[:MAX_WORDS]]
+        found = Found()
+        for _ in range(_LOOKED_AT // _CHUNK):
+            rows = await page(_CHUNK, before)
+            entries = await self._archive.messages_with([row.id for row in rows], wanted)
+            hits = await asyncio.to_thread(self._hits, entries, wanted)
+            for row in rows:
+                title = row.title.lower()
+                if row.id not in hits and not all(word in title for word in wanted):
+                    continue
+                found.sessions.append(row)
+                found.hits += hits.get(row.id, [])
+                if len(found.sessions) == limit:
+                    found.next_before = row.id
+                    return found
+            if len(rows) < _CHUNK:
+                return found
+            before = rows[-1].id
+        found.next_before = before
+        return found
+
+    def _hits(self, entries: Sequence[EntryRow], words: Sequence[str]) -> dict[str, list[Hit]]:
+        hits: dict[str, list[Hit]] = {}
+        for entry in entries:
+            own = hits.get(entry.session_id, [])
+            if len(own) == _HITS:
+                continue
+            said = self._redactor.text(said_in(entry.content))
+            if all(word in said.lower() for word in words):
+                hit = Hit(entry.session_id, entry.id, entry.role, excerpt_of(said, words[0]))
+                hits[entry.session_id] = [*own, hit]
+        return hits

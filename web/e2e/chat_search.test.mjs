@@ -1,0 +1,59 @@
+/** Finding a session by what was said in it. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { say, signedIn, startBrowser, startService } from "./harness.mjs";
+
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+const LIMIT = { timeout: 90_000 };
+
+async function talk(page, words) {
+  await page.getByRole("link", { name: "New session" }).first().click();
+  await page.getByText("What shall be done?").waitFor();
+  await say(page, words);
+  await page.getByText(`You said: ${words}`, { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+}
+
+test("words that were said are found and marked, in Chinese too", LIMIT, async () => {
+  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
+  try {
+    await talk(page, "how to keep a sourdough starter alive");
+    await talk(page, "怎么做面包和蛋糕");
+    await talk(page, "<mark>plain</mark> matters");
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    const search = page.getByLabel("Search sessions");
+
+    await search.fill("SAID sourdough");
+    await list.locator("mark", { hasText: "sourdough" }).first().waitFor();
+    await list.locator("mark", { hasText: "said" }).waitFor();
+    assert.equal(await list.getByRole("link").count(), 1);
+
+    await search.fill("面包");
+    await list.locator("mark", { hasText: "面包" }).first().waitFor();
+    await page.waitForFunction(() => document.querySelectorAll("nav li a").length === 1);
+
+    await search.fill("<mark>plain");
+    await list.locator("mark", { hasText: "<mark>plain" }).first().waitFor();
+
+    await search.fill("no such thing was said");
+    await list.getByText("Nothing is found, in titles or in what was said.").waitFor();
+    await search.fill("sourdough");
+    await list.getByRole("link").focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("You said: how to keep a sourdough starter alive").first().waitFor();
+    assert.deepEqual(complaints, []);
+  } finally {
+    await context.close();
+  }
+});
