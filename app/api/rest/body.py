@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.exceptions import HTTPException
 
 from app.core.errors import InvalidInput
@@ -18,11 +20,15 @@ Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 PathId = Annotated[str, Field(max_length=128)]
 MAX_NAMED = 100
 
+# FastAPI gives the alias of a parameter to its type, and silences what Pydantic says to that as
+# long as it makes the route; what checks our bodies is built later, with the first of them.
+warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
+
 
 class Body(BaseModel):
     """Base of request bodies: no unknown field, no silent conversion."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 class JsonRequest(Request):
