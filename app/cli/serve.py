@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from threading import Thread
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 import typer
@@ -20,6 +20,7 @@ from app import __version__
 from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access, prepare_access
 from app.cli.installation import needs_token
+from app.cli.log_lines import JsonLines, LinesForPeople
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
 from app.core.visible import visible
@@ -144,34 +145,12 @@ def banner(
 
 def configure_logging(settings: Settings) -> None:
     """Log to standard error, as text or as one JSON object per line; our secrets are masked."""
-    import structlog
-
-    redactor = redactor_of(settings)
-
-    renderer: Any = structlog.processors.JSONRenderer()
-    if settings.log_format == "console":
-        # Plain: the usual one writes out every local variable, arguments and headers among
-        # them, broken into lines so that no secret is recognised, and takes minutes for some.
-        renderer = structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-        )
-    shared: list[Any] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    last: list[Any] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
-    if settings.log_format == "json":
-        last.append(structlog.processors.format_exc_info)
-
-    def mask(_logger: Any, _method: str, line: Any) -> str:
-        return redactor.text(str(line))
-
+    mask = redactor_of(settings).text
     handler = logging.StreamHandler()
     handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared, processors=[*last, renderer, mask]
-        )
+        JsonLines(mask)
+        if settings.log_format == "json"
+        else LinesForPeople(mask, coloured=sys.stderr.isatty())
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]

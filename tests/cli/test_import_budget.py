@@ -20,7 +20,6 @@ HEAVY = {
     "sqlalchemy",
     "sqlmodel",
     "starlette",
-    "structlog",
     "uvicorn",
     "uvloop",
     "websockets",
