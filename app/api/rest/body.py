@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
-import orjson
 from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.exceptions import HTTPException
 
+from app.api.reading import read_json
 from app.core.errors import InvalidInput
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
@@ -42,7 +42,7 @@ class JsonRequest(Request):
         return body
 
     async def json(self) -> Any:
-        return orjson.loads(await self.body())
+        return read_json(await self.body())
 
 
 class JsonRoute(APIRoute):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from json import JSONDecodeError
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
+from app.api.reading import read_json
 from app.api.ws.commands import COMMAND_TYPES, ClientCommand, client_command
 from app.core.errors import BadFrame, InvalidInput, TollgateError, UnknownMessageType
 from app.core.text import truncate
@@ -36,8 +37,8 @@ def parse_command(text: str | None) -> ClientCommand:
     if text is None:
         raise Refused(BadFrame("Binary frames are not understood; send JSON text"))
     try:
-        raw = orjson.loads(text)
-    except (orjson.JSONDecodeError, UnicodeEncodeError) as error:
+        raw = read_json(text)
+    except (JSONDecodeError, UnicodeEncodeError) as error:
         raise Refused(BadFrame(f"Not valid JSON: {truncate(str(error), 200)}")) from None
     if not isinstance(raw, dict):
         raise Refused(BadFrame("A frame must be a JSON object with `type` and `id`"))

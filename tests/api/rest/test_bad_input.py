@@ -1,3 +1,4 @@
+import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -5,6 +6,7 @@ import httpx2
 import pytest
 
 from app.api.errors import error_path
+from app.api.reading import MAX_LEVELS
 from app.api.rest.middleware import MAX_BODY_BYTES
 from app.api.tickets import MAX_PER_USER
 from tests.api.rest.client import call, new_session, problem
@@ -74,6 +76,24 @@ async def test_a_body_that_is_not_json_in_utf8_is_refused(client: httpx2.AsyncCl
     assert (told["status"], told["code"]) == (400, "bad_frame")
 
 
+@pytest.mark.parametrize("levels", [101, 300])
+async def test_a_body_that_nests_too_deeply_to_be_written_again_is_refused(
+    client: httpx2.AsyncClient, levels: int
+):
+    body = '{"name": "deep", "body": ' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
+
+    told = await problem(await client.post("/admin/triggers", content=body, headers=JSON))
+
+    assert (told["status"], told["code"]) == (400, "bad_frame")
+    assert f"{MAX_LEVELS} levels" in told["detail"]
+
+
+async def test_a_body_that_nests_as_deeply_as_it_may_is_read(client: httpx2.AsyncClient):
+    body = {"calls": [{"name": "x", "arguments": {"a": json.loads("[" * 96 + "]" * 96)}}]}
+
+    assert (await client.post("/tools/calls", json=body)).status_code == 200
+
+
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded"])
 async def test_a_body_that_a_form_could_send_is_refused(client: httpx2.AsyncClient, kind: str):
     told = await problem(
@@ -107,6 +127,8 @@ async def test_a_body_over_the_limit_is_refused_announced_or_not(
         ("GET", "/sessions?kind=other", 422, "validation_failed"),
         ("GET", f"/sessions/{'x' * 200}", 404, "not_found"),
         ("GET", "/tools?format=xml", 422, "validation_failed"),
+        ("GET", f"/admin/forum/posts?before={2**63}", 422, "validation_failed"),
+        ("DELETE", f"/admin/forum/posts/{2**63}", 422, "validation_failed"),
         ("GET", "/tools/nope", 404, "tool_not_found"),
         ("GET", "/artifacts/..%2F..%2Fetc", 404, "not_found"),
         ("GET", "/artifacts/art_none", 404, "not_found"),

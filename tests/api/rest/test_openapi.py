@@ -159,3 +159,15 @@ async def test_what_was_made_is_where_its_location_says(
         read = await client.get(str(made.url.join(made.headers["location"])))
         assert read.status_code == 200, path
         assert read.headers.get("etag") == made.headers.get("etag"), path
+
+
+def test_every_whole_number_in_an_address_has_a_largest(document: dict[str, Any]):
+    """A larger one than a database holds would be a failure of ours, and not theirs."""
+    endless = []
+    for name, item in operations(document).items():
+        for parameter in item.get("parameters", []):
+            kinds = parameter["schema"].get("anyOf", [parameter["schema"]])
+            if any(kind.get("type") == "integer" and "maximum" not in kind for kind in kinds):
+                endless.append(f"{name} {parameter['name']}")
+
+    assert endless == []

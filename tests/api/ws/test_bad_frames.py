@@ -13,6 +13,7 @@ from tests.support.service import Chat, Running
 BAD = [
     ("nonsense{", "bad_frame"),
     ("[1, 2]", "bad_frame"),
+    ('{"type": "ping", "id": "x", "deep": ' + "[" * 100 + "]" * 100 + "}", "bad_frame"),
     ('"text"', "bad_frame"),
     ('{"id": "x"}', "unknown_type"),
     ('{"type": "launch", "id": "x"}', "unknown_type"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from fastapi import Query
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
@@ -88,7 +88,7 @@ async def list_forum_posts(
     project_id: Annotated[str | None, Query(max_length=128)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
-        int | None, Query(ge=1, description="`next_before` of the page before.")
+        int | None, Query(ge=1, le=2**62, description="`next_before` of the page before.")
     ] = None,
 ) -> ForumPostPage:
     """Scope `admin`. Of one project, or of all."""
@@ -102,7 +102,9 @@ async def list_forum_posts(
 @router.delete(
     "/forum/posts/{number}", summary="Remove a post and its replies", responses=problems(NotFound)
 )
-async def remove_forum_post(number: int, service: ServiceDep, principal: Admin) -> RemovedPosts:
+async def remove_forum_post(
+    number: Annotated[int, Path(ge=1, le=2**62)], service: ServiceDep, principal: Admin
+) -> RemovedPosts:
     """Scope `admin`."""
     return RemovedPosts(
         removed=await service.gate.boards.forum.remove(number, by=principal.user_id)
