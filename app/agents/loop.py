@@ -14,7 +14,7 @@ from app.agents.context.images import result_block
 from app.agents.history import NOT_RUN, missing_result
 from app.agents.models.protocol import Completed, ModelClient
 from app.agents.requesting import Asker, Requesting
-from app.agents.sessions import Block, Session, Sessions
+from app.agents.sessions import BUSINESS, Block, Session, Sessions
 from app.agents.tier import Tier
 from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
@@ -302,7 +302,7 @@ class AgentLoop:
             progress=turns.progress,
             token_id=turns.payer.token_id,
             limits=turns.payer.limits or None,
-            business=session.meta.get("business") or NOTHING,
+            business=session.meta.get(BUSINESS) or NOTHING,
             model={
                 "model": self._model_of(session, profile),
                 "max_tokens": self._max_tokens(profile),

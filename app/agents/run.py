@@ -9,7 +9,7 @@ from typing import Any
 
 from app.agents.loop import Turns
 from app.agents.progress import Progress
-from app.agents.sessions import Block, Session
+from app.agents.sessions import BUSINESS, Block, Session
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
 from app.core.redaction import Redactor
@@ -150,5 +150,5 @@ def direct_context(
         cacheable=cacheable,
         token_id=run.payer.token_id,
         limits=run.payer.limits or None,
-        business=session.meta.get("business") or NOTHING,
+        business=session.meta.get(BUSINESS) or NOTHING,
     )

@@ -29,6 +29,8 @@ Role = Literal["user", "assistant", "tool"]
 Block = dict[str, Any]
 
 UNTITLED = "New session"
+BUSINESS = "business"
+"""Where the metadata of a session holds the facts of the channel that it belongs to."""
 SHOWN_CHARS = 60_000
 INPUT_CHARS = 32_000
 MAX_OPEN = 500

@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.agents.session_finding import Found, SessionFinder
-from app.agents.sessions import UNTITLED
+from app.agents.sessions import BUSINESS, UNTITLED
 from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.business import BusinessContext
 from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import routes_of
 from app.api.rest.shapes import (
@@ -51,6 +52,9 @@ class NewSession(Body):
     )
     agent_id: Identifier | None = None
     model: str | None = Field(default=None, min_length=1, max_length=200)
+    business: BusinessContext | None = Field(
+        default=None, description="Scope `admin`: what its tools are told of the calling channel."
+    )
 
 
 class SessionChange(Body):
@@ -80,7 +84,10 @@ class Branch(Body):
 async def create_session(
     body: NewSession, service: ServiceDep, principal: Chatter, request: Request, response: Response
 ) -> SessionView:
-    """Scope `chat`. 404: no such project or agent; 403: the token may not use it."""
+    """Scope `chat`. 404: no such project or agent; 403: the token may not use it, or set facts."""
+    if body.business is not None:
+        # They say where texts are sent, before anything that a call may say.
+        principal.require("admin")
     principal.require_agent(body.agent_id)
     principal.require_project(body.project_id)
     if body.project_id is not None:
@@ -93,6 +100,7 @@ async def create_session(
         project_id=body.project_id,
         agent_id=body.agent_id,
         model=body.model,
+        meta={BUSINESS: body.business.facts()} if body.business else None,
     )
     await service.gate.ledger.durable()
     show_place(request, response, session.id)

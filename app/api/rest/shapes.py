@@ -8,7 +8,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.agents.session_finding import Hit
-from app.agents.sessions import fit_to_be_seen
+from app.agents.sessions import BUSINESS, fit_to_be_seen
 from app.core.redaction import Redactor
 from app.core.text import scrub
 from app.db.tables import ArtifactRow, EntryRow, RunRow, SessionRow, ToolCallRow
@@ -63,12 +63,16 @@ class SessionView(BaseModel):
     model: str | None = None
     epoch: str = Field(description="Changes when the event log is reset.")
     leaf_entry_id: str | None = Field(default=None, description="The last message of the branch.")
+    business: dict[str, Any] | None = Field(
+        default=None, description="Facts of the channel that it belongs to, for its tools alone."
+    )
     created_at: str
     updated_at: str
 
     @classmethod
     def of(cls, row: SessionRow) -> Self:
-        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+        fields = {name: getattr(row, name) for name in cls.model_fields if name != "business"}
+        return cls(**fields, business=orjson.loads(row.meta).get(BUSINESS))
 
 
 class SessionHit(BaseModel):

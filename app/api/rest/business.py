@@ -1,0 +1,47 @@
+"""What a session belongs to outside: facts that its tools read, and its model never does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.core.text import dump_json
+
+MAX_BYTES = 8192
+ChannelId = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class CurrentAgent(BaseModel):
+    """The agent as the channel knows it; further facts are kept as they are."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    modelChannelId: ChannelId | None = None  # noqa: N815 - the seeds' name
+
+
+class BusinessContext(BaseModel):
+    """The seeds' `bizContext`; further facts are kept as they are, 8 KiB of JSON in all."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        strict=True,
+        json_schema_extra={
+            "examples": [{"channelId": "wx_1", "currentAgent": {"modelChannelId": "m_1"}}]
+        },
+    )
+
+    channelId: ChannelId | None = Field(  # noqa: N815 - the seeds' name
+        default=None, description="Goes before the channel that a call names."
+    )
+    currentAgent: CurrentAgent | None = None  # noqa: N815 - the seeds' name
+
+    @model_validator(mode="after")
+    def _is_small(self) -> BusinessContext:
+        if len(dump_json(self.facts())) > MAX_BYTES:
+            raise ValueError(f"must have at most {MAX_BYTES} bytes as JSON")
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """What was sent."""
+        return self.model_dump(exclude_unset=True)
