@@ -300,7 +300,8 @@ async function longSession(batches) {
   for (let batch = 0; batch < batches; batch += 1) {
     const calls = Array.from({ length: 128 }, (_, index) => ({
       name: "calculator",
-      arguments: { expression: `${batch} + ${index}` },
+      // What fails is not folded away.
+      arguments: { expression: index % 2 === 0 ? `${batch} + ${index}` : `${index} / 0` },
     }));
     await post("/tools/calls", { session_id: id, calls });
   }

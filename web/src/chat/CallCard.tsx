@@ -23,6 +23,7 @@ import { Output } from "../renderers/Output";
 import { visible } from "../shared/visible";
 import css from "./CallCard.module.css";
 import { isOver, standingOf } from "./callStatus";
+import { useChosen } from "./cardMemory";
 import { Duration } from "./Duration";
 import { Subagents } from "./Subagents";
 import { useSession } from "./useSession";
@@ -46,19 +47,25 @@ const ROUTES: Readonly<Record<string, TextKey>> = {
   disabled: "route.disabled",
 };
 
-export const CallCard = memo(function CallCard({ id }: { id: string }) {
+interface Props {
+  id: string;
+  /** It stands in an opened fold. */
+  folded?: boolean;
+}
+
+export const CallCard = memo(function CallCard({ id, folded = false }: Props) {
   const call = useSession((session) => session.calls.get(id));
-  return call === undefined ? null : <Card call={call} />;
+  return call === undefined ? null : <Card call={call} folded={folded} />;
 });
 
-function Card({ call }: { call: Call }) {
+function Card({ call, folded }: { call: Call; folded: boolean }) {
   const { t } = useTexts();
   const panel = useId();
   const over = isOver(call);
   const failed = over && !["success", "skipped"].includes(call.status);
   const hasPicture = call.raw?.type === "image";
   const suggested = call.status === "running" || failed || call.subagents.length > 0 || hasPicture;
-  const [chosen, setChosen] = useState<boolean | null>(null);
+  const [chosen, choose] = useChosen(call.id);
   const open = chosen ?? suggested;
   const standing = standingOf(call.status);
   const Kind = call.subagents.length > 0 ? Users : (KIND_ICON[call.kind] ?? Wrench);
@@ -76,7 +83,7 @@ function Card({ call }: { call: Call }) {
         className={css.head}
         aria-expanded={open}
         aria-controls={panel}
-        onClick={() => setChosen(!open)}
+        onClick={() => choose(!open, !folded)}
       >
         <Kind size={16} aria-hidden className={css.kind} />
         <span className={css.line}>

@@ -20,9 +20,12 @@ import { explain } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
 import { BranchNotice, BranchProvider } from "./Branching";
 import { CallCard } from "./CallCard";
+import { CallFold } from "./CallFold";
 import css from "./Chat.module.css";
+import { useKept } from "./cardMemory";
 import { dollars } from "./cost";
 import { duration } from "./Duration";
+import { drawn, marksOf } from "./folding";
 import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
 import { discard, type Outgoing, outboxOf, say } from "./outbox";
 import { useSession, useThisFeed } from "./useSession";
@@ -76,7 +79,10 @@ export function Timeline({ children }: { children?: ReactNode }) {
 function Entries(props: { items: readonly Placed[]; shown: number; onMore: () => void }) {
   const { t } = useTexts();
   const { items, shown, onMore } = props;
-  const hidden = Math.max(0, items.length - shown);
+  const kept = useKept();
+  const marks = useSession((session) => marksOf(session, items, kept));
+  const all = useMemo(() => drawn(items, marks), [items, marks]);
+  const hidden = Math.max(0, all.length - shown);
   return (
     <>
       {hidden > 0 && (
@@ -84,11 +90,21 @@ function Entries(props: { items: readonly Placed[]; shown: number; onMore: () =>
           {t("chat.earlier", { count: hidden })}
         </Button>
       )}
-      {items.slice(hidden).map((item) => (
-        <div key={`${item.kind}-${item.id}`} className={css.item} data-kind={item.kind}>
-          <Entry item={item} />
-        </div>
-      ))}
+      {all.slice(hidden).map((one) =>
+        one.kind === "fold" ? (
+          <div key={`fold-${one.id}`} className={css.item} data-kind="call">
+            <CallFold id={one.id} calls={one.calls} />
+          </div>
+        ) : (
+          <div
+            key={`${one.item.kind}-${one.item.id}`}
+            className={css.item}
+            data-kind={one.item.kind}
+          >
+            <Entry item={one.item} />
+          </div>
+        ),
+      )}
       <BranchNotice />
     </>
   );

@@ -102,6 +102,7 @@ export const chat = {
     "后台进程结束（退出码 {code}）：{command}",
   ],
 
+  "call.used": ["Used {count} {count|tool|tools}", "使用了 {count} 次工具"],
   "call.waiting": ["Waits for an answer", "等待确认"],
   "call.running": ["Running", "运行中"],
   "call.success": ["Done", "成功"],
