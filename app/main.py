@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.catalog.builtin import register_all_tools
 from app.channels.desktop import swept
@@ -164,7 +164,13 @@ async def open_service(
             tokens = Tokens(gate.ledger, gate.clock, gate.audit)
             logins = logins_of(gate, tokens)
             authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
-            async with _delegation(gate, sandbox, sessions, runs, client) as delegator:
+            delegating = _delegation(
+                *(gate, sandbox, sessions, runs, client),
+                durability=keeping,
+                tokens=tokens,
+                left=recovered.delegated,
+            )
+            async with delegating as delegator:
                 await runs.resume(recovered, tokens)
                 async with scheduling(gate, sessions, runs, tokens) as schedules:
                     yield Service(
@@ -192,9 +198,14 @@ async def open_service(
 
 @asynccontextmanager
 async def _delegation(
-    gate: Gate, sandbox: Sandbox, sessions: Sessions, runs: RunEngine, model: ModelClient
+    gate: Gate,
+    sandbox: Sandbox,
+    sessions: Sessions,
+    runs: RunEngine,
+    model: ModelClient,
+    **options: Any,
 ) -> AsyncIterator[Delegator]:
-    """Sub-agents, and the processes that they work in."""
+    """Sub-agents, and the processes that they work in; `options` are of `delegating`."""
     from app.agents.delegation.opening import delegating
     from app.agents.escalation import escalating
     from app.workers.pool import WorkerPool
@@ -203,7 +214,7 @@ async def _delegation(
     functions = settings.calculator_functions
     async with (
         WorkerPool(sandbox, settings.sub_agent, calculator_functions=functions) as workers,
-        delegating(gate, sessions, runs, model, settings, workers) as delegator,
+        delegating(*(gate, sessions, runs, model, settings, workers), **options) as delegator,
         escalating(gate, sessions, runs, delegator, settings),
     ):
         yield delegator

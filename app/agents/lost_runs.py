@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,6 +119,7 @@ class LostRun:
     Attributes:
         batch: calls of which at least one waits for somebody.
         progress: how far it had come, where it is to go on.
+        is_delegated: it is of a sub-agent that may go on.
     """
 
     row: RunHead
@@ -126,6 +127,7 @@ class LostRun:
     batch: ParkedBatch | None = None
     progress: Progress | None = None
     turn: LastTurn = LastTurn()
+    is_delegated: bool = False
 
 
 def read_lost(transaction: Transaction, row: RunHead, progress: Progress | None) -> LostRun:
@@ -200,13 +202,37 @@ def _last_turn(
         return LastTurn()
     ((content,),) = transaction.fetch(_CONTENT, (row.session_id, entry_id))
     uses = [block for block in orjson.loads(content) if block.get("type") == "tool_use"]
+    results = tuple(_results(uses, entry_id, events, calls))
+    return LastTurn(results, is_answered=not uses and not was_spoken_to)
+
+
+def results_of(
+    transaction: Transaction,
+    session_id: str,
+    run_id: str,
+    message_id: str,
+    uses: Sequence[Block],
+    events: Sequence[dict[str, Any]],
+) -> list[Block]:
+    """What a model is told of each call of an answer that was cut off."""
+    found = transaction.fetch(_CALLS, (session_id, run_id))
+    calls = {row[0]: StoredCall(*row[1:]) for row in found}
+    return list(_results(uses, message_id, events, calls))
+
+
+def _results(
+    uses: Sequence[Block],
+    message_id: str | None,
+    events: Sequence[dict[str, Any]],
+    calls: dict[str, StoredCall],
+) -> Iterator[Block]:
     begun = {
         event["tool_call_id"]: event["operation_id"]
         for event in events
-        if event["type"] == "tool_call_started" and event.get("message_id") == entry_id
+        if event["type"] == "tool_call_started" and event.get("message_id") == message_id
     }
-    results = tuple(_result(use, begun, calls) for use in uses)
-    return LastTurn(results, is_answered=not uses and not was_spoken_to)
+    for use in uses:
+        yield _result(use, begun, calls)
 
 
 def _result(use: Block, begun: dict[str, str], calls: dict[str, StoredCall]) -> Block:

@@ -40,6 +40,10 @@ _QUEUED = (
 )
 DELEGATED = "delegation"
 _TAKE_OVER = "UPDATE runs SET owner = ? WHERE id = ?"
+_GOES_ON = (
+    "SELECT 1 FROM delegated_tasks t JOIN delegation_batches b ON b.id = t.batch_id"
+    " WHERE t.run_id = ? AND t.progress IS NOT NULL AND b.status = 'running'"
+)
 _TRY_AGAIN = "UPDATE runs SET progress = ? WHERE id = ?"
 
 
@@ -82,12 +86,17 @@ class WaitingMessage:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was found: runs that were closed, and what is to go on."""
+    """What was found: runs that were closed, and what is to go on.
+
+    Attributes:
+        delegated: runs of sub-agents; whether they go on is for delegation to say.
+    """
 
     closed: int = 0
     parked: tuple[ParkedRun, ...] = ()
     cut: tuple[CutRun, ...] = ()
     waiting: tuple[WaitingMessage, ...] = ()
+    delegated: tuple[FoundRun, ...] = ()
 
 
 async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
@@ -106,7 +115,8 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
         for run in lost
         if run.batch is None and run.progress is not None and run.progress.tries <= MOST_TRIES
     )
-    going_on = {run.id for run in (*parked, *cut)}
+    delegated = tuple(_delegated(run) for run in lost if run.is_delegated)
+    going_on = {run.id for run in (*parked, *cut, *delegated)}
     closed = [run for run in lost if run.row.id not in going_on]
     for run in closed:
         _close(gate, run)
@@ -115,7 +125,7 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
     await gate.ledger.durable()
     for session_id in {run.row.session_id for run in closed} | {row[1] for row in kept}:
         gate.events.release(session_id)
-    return Recovered(len(closed) + len(kept), parked, cut, waiting)
+    return Recovered(len(closed) + len(kept), parked, cut, waiting, delegated)
 
 
 def close_found(
@@ -132,8 +142,10 @@ def _take_over(
 ) -> LostRun:
     transaction.execute(_TAKE_OVER, (owner, row.id))
     if row.trigger == DELEGATED:
-        # Whoever waited for a sub-agent is gone, and what it was given with it.
-        row = replace(row, batch=None, progress=None)
+        # Where somebody waited for a sub-agent, he is gone.
+        lost = read_lost(transaction, replace(row, batch=None), None)
+        goes_on = durability.continues and bool(transaction.fetch(_GOES_ON, (row.id,)))
+        return replace(lost, is_delegated=goes_on)
     lost = read_lost(transaction, row, durability.progress_of(row.progress))
     if lost.batch is not None or lost.progress is None or row.owner is None:
         return lost
@@ -165,6 +177,10 @@ def _parked(run: LostRun, batch: ParkedBatch) -> ParkedRun:
 
 def _cut(run: LostRun, progress: Progress) -> CutRun:
     return CutRun(*_found(run.row), run.trail, progress, run.turn)
+
+
+def _delegated(run: LostRun) -> FoundRun:
+    return FoundRun(*_found(run.row), run.trail)
 
 
 def _found(row: RunHead) -> tuple[str, str, Trigger, str | None, str]:

@@ -415,7 +415,7 @@ class RunEngine:
         session = await self._sessions.get(parked.session_id)
         if session is None:
             return
-        if await _is_revoked(parked.batch.token_id, tokens):
+        if await is_revoked(parked.batch.token_id, tokens):
             close_found(self._gate, session.log, parked, _revoked())
             return
         run = self._found(session, parked)
@@ -432,7 +432,7 @@ class RunEngine:
         session = await self._sessions.get(cut.session_id)
         if session is None:
             return
-        if await _is_revoked(cut.progress.payer.token_id, tokens):
+        if await is_revoked(cut.progress.payer.token_id, tokens):
             close_found(self._gate, session.log, cut, _revoked())
             return
         run = self._found(session, cut)
@@ -461,7 +461,7 @@ class RunEngine:
             self._finish(run, "interrupted", None)
             return
         self._queues.add(queued)
-        if await _is_revoked(run.payer.token_id, tokens):
+        if await is_revoked(run.payer.token_id, tokens):
             await self.cancel(session.id, run.id)
 
     def _found(self, session: Session, left: FoundRun) -> Run:
@@ -480,7 +480,8 @@ async def _last_word(progress: Progress) -> RunStatus:
     return "refused" if progress.stop_reason == "refusal" else "success"
 
 
-async def _is_revoked(token_id: str | None, tokens: Tokens) -> bool:
+async def is_revoked(token_id: str | None, tokens: Tokens) -> bool:
+    """Whether what a token has begun may not go on."""
     return token_id is not None and await tokens.standing(token_id) == "revoked"
 
 

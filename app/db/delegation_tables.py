@@ -10,7 +10,9 @@ class BatchRow(SQLModel, table=True):
     """Tasks that were delegated together.
 
     `parent_run_id` and `operation_id` name the call that delegated them; `fingerprint` tells
-    whether the same was asked a moment ago. `owner` is the process that works on it.
+    whether the same was asked a moment ago. `owner` is the process that works on it, and empty
+    when it was left to the next one. `parent` is JSON of what that one must know of who has
+    delegated; as `progress`, it is there only until the batch has ended, and not redacted.
     """
 
     __tablename__ = "delegation_batches"
@@ -26,6 +28,7 @@ class BatchRow(SQLModel, table=True):
     owner: str
     created_at: str
     finished_at: str | None = None
+    parent: str | None = Field(default=None, sa_column=Column(Text))
 
 
 class DelegatedTaskRow(SQLModel, table=True):
@@ -33,6 +36,8 @@ class DelegatedTaskRow(SQLModel, table=True):
 
     `spec` is JSON of a `TaskSpec`, `routes` and `blocked` of its trimmed set of tools; `state`
     is the JSON of what changes while it runs: response, calls, rounds, usage, worker.
+    `progress` is what the next process goes on with, as `app.agents.delegation.progress`
+    writes it.
     """
 
     __tablename__ = "delegated_tasks"
@@ -49,3 +54,4 @@ class DelegatedTaskRow(SQLModel, table=True):
     error: str | None = Field(default=None, sa_column=Column(Text))
     started_at: str | None = None
     finished_at: str | None = None
+    progress: str | None = Field(default=None, sa_column=Column(Text))

@@ -32,7 +32,7 @@ async def go_through_rounds(
     Raises:
         WorkerProtocolError: the service answered something else than what was asked.
     """
-    for number in range(1, begin.max_rounds + 1):
+    for number in range(begin.first_round, begin.max_rounds + 1):
         is_last = number == begin.max_rounds
         with_tools = not (is_last and begin.last_round_without_tools)
         await send(AskModel(round=number, with_tools=with_tools))

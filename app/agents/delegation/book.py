@@ -2,33 +2,45 @@
 
 What is written beside an event is appended and not awaited, so that one commit holds both:
 nothing has ended of which nobody was told, and nothing is told twice.
+
+Of a batch that goes on after a restart there is more: `progress.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import orjson
 
 from app.agents.delegation.model import Batch, Task, aggregate
+from app.agents.delegation.progress import parent_stored, task_stored
 from app.core import process
-from app.core.clock import Clock, isoformat
+from app.core.clock import isoformat
 from app.core.errors import NotFound
 from app.core.redaction import Redactor
 from app.core.text import dump_json
-from app.db.delegation_statements import END_BATCH, INTERRUPT_TASK, SAVE_TASK
-from app.db.ledger import Ledger, Transaction
+from app.db.delegation_statements import (
+    END_BATCH,
+    FORGET_PROGRESS,
+    INTERRUPT_TASK,
+    KEEP_PARENT,
+    LEAVE_BATCH,
+    SAVE_TASK,
+)
+from app.db.ledger import Transaction
+from app.execution.setup import Gate
 from app.tools.delegation.ports import ENDED, BatchReport, TaskReport
 
 _ADD_BATCH = (
     "INSERT INTO delegation_batches (id, session_id, parent_run_id, operation_id, kind, name,"
-    " background, fingerprint, status, owner, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " background, fingerprint, status, owner, created_at, parent)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ADD_TASK = (
     "INSERT INTO delegated_tasks (id, batch_id, run_id, position, label, spec, routes, blocked,"
-    " status, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " status, state, progress) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _BATCHES = (
     "SELECT id, session_id, parent_run_id, kind, name, background, status, created_at"
@@ -40,7 +52,9 @@ _TASKS = (
 )
 _LOST = "SELECT id, owner FROM delegation_batches WHERE status = 'running'"
 _TAKE_OVER = "UPDATE delegation_batches SET owner = ? WHERE id = ?"
-_RUN = "SELECT 1 FROM runs WHERE id = ?"
+_RUN = "SELECT status FROM runs WHERE id = ?"
+_KEPT = "SELECT fingerprint, parent FROM delegation_batches WHERE id = ?"
+_PROGRESS = "SELECT id, progress FROM delegated_tasks WHERE batch_id = ?"
 INTERRUPTED = {
     "code": "interrupted",
     "message": "The service stopped while this task was worked on; what it had done is kept",
@@ -54,19 +68,29 @@ class LostBatch:
     Attributes:
         report: as it was stored.
         begun: ids of the tasks that had begun and not ended: somebody was told so.
+        is_left: its process has stopped in order; else it died.
+        parent: what is kept of who has delegated; None when it is not to go on.
+        parent_status: of the run that has delegated.
+        progress: how far each task had come, by its id.
     """
 
     report: BatchReport
     begun: frozenset[str]
+    is_left: bool
+    fingerprint: str
+    parent: str | None
+    parent_status: str | None
+    progress: Mapping[str, str | None]
 
 
 class Book:
     """Writes and reads delegated work."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, redactor: Redactor) -> None:
-        self._ledger = ledger
-        self._clock = clock
-        self._redactor = redactor
+    def __init__(self, gate: Gate) -> None:
+        self._ledger = gate.ledger
+        self._clock = gate.clock
+        self._redactor = gate.redactor
+        self._deferred = gate.deferred
 
     async def add(self, batch: Batch) -> None:
         """Keep a batch before anything of it begins."""
@@ -74,9 +98,9 @@ class Book:
         row = (
             *(batch.id, parent.session.id, parent.run_id, parent.operation_id, batch.kind),
             *(name, batch.background, batch.fingerprint, "running", process.identity()),
-            batch.created_at,
+            *(batch.created_at, self._parent_of(batch)),
         )
-        rows = [_task_row(task, self._redactor) for task in batch.tasks]
+        rows = [(*_task_row(task, self._redactor), self._progress_of(task)) for task in batch.tasks]
 
         def write(transaction: Transaction) -> None:
             transaction.execute(_ADD_BATCH, row)
@@ -94,14 +118,36 @@ class Book:
         state, error = self._redactor.secrets_in([task.state(), task.error])
         row = (
             *(task.status, dump_json(state).decode(), _json(error)),
-            *(task.started_at, task.finished_at, task.id),
+            *(task.started_at, task.finished_at, self._progress_of(task), task.id),
         )
         self._ledger.append(SAVE_TASK, row)
+
+    def goes_on(self, batch: Batch) -> None:
+        """From now on the batch is one that the next process goes on with; as `save`."""
+        for task in batch.tasks:
+            task.goes_on = True
+            self.save(task)
+        row = (batch.background, self._parent_of(batch), batch.id)
+        self._ledger.append(KEEP_PARENT, row)
+
+    def leave(self, batch: Batch) -> None:
+        """Whoever starts next goes on with it; as `save`."""
+        self._ledger.append(LEAVE_BATCH, (batch.id,))
 
     def end(self, batch: Batch) -> None:
         """Keep what a batch came to; as `save`."""
         status = aggregate([task.status for task in batch.tasks])
         self._ledger.append(END_BATCH, (status, batch.finished_at, batch.id))
+        self._ledger.append(FORGET_PROGRESS, (batch.id,))
+
+    def _parent_of(self, batch: Batch) -> str | None:
+        return parent_stored(batch) if any(task.goes_on for task in batch.tasks) else None
+
+    def _progress_of(self, task: Task) -> str | None:
+        if not task.goes_on:
+            return None
+        found = self._deferred.shown_to(task.run_id)
+        return task_stored(task, now=self._clock.monotonic(), found=found)
 
     async def report(self, id_: str, *, session_id: str | None) -> BatchReport:
         """A stored batch; of a task, its batch with that task alone.
@@ -141,13 +187,13 @@ class Book:
 
         def take(transaction: Transaction) -> list[LostBatch]:
             lost = [
-                batch_id
+                (batch_id, not former)
                 for batch_id, former in transaction.fetch(_LOST)
-                if not process.is_alive(former or "")
+                if not process.is_alive(former)
             ]
-            for batch_id in lost:
+            for batch_id, _ in lost:
                 transaction.execute(_TAKE_OVER, (owner, batch_id))
-            return [_lost(transaction, batch_id) for batch_id in lost]
+            return [_lost(transaction, batch_id, is_left=is_left) for batch_id, is_left in lost]
 
         return await self._ledger.transact(take)
 
@@ -160,6 +206,7 @@ class Book:
                 self._ledger.append(INTERRUPT_TASK, (why, moment, task.task_id))
         status = aggregate([task.status for task in tasks])
         self._ledger.append(END_BATCH, (status, moment, lost.report.batch_id))
+        self._ledger.append(FORGET_PROGRESS, (lost.report.batch_id,))
         return [task for task in tasks if task.task_id in lost.begun]
 
 
@@ -169,7 +216,7 @@ def _interrupted(task: TaskReport, moment: str) -> TaskReport:
     return replace(task, status="interrupted", error=INTERRUPTED, finished_at=moment)
 
 
-def _lost(transaction: Transaction, batch_id: str) -> LostBatch:
+def _lost(transaction: Transaction, batch_id: str, *, is_left: bool) -> LostBatch:
     row = transaction.fetch(f"{_BATCHES} WHERE id = ?", (batch_id,))[0]
     tasks = _tasks(transaction, batch_id)
     begun = frozenset(
@@ -177,7 +224,12 @@ def _lost(transaction: Transaction, batch_id: str) -> LostBatch:
         for task in tasks
         if task.status not in ENDED and transaction.fetch(_RUN, (task.run_id,))
     )
-    return LostBatch(_batch_of(row, tasks), begun)
+    report = _batch_of(row, tasks)
+    fingerprint, parent = transaction.fetch(_KEPT, (batch_id,))[0]
+    found = transaction.fetch(_RUN, (report.parent_run_id,))
+    parent_status = found[0][0] if found else None
+    progress = dict(transaction.fetch(_PROGRESS, (batch_id,)))
+    return LostBatch(report, begun, is_left, fingerprint, parent, parent_status, progress)
 
 
 def _find(transaction: Transaction, id_: str) -> BatchReport | None:

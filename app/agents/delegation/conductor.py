@@ -59,7 +59,7 @@ class Conductor:
         conversation: Conversation,
         save: Callable[[Task], None],
     ) -> None:
-        """`save` keeps how far the task is, for whoever asks after it."""
+        """`save` keeps how far the task is, for whoever asks after it or goes on with it."""
         self._save = save
         self._gate = gate
         self._task = task
@@ -70,8 +70,6 @@ class Conductor:
         self._own = OwnTools(worker)
         self._inbox: asyncio.Queue[AskModel | CallTools | Finished] = asyncio.Queue(1)
         self._uses: list[Block] = []
-        self._message_id = ""
-        self._is_answered = False
 
     async def run(self) -> bool:
         """Work on the task; False when the rounds ran out before the model had answered.
@@ -103,6 +101,7 @@ class Conductor:
         return Begin(
             task_id=self._task.id,
             max_rounds=terms.max_rounds,
+            first_round=self._task.rounds + 1,
             last_round_without_tools=terms.last_round_without_tools,
             root=self._project.root if self._project else None,
         )
@@ -160,15 +159,17 @@ class Conductor:
 
     async def _ask(self, frame: AskModel) -> None:
         task, terms = self._task, self._task.terms
-        is_open = not self._uses and not self._is_answered
+        is_open = not self._uses and not task.is_answered
         in_turn = is_open and frame.round == task.rounds + 1 <= terms.max_rounds
         if not in_turn:
             raise WorkerProtocolError(f"A worker asked for round {frame.round} out of turn")
         task.rounds += 1
+        task.is_asking = True
         await self._tell(f"round {task.rounds} of {terms.max_rounds}")
         is_last = task.rounds == terms.max_rounds
         with_tools = frame.with_tools and not (is_last and terms.last_round_without_tools)
-        completed, self._message_id = await self._conversation.ask(with_tools=with_tools)
+        completed, task.message_id = await self._conversation.ask(with_tools=with_tools)
+        task.is_asking = False
         content = list(completed.content)
         self._uses = [block for block in content if block.get("type") == "tool_use"]
         if self._uses and not with_tools:
@@ -177,7 +178,9 @@ class Conductor:
             self._uses = []
             content = [block for block in content if block.get("type") != "tool_use"]
         heard = bool(task.unheard) and not self._uses and not is_last
-        self._is_answered = not self._uses and not heard
+        task.is_answered = not self._uses and not heard
+        # In the commit that holds what the request has cost.
+        self._save(task)
         shown = [_shown(block) for block in content if block.get("type") in ("text", "tool_use")]
         await self._worker.send(
             ModelAnswer(
@@ -202,6 +205,8 @@ class Conductor:
             self._conversation.answered(uses, finished)
             self._note(finished)
         self._uses = []
+        # Not sooner: it may be a call that takes the service down, each time it is made.
+        task.tries = 0
         self._save(task)
         # What the model is told next must not be lost: its requests build on it.
         await self._gate.ledger.durable()
@@ -234,9 +239,9 @@ class Conductor:
         if self._uses:
             raise WorkerProtocolError("A worker ended with calls that it has not made")
         task = self._task
-        if not self._is_answered and task.rounds < task.terms.max_rounds:
+        if not task.is_answered and task.rounds < task.terms.max_rounds:
             raise WorkerProtocolError(f"A worker ended in round {task.rounds} without an answer")
-        return self._is_answered
+        return task.is_answered
 
     def _context(self) -> CallContext:
         task, parent, terms = self._task, self._parent, self._task.terms
@@ -248,7 +253,7 @@ class Conductor:
             project=self._project,
             caller="subagent",
             attended=parent.attended,
-            message_id=self._message_id,
+            message_id=task.message_id,
             token_id=parent.payer.token_id,
             limits=parent.payer.limits or None,
             business=parent.business or NOTHING,

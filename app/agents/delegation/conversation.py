@@ -14,7 +14,7 @@ from app.agents.context.summarising import Summariser
 from app.agents.context.trimming import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
 from app.agents.delegation.model import Parent, Task
-from app.agents.history import missing_result
+from app.agents.history import NOT_RUN, missing_result
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
 from app.agents.prompt.building import build_prompt
 from app.agents.prompt.facts import Facts
@@ -45,7 +45,7 @@ _SEEN = (
 
 
 class Conversation:
-    """One sub-agent's messages, and its model requests."""
+    """One sub-agent's model requests; what was said stands in its task."""
 
     def __init__(
         self,
@@ -67,8 +67,9 @@ class Conversation:
         self._parent = parent
         self._project = project
         self._window = ContextWindow(settings.context_tokens)
-        goal = f"{task.spec.goal}\n\n{given}" if given else task.spec.goal
-        self._messages: list[dict[str, Any]] = [_said(goal)]
+        if not task.messages:
+            goal = f"{task.spec.goal}\n\n{given}" if given else task.spec.goal
+            task.messages.append(_said(goal))
 
     async def ask(self, *, with_tools: bool) -> tuple[Completed, str]:
         """The next answer, counted against the session of the delegating agent; its message id.
@@ -84,7 +85,7 @@ class Conversation:
             parent.session, model=terms.model, agent_id=terms.agent_id, payer=parent.payer
         )
         for text in task.unheard:
-            self._messages.append(_said(text))
+            task.messages.append(_said(text))
         task.unheard.clear()
         request, fitted = await self._request(with_tools=with_tools)
         message_id = new_id("msg")
@@ -110,17 +111,17 @@ class Conversation:
         results = [
             result_block(finished[use["id"]])
             if use["id"] in finished
-            else missing_result(use["id"], _NOT_RUN)
+            else missing_result(use["id"], NOT_RUN if self._task.is_left else _NOT_RUN)
             for use in uses
         ]
-        self._messages.append({"role": "user", "content": results})
+        self._task.messages.append({"role": "user", "content": results})
 
     def _count(self, completed: Completed) -> None:
         task = self._task
         self._spend(completed.asked or task.terms.model, completed.usage)
         content = list(completed.content)
         if content:
-            self._messages.append({"role": "assistant", "content": content})
+            task.messages.append({"role": "assistant", "content": content})
         text = "".join(block["text"] for block in content if block.get("type") == "text")
         task.response = text or task.response
         if completed.dropped_tool_uses:
@@ -157,8 +158,8 @@ class Conversation:
             max_tokens=terms.max_tokens,
             count=self._spend,
         )
-        fitted = await self._window.fit(self._messages, overhead=overhead, summarise=summarise)
-        self._messages = fitted.history
+        fitted = await self._window.fit(task.messages, overhead=overhead, summarise=summarise)
+        task.messages = fitted.history
         request = ModelRequest(
             model=terms.model,
             messages=await with_images(fitted.messages, self._load),

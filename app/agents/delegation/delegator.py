@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,20 +11,24 @@ from dataclasses import replace
 from app.agents.delegation.book import Book
 from app.agents.delegation.model import Batch, Parent, Task
 from app.agents.delegation.ports import Workers
-from app.agents.delegation.telling import tell_lost
+from app.agents.delegation.reviving import IsRevoked, Reviving
 from app.agents.delegation.terms import TermsKeeper, check_batch, fingerprint_of
 from app.agents.delegation.working import Working
+from app.agents.durability import CLOSING, Durability
 from app.agents.models.protocol import ModelClient
+from app.agents.recovery import FoundRun
 from app.agents.sessions import Sessions
 from app.core.clock import isoformat
-from app.core.contain import Contained
+from app.core.contain import Contained, attempt
 from app.core.errors import InvalidInput, NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.settings import Settings
 from app.execution.setup import Gate
 from app.governance.limits import Payer
 from app.toolkit.context import ToolContext
-from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec
+from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskStatus
+
+log = logging.getLogger(__name__)
 
 Paying = Callable[[str, str | None], tuple[Payer, bool]]
 """Session and run → whom the run is counted for, and whether somebody is there to confirm."""
@@ -44,12 +49,14 @@ class Delegator:
         *,
         workers: Workers,
         paying: Paying,
+        durability: Durability = CLOSING,
     ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._settings = settings
         self._paying = paying
-        self._book = Book(gate.ledger, gate.clock, gate.redactor)
+        self._continues = durability.continues
+        self._book = Book(gate)
         self._terms = TermsKeeper(gate, settings)
         self._live: dict[str, Batch] = {}
         self._working = Working(
@@ -57,17 +64,22 @@ class Delegator:
             workers=workers,
             terms=self._terms,
             book=self._book,
-            run_ended=self.run_stopped,
+            run_ended=self._run_ended,
         )
+        # How tasks end that the service, or whoever waits for them, stops from now on.
+        self._stopped_as: TaskStatus = "cancelled"
 
-    async def recover(self) -> None:
-        """Close what processes that are gone have left."""
-        for lost in await self._book.take_lost():
-            session = await self._sessions.get(lost.report.session_id)
-            # Nothing is awaited from here on: one commit ends the batch and tells of it.
-            for task in self._book.close(lost):
-                if session is not None:
-                    tell_lost(self._gate, session.log, lost.report.parent_run_id, task)
+    async def recover(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> None:
+        """Go on with what processes that are gone have left, or close it.
+
+        Args:
+            left: runs of sub-agents that may go on.
+            is_revoked: by the id of a token, whether what it has begun may not go on.
+        """
+        reviving = Reviving(self._gate, self._sessions, self._terms, self._book)
+        for batch in await reviving.take_over(left, is_revoked):
+            self._live[batch.id] = batch
+            batch.work = asyncio.create_task(self._go_on(batch), name=batch.id)
 
     async def start(
         self,
@@ -89,6 +101,8 @@ class Delegator:
             if background and not twin.background:
                 self._check_room(parent, len(specs), background=True)
                 twin.background = True
+                if self._outlives(twin):
+                    self._book.goes_on(twin)
             await self._follow(twin, background=background)
             return twin.report(duplicate=True)
         self._check_room(parent, len(specs), background=background)
@@ -106,6 +120,8 @@ class Delegator:
             kept=asyncio.get_running_loop().create_future(),
         )
         batch.tasks = [self._terms.task_of(batch, place, spec) for place, spec in enumerate(specs)]
+        for task in batch.tasks:
+            task.goes_on = self._outlives(batch)
         # Known before the first await: the same batch must not be started twice.
         self._live[batch.id] = batch
         batch.work = asyncio.create_task(self._work(batch, depth), name=batch.id)
@@ -152,7 +168,7 @@ class Delegator:
         """See `Delegation.cancel`."""
         batch = self._batch(batch_or_task_id, session_id)
         if batch is not None:
-            await self._stop(batch.named(batch_or_task_id))
+            await self._stop(batch.named(batch_or_task_id), "cancelled")
         return await self.report(batch_or_task_id, session_id=session_id)
 
     async def broadcast(
@@ -170,31 +186,41 @@ class Delegator:
             for task in batch.tasks:
                 if task.status == "running" and len(task.unheard) < _MAX_UNHEARD:
                     task.unheard.append(text)
+                    if task.goes_on:
+                        self._book.save(task)
                     told.append(task.id)
         return told
 
-    def run_stopped(self, run_id: str) -> None:
+    def run_cancelled(self, run_id: str) -> None:
         """Somebody has stopped a run: what it has left in the background is stopped with it."""
+        self._stop_below(run_id, "cancelled")
+
+    def _run_ended(self, run_id: str) -> None:
+        """A sub-agent's run has ended without an answer."""
+        self._stop_below(run_id, self._stopped_as)
+
+    def _stop_below(self, run_id: str, status: TaskStatus) -> None:
         for batch in self._live.values():
             if batch.parent.run_id == run_id:
                 for task in batch.tasks:
-                    task.stop(self._working.stopped_as)
+                    self._stop_task(task, status)
 
     async def cancel_paid_by(self, token_id: str) -> None:
         """Stop everything that a token has started."""
         for batch in list(self._live.values()):
             if batch.parent.payer.token_id == token_id:
-                await self._stop(batch.tasks)
+                await self._stop(batch.tasks, "cancelled")
 
     def closing(self) -> None:
-        """The service is about to stop: what is stopped from now on was interrupted."""
-        self._working.stopped_as = "interrupted"
+        """The service is about to stop: what it stops from now on was interrupted."""
+        self._stopped_as = "interrupted"
+        self._working.is_closing = True
 
     async def close(self) -> None:
-        """The service stops: what is under way is recorded as interrupted."""
+        """The service stops: what is under way is left to the next one, or was interrupted."""
         self.closing()
         for batch in list(self._live.values()):
-            await self._stop(batch.tasks)
+            await self._stop(batch.tasks, self._stopped_as)
             if batch.work is not None:
                 await asyncio.wait({batch.work})
 
@@ -291,7 +317,9 @@ class Delegator:
         except asyncio.CancelledError:
             goes_on = batch.background and batch.kept.done()
             if batch.followers == 1 and not goes_on:
-                await self._stop(batch.tasks)
+                for task in batch.tasks:
+                    task.goes_on = False  # whoever wanted it is told that it was not begun
+                await self._stop(batch.tasks, self._stopped_as)
             raise
         finally:
             batch.followers -= 1
@@ -307,6 +335,15 @@ class Delegator:
         await self._working.bring_to_end(batch, depth)
         self._forget_ended()
 
+    async def _go_on(self, batch: Batch) -> None:
+        """Work on a batch that another process had begun."""
+        await self._working.bring_to_end(batch, batch.parent.depth + 1)
+        self._forget_ended()
+
+    def _outlives(self, batch: Batch) -> bool:
+        """Whether the next process goes on with it: nobody waits for it who ends with this one."""
+        return self._continues and batch.background and batch.parent.depth == 0
+
     def _give_up(self, batch: Batch, error: BaseException) -> None:
         """Nothing of it has begun, and nobody finds it."""
         del self._live[batch.id]
@@ -315,13 +352,21 @@ class Delegator:
             task.ended.set()
         batch.kept.set_exception(error)
 
-    async def _stop(self, tasks: Iterable[Task]) -> None:
+    async def _stop(self, tasks: Iterable[Task], status: TaskStatus) -> None:
         """Cancel tasks, and wait until they have ended."""
         stopping = [task for task in tasks if not task.is_over]
         for task in stopping:
-            task.stop(self._working.stopped_as)
+            self._stop_task(task, status)
         for task in stopping:
             await task.ended.wait()
+
+    def _stop_task(self, task: Task, status: TaskStatus) -> None:
+        """Cancel it; nobody goes on with it, also when the service dies before it has ended."""
+        task.stop(status)
+        if task.goes_on and not task.is_over:
+            _, error = attempt(self._book.save, task)
+            if error is not None:
+                log.error("that %s was stopped is not recorded", task.id, exc_info=error)
 
     # -- looking up -------------------------------------------------------------------
 

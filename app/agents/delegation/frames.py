@@ -39,12 +39,14 @@ class Begin(Frame):
 
     Attributes:
         root: the workspace, as the worker's own tools see it; None without a project.
+        first_round: after 1, of a task that another process had begun.
         last_round_without_tools: the last model request offers none, so that it must answer.
     """
 
     type: Literal["begin"] = "begin"
     task_id: str
     max_rounds: int = Field(ge=1)
+    first_round: int = Field(default=1, ge=1)
     last_round_without_tools: bool = False
     root: str | None = None
 

@@ -75,7 +75,17 @@ class Task:
     """One sub-agent, while this process works on it.
 
     Attributes:
+        messages: what it and the model have said to each other.
+        is_asking: the answer of the last of its rounds has not come yet.
+        message_id: of the model's last answer.
+        is_answered: that answer was its last word.
         unheard: what it was told since its last model request.
+        goes_on: how far it is, is kept for the process that goes on with it after this one.
+        is_left: it stops with the service, and the next process goes on with it.
+        found: tools that it had found in the process before this one.
+        tries: how often it was taken up after a crash since its calls last finished.
+        began: on the monotonic clock, when this process began to work on it.
+        spent_s: how long other processes had worked on it.
         stopped_as: how it ends when it is cancelled; somebody has decided that before.
         work: what brings it to its end; None until that has begun.
         ended: set when nothing about it changes any more.
@@ -98,7 +108,17 @@ class Task:
     worker_pid: int | None = None
     started_at: str | None = None
     finished_at: str | None = None
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    is_asking: bool = False
+    message_id: str = ""
+    is_answered: bool = False
     unheard: list[str] = field(default_factory=list)
+    goes_on: bool = False
+    is_left: bool = False
+    found: tuple[str, ...] = ()
+    tries: int = 0
+    began: float | None = None
+    spent_s: float = 0.0
     stopped_as: TaskStatus | None = None
     work: asyncio.Task[None] | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -116,8 +136,16 @@ class Task:
         if self.is_over or self.stopped_as is not None:
             return
         self.stopped_as = status
+        self.is_left = self.goes_on and status == "interrupted"
         if self.work is not None:
             self.work.cancel()
+
+    @property
+    def uses(self) -> list[dict[str, Any]]:
+        """The calls that the model has asked for last, and that have no results yet."""
+        if not self.messages or self.messages[-1]["role"] != "assistant":
+            return []
+        return [block for block in self.messages[-1]["content"] if block.get("type") == "tool_use"]
 
     def state(self) -> dict[str, Any]:
         """What changes while it runs, as it is stored."""

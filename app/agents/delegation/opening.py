@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.ports import Workers
+from app.agents.durability import Durability
 from app.agents.models.protocol import ModelClient
-from app.agents.runs import RunEngine
+from app.agents.recovery import FoundRun
+from app.agents.runs import RunEngine, is_revoked
 from app.agents.sessions import Sessions
 from app.core.settings import Settings
 from app.execution.setup import Gate
+from app.governance.identity.tokens import Tokens
 from app.governance.limits import NOBODY, Payer
 from app.tools.delegation.ports import DELEGATION
 
@@ -24,8 +28,16 @@ async def delegating(
     model: ModelClient,
     settings: Settings,
     workers: Workers,
+    *,
+    durability: Durability,
+    tokens: Tokens,
+    left: Iterable[FoundRun],
 ) -> AsyncIterator[Delegator]:
-    """Sub-agents for the runs of a service. Tell `closing` before its runs are stopped."""
+    """Sub-agents for the runs of a service. Tell `closing` before its runs are stopped.
+
+    Args:
+        left: runs of sub-agents that a former process has left, and that may go on.
+    """
 
     def paying(session_id: str, run_id: str | None) -> tuple[Payer, bool]:
         run = runs.active(session_id)
@@ -33,12 +45,17 @@ async def delegating(
             return NOBODY, False
         return run.payer, run.attended
 
-    delegator = Delegator(gate, sessions, model, settings, workers=workers, paying=paying)
-    await delegator.recover()
-    runs.on_cancel = delegator.run_stopped
+    delegator = Delegator(
+        *(gate, sessions, model, settings),
+        workers=workers,
+        paying=paying,
+        durability=durability,
+    )
+    runs.on_cancel = delegator.run_cancelled
     gate.services.register(DELEGATION, delegator)
     gate.resolver.forget()
     try:
+        await delegator.recover(left, partial(is_revoked, tokens=tokens))
         yield delegator
     finally:
         await delegator.close()

@@ -7,10 +7,12 @@ from typing import Any
 
 import orjson
 
+from app.agents.closing import close_open, unended
 from app.agents.delegation.model import Parent, Task
+from app.agents.lost_runs import Trail
 from app.core.text import truncate
-from app.db.statements import ADD_RUN, FINISH_RUN
-from app.events.durable import RunStatus, SubagentFinished, SubagentStarted
+from app.db.statements import ADD_RUN, FINISH_RUN, PARK_RUN
+from app.events.durable import RunResumed, RunStatus, SubagentFinished, SubagentStarted
 from app.execution.setup import Gate
 from app.tools.delegation.ports import TaskReport, TaskStatus
 
@@ -47,6 +49,29 @@ def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
         tool_runtime_routes=dict(task.routes),
         blocked={name: reason["code"] for name, reason in task.blocked.items()},
     )
+
+
+def tell_resumed(gate: Gate, task: Task, parent: Parent, trail: Trail) -> None:
+    """It goes on in this process; what it was at in the one before has ended."""
+    log = parent.session.log
+    log.holders.add(task.run_id)
+    gate.deferred.narrow(task.run_id, task.terms.scope)
+    gate.deferred.reveal(task.run_id, task.found)
+    log.emit(
+        RunResumed,
+        run_id=task.run_id,
+        agent_id=task.terms.agent_id,
+        parent_tool_call_id=parent.tool_call_id,
+        interrupted=[event["tool_call_id"] for event in unended(trail)],
+    )
+    close_open(gate, log, trail)
+
+
+def leave(gate: Gate, task: Task) -> None:
+    """Whoever starts next goes on with it."""
+    gate.ledger.append(PARK_RUN, (task.run_id,))
+    gate.limits.store.run_ended(task.run_id)
+    gate.deferred.forget(task.run_id)
 
 
 def tell_ended(gate: Gate, task: Task, parent: Parent) -> None:

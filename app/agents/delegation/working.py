@@ -15,7 +15,7 @@ from app.agents.delegation.conversation import Conversation, answers_of
 from app.agents.delegation.model import Batch, Task
 from app.agents.delegation.ports import Place, Workers
 from app.agents.delegation.seats import Seats
-from app.agents.delegation.telling import let_go, tell_ended, tell_started
+from app.agents.delegation.telling import leave, let_go, tell_ended, tell_started
 from app.agents.delegation.terms import TermsKeeper
 from app.agents.models.protocol import ModelClient
 from app.core import process
@@ -38,7 +38,7 @@ class Working:
         run_ended: told of a sub-agent's run that ended without an answer.
 
     Attributes:
-        stopped_as: how tasks end that somebody stops from now on.
+        is_closing: the service stops: what cannot be recorded now is left as it is.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Working:
         book: Book,
         run_ended: Callable[[str], None],
     ) -> None:
-        self.stopped_as: TaskStatus = "cancelled"
+        self.is_closing = False
         self._gate = gate
         self._model = model
         self._settings = settings
@@ -69,8 +69,12 @@ class Working:
         working = [
             asyncio.create_task(self._work_on(batch, task, slots, depth), name=task.id)
             for task in batch.tasks
+            if not task.is_over  # in the process before this one
         ]
         recorded = await asyncio.gather(*working, return_exceptions=True)
+        if any(task.is_left for task in batch.tasks):
+            await self._record(batch.id, partial(self._book.leave, batch))
+            return
         batch.finished_at = isoformat(self._gate.clock.now())
         # What has not ended in the database is ended by whoever starts next.
         if all(is_recorded is True for is_recorded in recorded):
@@ -103,11 +107,16 @@ class Working:
                 task.error = _error("timeout", f"The task did not end within {seconds:g} s")
         if held.error is not None:
             task.error = self._told(task, held.error)
+        if task.is_left and status == "interrupted":
+            return await self._leave(batch, task)
+        task.is_left = False
         return await self._end(batch, task, status)
 
     async def _attempt(
         self, batch: Batch, task: Task, slots: asyncio.Semaphore, depth: int
     ) -> TaskStatus:
+        if task.is_answered:  # that was all that was left to do
+            return "success"
         for label in task.spec.after:
             other = batch.labelled(label)
             await other.ended.wait()
@@ -122,11 +131,16 @@ class Working:
         parent, terms = batch.parent, task.terms
         project = self._terms.project_of(parent, terms.roots)
         place = Place() if project is None else Place(project.root, terms.roots)
-        async with self._workers.take(place) as worker, asyncio.timeout(terms.timeout_s):
+        async with (
+            self._workers.take(place) as worker,
+            asyncio.timeout(terms.timeout_s - task.spent_s),
+        ):
             task.worker_pid = worker.pid
-            task.started_at = isoformat(self._gate.clock.now())
+            task.began = self._gate.clock.monotonic()
             task.status = "running"
-            tell_started(self._gate, task, parent, self._owner)
+            if task.started_at is None:
+                task.started_at = isoformat(self._gate.clock.now())
+                tell_started(self._gate, task, parent, self._owner)
             self._book.save(task)
             await self._gate.ledger.durable()
             conversation = Conversation(
@@ -170,6 +184,18 @@ class Working:
         batch.parent.session.log.holders.discard(task.run_id)
         return is_recorded
 
+    async def _leave(self, batch: Batch, task: Task) -> bool:
+        """It is not over: the next process goes on with it."""
+        is_recorded = await self._record(task.id, partial(self._write_left, task))
+        batch.parent.session.log.holders.discard(task.run_id)
+        task.ended.set()
+        return is_recorded
+
+    def _write_left(self, task: Task) -> None:
+        self._book.save(task)
+        if task.started_at is not None:
+            leave(self._gate, task)
+
     def _write_end(self, batch: Batch, task: Task) -> None:
         """One commit holds the end and its event; the event last, for what may be repeated."""
         self._book.save(task)
@@ -180,7 +206,7 @@ class Working:
         """Write what has come about, once the database takes it; not any more while closing."""
         while True:
             _, error = attempt(write)
-            if not isinstance(error, StorageUnavailable) or self.stopped_as == "interrupted":
+            if not isinstance(error, StorageUnavailable) or self.is_closing:
                 break
             await asyncio.sleep(RETRY_S)
         if error is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.ports import Workers
+from app.agents.durability import durability
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.sessions import Session
 from app.api.service import Service
@@ -118,5 +119,6 @@ async def _furnished(
         *(service.gate, service.sessions, model, service.settings),
         workers=doubles,
         paying=lambda session_id, _: payers.get(session_id, (NOBODY, True)),
+        durability=durability(service.gate, service.settings.durable_runs),
     )
     return Department(office, goals, doubles, delegator, payers=payers)

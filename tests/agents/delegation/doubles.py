@@ -70,7 +70,7 @@ async def honest(worker: Double) -> None:
     """The loop as it should be; `read_file` is executed by telling what was asked."""
     begin = await worker.next()
     assert isinstance(begin, Begin)
-    for number in range(1, begin.max_rounds + 1):
+    for number in range(begin.first_round, begin.max_rounds + 1):
         is_last = number == begin.max_rounds and begin.last_round_without_tools
         worker.say(AskModel(round=number, with_tools=not is_last))
         answer = await worker.next()

@@ -58,6 +58,12 @@ def rows_of(settings: Settings, query: str) -> list[tuple[Any, ...]]:
         return database.execute(query).fetchall()
 
 
+def changed(settings: Settings, statement: str) -> None:
+    """Bring the database of a service that is gone into a state that may be found."""
+    with closing(sqlite3.connect(settings.database_path)) as database, database:
+        database.execute(statement)
+
+
 def events_of(settings: Settings) -> list[Event]:
     return [orjson.loads(row[0]) for row in rows_of(settings, "SELECT body FROM events")]
 

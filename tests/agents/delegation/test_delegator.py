@@ -418,7 +418,6 @@ async def test_what_a_dead_process_left_is_closed_with_its_partial_work(settings
         await department.office.gate.ledger.transact(as_if_it_ran)
         session_id = department.session.id
     async with open_department(settings) as department:
-        await department.delegator.recover()
         report = (await department.delegator.reports(session_id=session_id))[0]
     task = report.tasks[0]
     assert (report.status, task.status, task.response) == ("error", "interrupted", "answer to done")
@@ -426,14 +425,18 @@ async def test_what_a_dead_process_left_is_closed_with_its_partial_work(settings
     assert task.error["code"] == "interrupted"
 
 
-async def test_a_closing_service_interrupts_what_is_under_way(department: Department):
-    gate = Gate()
-    department.goals.script("open", Turn(text("half"), gate))
-    await department.delegate(spec("open"), background=True)
-    await department.office.watcher.until("text_delta")
-    await department.delegator.close()
-    ended = await department.office.watcher.until("subagent_finished")
-    assert (ended["status"], ended["summary"]) == ("interrupted", "half")
+@pytest.mark.parametrize("chosen", ["close", "continue"])
+async def test_a_closing_service_interrupts_what_does_not_go_on(settings: Settings, chosen: str):
+    async with open_department(settings.model_copy(update={"durable_runs": chosen})) as department:
+        department.goals.script("open", Turn(text("half"), Gate()))
+        starting = asyncio.create_task(
+            department.delegate(spec("open"), background=chosen == "close")
+        )
+        await department.office.watcher.until("text_delta")
+        await department.delegator.close()
+        ended = await department.office.watcher.until("subagent_finished")
+        assert (ended["status"], ended["summary"]) == ("interrupted", "half")
+        await starting
 
 
 @pytest.mark.requirement("D-11")

@@ -122,4 +122,4 @@ async def test_a_service_that_stops_does_not_wait_for_a_database_that_takes_noth
         pass
     assert wrong(left) == []
     (ended,) = (e for e in events_of(left) if e["type"] == "subagent_finished")
-    assert ended["status"] == "interrupted"
+    assert (ended["status"], ended["summary"]) == ("success", "done")  # its answer was kept

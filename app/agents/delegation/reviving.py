@@ -1,0 +1,198 @@
+"""After a restart: work in the background goes on, all other is told as interrupted.
+
+A task goes on from its last finished model request or round of calls. A call that had begun may
+have taken effect and is never run again; the sub-agent is told that it was cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from app.agents.budget import Spending
+from app.agents.closing import close_delegated
+from app.agents.delegation.book import Book, LostBatch
+from app.agents.delegation.model import Batch, Task
+from app.agents.delegation.progress import KeptParent, parent_read, task_read
+from app.agents.delegation.telling import tell_lost, tell_resumed
+from app.agents.delegation.terms import TermsKeeper
+from app.agents.durability import MOST_TRIES
+from app.agents.lost_runs import results_of
+from app.agents.recovery import FoundRun
+from app.agents.sessions import Block, Session, Sessions
+from app.core.contain import attempt
+from app.db.ledger import Transaction
+from app.execution.setup import Gate
+
+log = logging.getLogger(__name__)
+
+IsRevoked = Callable[[str | None], Awaitable[bool]]
+
+# Ends of the delegating run that take its work in the background with them.
+_STOPPED = ("cancelled", "interrupted")
+
+
+class Reviving:
+    """Takes over what processes that are gone have left."""
+
+    def __init__(self, gate: Gate, sessions: Sessions, terms: TermsKeeper, book: Book) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._terms = terms
+        self._book = book
+
+    async def take_over(self, left: Iterable[FoundRun], is_revoked: IsRevoked) -> list[Batch]:
+        """Batches to go on with; all others are closed.
+
+        Args:
+            left: runs of sub-agents that may go on.
+        """
+        runs = {run.id: run for run in left}
+        going_on = []
+        for lost in await self._book.take_lost():
+            session = await self._sessions.get(lost.report.session_id)
+            batch = None
+            if session is not None and lost.parent is not None and runs_of(lost) <= runs.keys():
+                batch = await self._revived(lost, lost.parent, session, runs, is_revoked)
+            if batch is None:
+                self._close(lost, session, runs)
+            else:
+                going_on.append(batch)
+        return going_on
+
+    def _close(self, lost: LostBatch, session: Session | None, runs: dict[str, FoundRun]) -> None:
+        """Nothing is awaited here: one commit ends the batch and tells of it."""
+        if session is not None:
+            for task in lost.report.tasks:
+                if task.run_id in runs:
+                    trail = runs[task.run_id].trail
+                    close_delegated(self._gate, session.log, task.run_id, trail)
+        for task in self._book.close(lost):
+            if session is not None:
+                tell_lost(self._gate, session.log, lost.report.parent_run_id, task)
+
+    async def _revived(
+        self,
+        lost: LostBatch,
+        parent: str,
+        session: Session,
+        runs: dict[str, FoundRun],
+        is_revoked: IsRevoked,
+    ) -> Batch | None:
+        """The batch as it goes on; None when it must not, or cannot."""
+        if lost.parent_status in _STOPPED:
+            return None
+        kept, error = attempt(parent_read, parent)
+        if kept is not None:
+            if await is_revoked(kept.payer.token_id):
+                return None
+            batch, error = attempt(self._batch, lost, kept, session)
+            if batch is not None:
+                if any(task.tries > MOST_TRIES for task in batch.tasks):
+                    log.error("batch %s is not continued again", batch.id)
+                    return None
+                results = await self._results(batch, runs)
+                self._resume(batch, runs, results)
+                return batch
+        log.error("batch %s cannot go on", lost.report.batch_id, exc_info=error)
+        return None
+
+    def _batch(self, lost: LostBatch, kept: KeptParent, session: Session) -> Batch:
+        report = lost.report
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        batch = Batch(
+            id=report.batch_id,
+            kind=report.kind,
+            name=report.name,
+            parent=kept.of(session, report.parent_run_id),
+            background=True,
+            fingerprint=lost.fingerprint,
+            concurrency=kept.concurrency,
+            tasks=[],
+            created_at=report.created_at,
+            began=self._gate.clock.monotonic(),
+            kept=done,
+        )
+        batch.tasks = [self._task(batch, place, lost) for place in range(len(report.tasks))]
+        return batch
+
+    def _task(self, batch: Batch, place: int, lost: LostBatch) -> Task:
+        """One task as it was; within what is allowed now."""
+        report = lost.report.tasks[place]
+        kept = task_read(lost.progress[report.task_id] or "")
+        task = self._terms.task_of(batch, place, kept.spec)
+        if task.terms.agent_id is not None:
+            # One that is gone must not go on as nobody in particular.
+            self._gate.agents.require(task.terms.agent_id)
+        task.id, task.run_id = report.task_id, report.run_id
+        task.status, task.goes_on = report.status, True
+        task.error = None if report.error is None else dict(report.error)
+        task.rounds, task.calls = report.rounds, [dict(call) for call in report.calls]
+        for name, value in kept.fields.items():
+            setattr(task, name, value)
+        task.spending = Spending.of(report.usage)
+        task.started_at, task.finished_at = report.started_at, report.finished_at
+        if task.is_over:
+            task.ended.set()
+        elif task.started_at is not None and not lost.is_left:
+            # Its process did not leave it, it died: perhaps of this very step.
+            task.tries += 1
+        return task
+
+    async def _results(self, batch: Batch, runs: dict[str, FoundRun]) -> dict[str, list[Block]]:
+        """By task, what is told of the calls that it was at."""
+        cut = [task for task in batch.tasks if task.run_id in runs and task.uses]
+        session_id = batch.parent.session.id
+
+        def read(transaction: Transaction) -> dict[str, list[Block]]:
+            return {
+                task.id: results_of(
+                    *(transaction, session_id, task.run_id, task.message_id, task.uses),
+                    runs[task.run_id].trail.events,
+                )
+                for task in cut
+            }
+
+        return await self._gate.ledger.transact(read)
+
+    def _resume(
+        self, batch: Batch, runs: dict[str, FoundRun], results: dict[str, list[Block]]
+    ) -> None:
+        """End what the tasks were at, and tell them.
+
+        Nothing is awaited here: one commit holds all of it, so that a process that ends in the
+        middle has done nothing.
+        """
+        for task in batch.tasks:
+            if task.is_over or task.run_id not in runs:
+                continue
+            trail = runs[task.run_id].trail
+            tell_resumed(self._gate, task, batch.parent, trail)
+            if task.id in results:
+                _note(task, trail.events)
+                task.messages.append({"role": "user", "content": results[task.id]})
+            self._book.save(task)
+
+
+def runs_of(lost: LostBatch) -> set[str]:
+    """Runs of tasks that had begun and not ended."""
+    return {task.run_id for task in lost.report.tasks if task.task_id in lost.begun}
+
+
+def _note(task: Task, events: Iterable[dict[str, Any]]) -> None:
+    """Keep what was called in the round that was cut off, for whoever looks at the task."""
+    ends = {e["operation_id"]: e["status"] for e in events if e["type"] == "tool_call_completed"}
+    task.calls += [
+        {
+            "tool_call_id": event["tool_call_id"],
+            "operation_id": event["operation_id"],
+            "tool": event["tool_name"],
+            "status": ends.get(event["operation_id"], "interrupted"),
+            "route": task.routes.get(event["tool_name"], "disabled"),
+        }
+        for event in events
+        if event["type"] == "tool_call_started" and event.get("message_id") == task.message_id
+    ]
