@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Select, select
 from sqlmodel import col
@@ -24,6 +24,7 @@ MAX_CALLS = 50_000
 """Calls, and questions, that one answer counts; of more, the newest."""
 _DAY_CHARS = 10
 _Rows = list[tuple[Any, ...]]
+_Query = TypeVar("_Query", bound=Select[*tuple[Any, ...]])
 
 
 @dataclass(slots=True)
@@ -124,13 +125,13 @@ class CallFigures:
 
 
 def _narrowed(
-    query: Select[Any],
+    query: _Query,
     moment: Any,
     agent: Any,
     since: str | None,
     until: str | None,
     agent_id: str | None,
-) -> Select[Any]:
+) -> _Query:
     if since is not None:
         query = query.where(moment >= since)
     if until is not None:

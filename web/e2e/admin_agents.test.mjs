@@ -63,6 +63,8 @@ test("every field of a profile is kept as it was entered", LIMIT, () =>
     await page.getByLabel("Thinking", { exact: true }).selectOption("false");
     await field("Tokens for thinking").fill("1024");
     await page.getByLabel("Effort").selectOption("high");
+    await field("Supervisor").fill("reader");
+    await field("Stronger model").fill("claude-strong");
     await page.getByLabel("Parts of the system prompt left out").selectOption("some");
     await page.getByRole("checkbox", { name: "Date" }).check();
     await page.getByLabel("Their tools", { exact: true }).selectOption("some");
@@ -94,6 +96,8 @@ test("every field of a profile is kept as it was entered", LIMIT, () =>
       unattended: "park",
       limits: { calls_per_minute: 60, cost_per_session: 1.5 },
       max_visible_tools: 30,
+      supervisor: "reader",
+      stronger_model: "claude-strong",
       subagents: {
         selection: ["read_file"],
         read_only: true,

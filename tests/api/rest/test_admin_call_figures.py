@@ -27,7 +27,7 @@ async def called(serving: Running) -> Running:
     """20 calls of `bash` on one day that took 1 to 20 ms; on the next one of `grep` for `writer`
     that a person declined."""
     session = serving.service.sessions.create(user_id="ann").id
-    rows = [
+    rows: list[tuple[object, ...]] = [
         (f"op_{ms}", f"c_{ms}", session, None, "bash", "success", _second(ms), ms / 1000)
         for ms in range(1, 21)
     ]

@@ -202,6 +202,16 @@ function Thinking({ form }: { form: Form }) {
             ...EFFORTS.map((value) => ({ value, label: t(`agents.effort.${value}`) })),
           ]}
         />
+        <TextInput
+          label={t("agents.supervisor")}
+          description={t("agents.supervisor.help")}
+          {...text("supervisor")}
+        />
+        <TextInput
+          label={t("agents.stronger")}
+          description={t("agents.stronger.help")}
+          {...text("stronger")}
+        />
         <div className={`${css.whole} ${css.choice}`}>
           <NativeSelect
             label={t("agents.without")}

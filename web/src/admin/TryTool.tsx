@@ -8,7 +8,7 @@ import { CallCard } from "../chat/CallCard";
 import { Dock } from "../chat/Dock";
 import { ToolForm } from "../chat/ToolForm";
 import type { ToolRow } from "../chat/tools";
-import { FeedProvider, useFeed, useOpening } from "../chat/useSession";
+import { FeedProvider, useFeed, useOpening, useSession } from "../chat/useSession";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
 import { isObject, text } from "../renderers/data";
@@ -109,10 +109,16 @@ function Trial({ name, sessionId, onClose }: TrialProps) {
         <Dock />
         <div className={css.stack} role="log" data-testid="tried">
           {calls.map((id) => (
-            <CallCard key={id} id={id} />
+            <Tried key={id} callId={id} />
           ))}
         </div>
       </div>
     </FeedProvider>
   );
+}
+
+/** The card of a call, which is found by its attempt. */
+function Tried({ callId }: { callId: string }) {
+  const attempt = useSession((session) => session.attempts.get(callId)?.at(-1));
+  return attempt === undefined ? null : <CallCard id={attempt} />;
 }

@@ -38,6 +38,8 @@ export function fieldsOf(profile: Profile) {
     aliases: (profile.aliases ?? "") as string,
     unattended: (profile.unattended ?? "") as string,
     visible: digits(profile.max_visible_tools),
+    supervisor: profile.supervisor ?? "",
+    stronger: profile.stronger_model ?? "",
     limits: Object.fromEntries(LIMITS.map((name) => [name, digits(profile.limits?.[name])])) as {
       [name in Limit]: Digits;
     },
@@ -71,6 +73,8 @@ export function changeOf(fields: AgentFields): Change {
     aliases: (textOf(fields.aliases) as Change["aliases"]) ?? null,
     unattended: (textOf(fields.unattended) as Change["unattended"]) ?? null,
     max_visible_tools: numberOf(fields.visible),
+    supervisor: textOf(fields.supervisor),
+    stronger_model: textOf(fields.stronger),
     limits: Object.fromEntries(
       LIMITS.filter((name) => fields.limits[name] !== "").map((name) => [
         name,

@@ -81,6 +81,16 @@ export const agents = {
   "agents.adaptive.no": ["By the budget", "按预算"],
   "agents.budget": ["Tokens for thinking", "思考令牌预算"],
   "agents.budget.help": ["0 for none.", "0 表示不思考。"],
+  "agents.supervisor": ["Supervisor", "上级代理"],
+  "agents.supervisor.help": [
+    "The agent that decides what this one escalates to it.",
+    "由该代理裁决上报给它的事项。",
+  ],
+  "agents.stronger": ["Stronger model", "更强的模型"],
+  "agents.stronger.help": [
+    "Goes on with a run that is escalated to it.",
+    "运行升级后由该模型继续。",
+  ],
   "agents.effort": ["Effort", "投入程度"],
   "agents.effort.low": ["Low", "低"],
   "agents.effort.medium": ["Medium", "中"],
