@@ -21,6 +21,7 @@ from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access, prepare_access
 from app.cli.installation import needs_token
 from app.cli.log_lines import JsonLines, LinesForPeople
+from app.cli.one_service import only_service_of
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
 from app.core.visible import visible
@@ -42,8 +43,13 @@ def serve_until_stopped(settings: Settings) -> int:
     Raises:
         ConfigurationError: the service would be open to other machines, or the workspace
             cannot be made.
-        StorageUnavailable: the data directory cannot be written.
+        StorageUnavailable: the data directory cannot be written, or another service has it.
     """
+    with only_service_of(settings.data_dir):
+        return _prepared(settings)
+
+
+def _prepared(settings: Settings) -> int:
     leave = Leave()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)

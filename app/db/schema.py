@@ -47,25 +47,46 @@ def ensure_schema(path: Path) -> bool:
     """
     if current_revision(path) == HEAD:
         return False
-    try:
-        # Conversations and audit lie here: not for other users of the machine.
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageUnavailable(
-            f"Data directory {str(path.parent)!r} cannot be made ({error.strerror});"
-            " set TOLLGATE_DATA_DIR to a writable folder"
-        ) from None
+    make_data_dir(path.parent)
     upgrade(path)
     # The folder may have been there before, and open to all.
     path.chmod(0o600)
     return True
 
 
+def make_data_dir(folder: Path) -> None:
+    """Make the data directory, if need be.
+
+    Raises:
+        StorageUnavailable: it cannot be made.
+    """
+    try:
+        # Conversations and audit lie here: not for other users of the machine.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnavailable(
+            f"Data directory {str(folder)!r} cannot be made ({error.strerror});"
+            " set TOLLGATE_DATA_DIR to a writable folder"
+        ) from None
+
+
 def upgrade(path: Path, revision: str = "head") -> None:
-    """Run the migrations up to `revision`."""
+    """Run the migrations up to `revision`: all of them, or none.
+
+    Raises:
+        StorageUnavailable: the disk is full, cannot be written, or holds another database.
+    """
+    from sqlalchemy.exc import DatabaseError
+
     from alembic import command
 
-    command.upgrade(alembic_config(path), revision)
+    try:
+        command.upgrade(alembic_config(path), revision)
+    except DatabaseError as error:
+        raise StorageUnavailable(
+            f"{path.name} in {str(path.parent)!r} cannot be brought to the schema of this"
+            f" version ({error.orig}); nothing was changed"
+        ) from None
 
 
 def downgrade(path: Path, revision: str) -> None:
