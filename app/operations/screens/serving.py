@@ -13,7 +13,8 @@ from app.core.errors import ToolFailed
 from app.operations.web.urls import parse_url
 
 if TYPE_CHECKING:
-    from app.operations.web.exchange import Answer, Exchange
+    from app.operations.web.answer import Answer
+    from app.operations.web.exchange import Exchange
 
 _log = logging.getLogger(__name__)
 

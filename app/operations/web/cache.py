@@ -14,7 +14,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from app.core.clock import Clock
-from app.operations.web.exchange import Answer
+from app.operations.web.answer import Answer
 
 _MAX_FRESH_S = 3600.0
 _OVERHEAD = 1000

@@ -27,7 +27,8 @@ from app.operations.web.urls import WebUrl, parse_url
 if TYPE_CHECKING:
     from httpcore2 import AsyncNetworkBackend
 
-    from app.operations.web.exchange import Answer, Exchange
+    from app.operations.web.answer import Answer
+    from app.operations.web.exchange import Exchange
     from app.operations.web.network import Resolver
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

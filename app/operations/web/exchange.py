@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
 
 import httpcore2
 
 from app.core.errors import ToolFailed
 from app.core.text import clean
+from app.operations.web.answer import Answer
 from app.operations.web.bodies import ACCEPTED, BodyReader
 from app.operations.web.destinations import Destinations
 from app.operations.web.network import CheckedNetwork, Resolver, SystemResolver
@@ -28,19 +28,6 @@ _OURS = frozenset(
     }
 )
 _NO_BODY = frozenset({204, 304})
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What one address answers; header names in lower case, the body decoded."""
-
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    body: bytes
-
-    def header(self, name: str) -> str | None:
-        """The first header of that name, in lower case."""
-        return next((value for key, value in self.headers if key == name), None)
 
 
 class Exchange:

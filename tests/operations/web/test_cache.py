@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.core.clock import ManualClock
+from app.operations.web.answer import Answer
 from app.operations.web.cache import PageCache
 from app.operations.web.client import Web
-from app.operations.web.exchange import Answer
 from tests.operations.web.site import Site, answer
 
 URL = "http://public.test"
