@@ -64,3 +64,32 @@ def test_a_call_loads_neither_the_web_stack_nor_the_database_toolkit(installatio
     modules = loaded(installation, "call", "bash", "command=echo hi")
     assert "app.execution.executor" in modules
     assert modules & HEAVY == set()
+
+
+# What a running service reads with its first use: models' SDKs, the web tools' HTTP client,
+# SQL's grammar, pictures, what only terminals show.
+FIRST_USE = {"PIL", "anthropic", "httpcore2", "mcp", "openai", "pygments", "rich", "sqlglot"}
+
+SERVICE = """
+import json, sys
+import app.api.app, app.api.server, app.cli.serve, app.main
+from app.catalog.builtin import register_all_tools
+from app.core.settings import Settings
+app.cli.serve.configure_logging(Settings())
+register_all_tools()
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_a_service_reads_at_its_start_nothing_that_can_wait(installation: Path):
+    done = subprocess.run(
+        [sys.executable, "-c", SERVICE],
+        cwd=installation,
+        env=environment(installation),
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    modules = set(json.loads(done.stdout))
+    assert "app.api.rest.sessions" in modules
+    assert modules & FIRST_USE == set()
