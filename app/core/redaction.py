@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from app.core.secret_formats import ANYTHING, SecretFormats, compile_bytes, is_plain
+from app.core.secret_formats import ANYTHING, SecretFormats, compile_bytes, encodings, is_plain
 from app.core.text import clean, json_default
 
 MASK = "«redacted»"
@@ -66,6 +66,9 @@ class Redactor:
         self._secrets = tuple(sorted({s for s in secrets if len(s) >= _MIN_SECRET}, key=len))[::-1]
         in_json = [orjson.dumps(clean(secret))[1:-1].decode() for secret in self._secrets]
         self._in_json = tuple(secret.encode() for secret in in_json)
+        encoded = {text for secret in self._secrets for text in encodings(secret)}
+        self._secrets += tuple(encoded)
+        in_json += encoded
         # One search over the bytes: most of what is looked at holds nothing like this.
         values = "|".join(re.escape(secret) for secret in in_json) or r"[^\x00-\x{10FFFF}]"
         self._values = compile_bytes(values)

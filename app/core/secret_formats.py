@@ -8,7 +8,8 @@ variable's name stays readable.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import re2
@@ -201,6 +202,29 @@ _LONG_RUN = re.compile(rb"[A-Za-z0-9_+/.=\-]{14}")
 _TELLING_WORD = re.compile(
     rb"p(?:ass|wd)|s(?:ecret|ig)|c(?:red|ookie|url)|token|auth|bearer|key|://"
 )
+
+
+def encodings(secret: str) -> Iterator[str]:
+    """How a secret looks in base64 and hex, wherever it stands in what was encoded.
+
+    Of base64 only what the text around it does not change, and only what is long enough to
+    be told from ordinary words; `is_plain` is false for all of them.
+    """
+    data = secret.encode("utf-8", "surrogatepass")
+    for before in range(3):
+        whole = b64encode(b"\0" * before + data).rstrip(b"=").decode()
+        # Each letter holds six bits: those that share one with a neighbour are left out.
+        core = whole[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        if len(core) >= _SHORTEST:
+            yield core
+            yield core.translate(_URL_SAFE)
+    for told in (data.hex(), data.hex().upper()):
+        if len(told) >= _SHORTEST:
+            yield told
+
+
+_SHORTEST = 14
+_URL_SAFE = str.maketrans("+/", "-_")
 
 
 def is_plain(encoded: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -72,6 +73,24 @@ def test_a_known_value_is_masked_wherever_it_stands():
     ]
     assert redactor.is_clean(dump_json(arguments)) is False
     assert redactor.is_clean(dump_json({"a": "b"})) is True
+
+
+@given(before=st.binary(max_size=5), after=st.binary(max_size=5))
+def test_a_known_value_is_masked_in_base64_and_hex_wherever_it_stood(before: bytes, after: bytes):
+    secret = "correct horse battery"
+    redactor = Redactor([secret])
+    told = before + secret.encode() + after
+    encoded = (
+        b64encode(told),
+        urlsafe_b64encode(told),
+        told.hex().encode(),
+        told.hex().upper().encode(),
+    )
+
+    for text in (item.decode() for item in encoded):
+        assert MASK in redactor.text(f"it is {text}.")
+        assert redactor.is_clean(dump_json({"out": text})) is False
+        assert MASK in redactor.arguments({"out": [text]})[0]["out"][0]
 
 
 def test_what_is_learned_later_is_masked_until_its_owner_has_another():

@@ -96,7 +96,7 @@ async def create_session(
         service.gate.agents.require(body.agent_id)
     session = service.sessions.create(
         user_id=principal.user_id,
-        title=body.title or UNTITLED,
+        title=service.gate.redactor.text(body.title or UNTITLED),
         project_id=body.project_id,
         agent_id=body.agent_id,
         model=body.model,
@@ -171,7 +171,7 @@ async def rename_session(
 ) -> SessionView:
     """Scope `chat`."""
     session = await service.session_for(principal, session_id)
-    service.sessions.rename(session, body.title)
+    service.sessions.rename(session, service.gate.redactor.text(body.title))
     await service.gate.ledger.durable()
     return SessionView.of(await visible_session(service, principal, session_id))
 

@@ -201,7 +201,8 @@ class Confirmations:
             "approved" if offer.kind == "allow" else "declined"
         )
         grant_id = grant.id if grant else None
-        answer = Answer(outcome, offer.option_id, approver.user_id, reply.message, edited, grant_id)
+        message = None if reply.message is None else pending.asker.said(reply.message)
+        answer = Answer(outcome, offer.option_id, approver.user_id, message, edited, grant_id)
         # Once it is committed it counts, also when whoever sent it has gone away meanwhile.
         taking = self._keep(self._take(confirmation_id, pending, answer, grant))
         await asyncio.shield(taking)

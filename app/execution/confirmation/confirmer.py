@@ -54,6 +54,9 @@ class CallAsker:
     def shown(self, arguments: dict[str, Any]) -> Any:
         return self.confirmer.shown(arguments)
 
+    def said(self, words: str) -> str:
+        return self.confirmer.said(words)
+
 
 class Confirmer:
     """Asks until the call may run or must not."""
@@ -246,6 +249,10 @@ class Confirmer:
     def shown(self, arguments: dict[str, Any]) -> Any:
         """Arguments fit to be seen."""
         return shown_arguments(arguments, self._redactor)
+
+    def said(self, words: str) -> str:
+        """What a person wrote, without secrets."""
+        return self._redactor.text(words)
 
     # -- within -----------------------------------------------------------------------
 

@@ -28,6 +28,9 @@ class Asker(Protocol):
     def shown(self, arguments: dict[str, Any]) -> Any:
         """Arguments fit to be seen."""
 
+    def said(self, words: str) -> str:
+        """What a person wrote, fit to be kept and told to the model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

@@ -211,3 +211,23 @@ async def test_who_may_use_one_agent_answers_for_no_other(serving: Running):
         assert (await limited.post(path, json=answer)).status_code == 403
         assert (await ann.post(path, json=answer)).json()["outcome"] == "approved"
         assert (await running)[0].success
+
+
+async def test_a_secret_in_the_reason_for_declining_is_kept_nowhere(serving: Running):
+    serving.service.gate.redactor.learn("test", ["hunter2 hunter2"])
+    async with user(serving, "ann") as ann:
+        asked = await ask(serving, ann)
+        path = f"/confirmations/{asked['confirmation_id']}"
+        answer = {
+            "option_id": "decline",
+            "digest": asked["digest"],
+            "message": "not hunter2 hunter2",
+        }
+        assert (await ann.post(path, json=answer)).status_code == 200
+        kept = (await ann.get(path)).json()
+        events = (await ann.get(f"/sessions/{kept['session_id']}/events")).text
+        title = (await ann.post("/sessions", json={"title": "hunter2 hunter2"})).json()["title"]
+    assert kept["message"] == "not «redacted»"
+    assert title == "«redacted»"
+    assert "not «redacted»" in events
+    assert "hunter2" not in events
