@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
 
 from app.agents.archive import Archive
 from app.core.errors import UnrecoverablePosition
 from app.events.log import Frame, SessionLog
 
 PAGE = 200
+QUIET_S = 15.0
+SILENCE = Frame(0, b"")
 
 
 class Feed:
@@ -85,8 +88,11 @@ class Feed:
                 head=self._head,
             )
 
-    async def frames(self, archive: Archive) -> AsyncIterator[Frame]:
-        """Every durable event with `seq > after` in order, and live output between them."""
+    async def frames(self, archive: Archive) -> AsyncGenerator[Frame, None]:
+        """Every durable event with `seq > after` in order, and live output between them.
+
+        `SILENCE` comes when there has been nothing for a while.
+        """
         async for frame in self._missed(archive):
             yield frame
         due: list[Frame] | None = self._snapshots
@@ -106,7 +112,11 @@ class Feed:
             if self._closed:
                 return
             self._ready.clear()
-            await self._ready.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(QUIET_S):
+                    await self._ready.wait()
+            if not self._ready.is_set():
+                yield SILENCE
 
     async def _missed(self, archive: Archive) -> AsyncIterator[Frame]:
         page, self._recent = self._recent or [], None

@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 
 import httpx2
@@ -105,6 +106,37 @@ async def test_a_stream_that_ends_no_longer_watches(client: httpx2.AsyncClient, 
             await reader.until("nothing of this type")
 
     assert log.subscribers == set()
+
+
+async def test_a_client_that_leaves_in_the_middle_is_no_failure(
+    client: httpx2.AsyncClient, serving: Running, caplog: pytest.LogCaptureFixture
+):
+    session_id, _ = await filled(client)
+    log = serving.service.gate.events.get(session_id)
+    assert log is not None
+    for _ in range(20):
+        async with watching(client, session_id):
+            pass
+    async with asyncio.timeout(20):
+        while log.subscribers:  # noqa: ASYNC110 - the server notices by itself
+            await asyncio.sleep(0.01)
+
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_a_silent_stream_says_now_and_then_that_it_lives(
+    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("app.api.rest.stream.QUIET_S", 0.05)
+    session_id, head = await filled(client)
+
+    async with client.stream("GET", f"/sessions/{session_id}/events/stream?after={head}") as told:
+        lines = told.aiter_lines()
+        async with asyncio.timeout(20):
+            heard = [await anext(lines) for _ in range(4)]
+
+    assert heard == [": ping", "", ": ping", ""]
+    assert told.headers["cache-control"] == "no-cache"
 
 
 class TestLongLog:
