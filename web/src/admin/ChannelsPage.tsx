@@ -3,8 +3,10 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Route, Routes } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { ChannelForm } from "./ChannelForm";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Foreign, Pill, When } from "./parts/Bits";
+import { EditDialog } from "./parts/EditDialog";
 import { OnOff } from "./parts/OnOff";
 import { Loaded, More, Page, Section } from "./parts/Page";
 import { ifMatch, usePages } from "./parts/pages";
@@ -48,7 +50,14 @@ function Channels() {
   });
   return (
     <>
-      <Section title={t("channels.list")}>
+      <Section
+        title={t("channels.list")}
+        actions={
+          <EditDialog label={t("channels.new")} isNew>
+            {(ends) => <ChannelForm channel={null} ends={ends} />}
+          </EditDialog>
+        }
+      >
         <Loaded query={channels}>
           {(rows) => (
             <Table
@@ -91,6 +100,32 @@ function Channels() {
                 },
                 { head: t("channels.kind"), cell: (channel) => channel.kind },
                 { head: t("field.changed"), cell: (channel) => <When at={channel.updated_at} /> },
+                {
+                  head: t("field.actions"),
+                  cell: (channel) => (
+                    <div className={css.actions}>
+                      <EditDialog label={t("common.edit")} about={channel.name}>
+                        {(ends) => <ChannelForm channel={channel} ends={ends} />}
+                      </EditDialog>
+                      <AskFirst
+                        label={t("common.delete")}
+                        about={channel.name}
+                        what={t("channels.delete.what", { name: channel.name })}
+                        act={() =>
+                          data(
+                            api.DELETE("/api/v1/admin/channels/{channel_id}", {
+                              params: {
+                                path: { channel_id: channel.id },
+                                header: ifMatch(channel.version),
+                              },
+                            }),
+                          )
+                        }
+                        onDone={() => void channels.refetch()}
+                      />
+                    </div>
+                  ),
+                },
               ]}
             />
           )}

@@ -1,12 +1,14 @@
 /** What agents remember, of everybody: to look up, to correct by forgetting. */
-import { NativeSelect, TextInput } from "@mantine/core";
+import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { MemoryForm, MemoryImport } from "./MemoryForms";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Foreign, When } from "./parts/Bits";
+import { EditDialog } from "./parts/EditDialog";
 import { Loaded, More, Page } from "./parts/Page";
 import { ifMatch, usePages } from "./parts/pages";
 import css from "./parts/parts.module.css";
@@ -30,8 +32,27 @@ export default function MemoryPage() {
     const page = await data(api.GET("/api/v1/admin/memory", { params: { query } }));
     return { rows: page.memories, next: page.next_before };
   });
+  // What is exported is what is searched for.
+  const narrowed = new URLSearchParams({
+    ...(words === "" ? {} : { query: words }),
+    ...(scope === "" ? {} : { scope }),
+  }).toString();
+  const exported = `/api/v1/admin/memory/export?${narrowed}`;
   return (
-    <Page title={t("admin.memory")} lead={t("memory.lead")}>
+    <Page
+      title={t("admin.memory")}
+      lead={t("memory.lead")}
+      actions={
+        <>
+          <Button component="a" href={exported} download="memory.jsonl" variant="default">
+            {t("audit.export")}
+          </Button>
+          <EditDialog label={t("memory.import")} isNew>
+            {(ends) => <MemoryImport ends={ends} />}
+          </EditDialog>
+        </>
+      }
+    >
       <div className={css.bar}>
         <TextInput
           className={css.grow ?? ""}
@@ -89,22 +110,29 @@ export default function MemoryPage() {
               {
                 head: t("field.actions"),
                 cell: (memory) => (
-                  <AskFirst
-                    label={t("memory.forget")}
-                    about={memory.key}
-                    what={t("memory.forget.what")}
-                    act={() =>
-                      data(
-                        api.DELETE("/api/v1/admin/memory/{memory_id}", {
-                          params: {
-                            path: { memory_id: memory.id },
-                            header: ifMatch(memory.version),
-                          },
-                        }),
-                      )
-                    }
-                    onDone={() => void queries.invalidateQueries({ queryKey: ["admin", "memory"] })}
-                  />
+                  <div className={css.actions}>
+                    <EditDialog label={t("common.edit")} about={memory.key}>
+                      {(ends) => <MemoryForm memory={memory} ends={ends} />}
+                    </EditDialog>
+                    <AskFirst
+                      label={t("memory.forget")}
+                      about={memory.key}
+                      what={t("memory.forget.what")}
+                      act={() =>
+                        data(
+                          api.DELETE("/api/v1/admin/memory/{memory_id}", {
+                            params: {
+                              path: { memory_id: memory.id },
+                              header: ifMatch(memory.version),
+                            },
+                          }),
+                        )
+                      }
+                      onDone={() =>
+                        void queries.invalidateQueries({ queryKey: ["admin", "memory"] })
+                      }
+                    />
+                  </div>
                 ),
               },
             ]}

@@ -3,8 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { api, data } from "../api/client";
 import { duration } from "../chat/Duration";
 import { useTexts } from "../i18n";
+import { ProjectForm } from "./ProjectForm";
+import { AskFirst } from "./parts/AskFirst";
 import { Chips, Facts, Foreign, Pill } from "./parts/Bits";
+import { EditDialog } from "./parts/EditDialog";
 import { Loaded, Page, Section } from "./parts/Page";
+import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 
@@ -159,7 +163,15 @@ function Projects() {
     queryFn: () => data(api.GET("/api/v1/admin/projects", { params: { query: { limit: 100 } } })),
   });
   return (
-    <Section title={t("system.projects")} lead={t("system.projects.lead")}>
+    <Section
+      title={t("system.projects")}
+      lead={t("system.projects.lead")}
+      actions={
+        <EditDialog label={t("system.project.new")} isNew>
+          {(ends) => <ProjectForm project={null} ends={ends} />}
+        </EditDialog>
+      }
+    >
       <Loaded query={projects}>
         {(found) => (
           <Table
@@ -182,6 +194,33 @@ function Projects() {
                 head: t("system.from"),
                 cell: (project) =>
                   t(project.stored ? "system.from.stored" : "system.from.settings"),
+              },
+              {
+                head: t("field.actions"),
+                cell: (project) =>
+                  project.stored && (
+                    <div className={css.actions}>
+                      <EditDialog label={t("common.edit")} about={project.name}>
+                        {(ends) => <ProjectForm project={project} ends={ends} />}
+                      </EditDialog>
+                      <AskFirst
+                        label={t("common.delete")}
+                        about={project.name}
+                        what={t("system.project.delete.what", { name: project.name })}
+                        act={() =>
+                          data(
+                            api.DELETE("/api/v1/admin/projects/{project_id}", {
+                              params: {
+                                path: { project_id: project.id },
+                                header: ifMatch(project.version),
+                              },
+                            }),
+                          )
+                        }
+                        onDone={() => void projects.refetch()}
+                      />
+                    </div>
+                  ),
               },
             ]}
           />

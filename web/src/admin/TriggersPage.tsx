@@ -7,6 +7,7 @@ import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Foreign, When } from "./parts/Bits";
+import { EditDialog } from "./parts/EditDialog";
 import { MakeNew } from "./parts/MakeNew";
 import { OnOff } from "./parts/OnOff";
 import { Loaded, More, Page } from "./parts/Page";
@@ -14,6 +15,8 @@ import { ifMatch, usePages } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 import { Tabs } from "./parts/Tabs";
+import { TriggerForm } from "./TriggerForm";
+import { NewSecret, WebhookForm } from "./WebhookForm";
 
 type Trigger = Schemas["AdminTrigger"];
 type Webhook = Schemas["AdminWebhook"];
@@ -26,7 +29,14 @@ export default function TriggersPage() {
       lead={t("triggers.lead")}
       actions={
         <Routes>
-          <Route index element={<NewTrigger />} />
+          <Route
+            index
+            element={
+              <EditDialog label={t("triggers.new")} isNew>
+                {(ends) => <TriggerForm trigger={null} ends={ends} />}
+              </EditDialog>
+            }
+          />
           <Route path="webhooks" element={<NewWebhook />} />
         </Routes>
       }
@@ -106,21 +116,26 @@ function Triggers() {
               {
                 head: t("field.actions"),
                 cell: (trigger) => (
-                  <AskFirst
-                    label={t("common.delete")}
-                    about={trigger.name}
-                    what={t("triggers.delete.what", { name: trigger.name })}
-                    act={() =>
-                      data(
-                        api.DELETE("/api/v1/admin/triggers/{trigger_id}", {
-                          params: params(trigger),
-                        }),
-                      )
-                    }
-                    onDone={() =>
-                      void queries.invalidateQueries({ queryKey: ["admin", "triggers"] })
-                    }
-                  />
+                  <div className={css.actions}>
+                    <EditDialog label={t("common.edit")} about={trigger.name}>
+                      {(ends) => <TriggerForm trigger={trigger} ends={ends} />}
+                    </EditDialog>
+                    <AskFirst
+                      label={t("common.delete")}
+                      about={trigger.name}
+                      what={t("triggers.delete.what", { name: trigger.name })}
+                      act={() =>
+                        data(
+                          api.DELETE("/api/v1/admin/triggers/{trigger_id}", {
+                            params: params(trigger),
+                          }),
+                        )
+                      }
+                      onDone={() =>
+                        void queries.invalidateQueries({ queryKey: ["admin", "triggers"] })
+                      }
+                    />
+                  </div>
                 ),
               },
             ]}
@@ -129,37 +144,6 @@ function Triggers() {
       </Loaded>
       <More query={triggers} />
     </>
-  );
-}
-
-function NewTrigger() {
-  const { t } = useTexts();
-  const [name, setName] = useState("");
-  const [url, setUrl] = useState("");
-  return (
-    <MakeNew
-      label={t("triggers.new")}
-      make={async () => {
-        await api.POST("/api/v1/admin/triggers", { body: { name, url } });
-        return {};
-      }}
-    >
-      <TextInput
-        data-autofocus
-        label={t("field.name")}
-        required
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextInput
-        label={t("triggers.url")}
-        description={t("triggers.url.help")}
-        required
-        type="url"
-        value={url}
-        onChange={(event) => setUrl(event.currentTarget.value)}
-      />
-    </MakeNew>
   );
 }
 
@@ -220,19 +204,29 @@ function Webhooks() {
               {
                 head: t("field.actions"),
                 cell: (hook) => (
-                  <AskFirst
-                    label={t("common.delete")}
-                    about={hook.name}
-                    what={t("webhooks.delete.what", { name: hook.name })}
-                    act={() =>
-                      data(
-                        api.DELETE("/api/v1/admin/webhooks/{webhook_id}", { params: params(hook) }),
-                      )
-                    }
-                    onDone={() =>
-                      void queries.invalidateQueries({ queryKey: ["admin", "webhooks"] })
-                    }
-                  />
+                  <div className={css.actions}>
+                    <EditDialog label={t("common.edit")} about={hook.name}>
+                      {(ends) => <WebhookForm hook={hook} ends={ends} />}
+                    </EditDialog>
+                    <EditDialog label={t("webhooks.rotate")} about={hook.name}>
+                      {(ends) => <NewSecret hook={hook} ends={ends} />}
+                    </EditDialog>
+                    <AskFirst
+                      label={t("common.delete")}
+                      about={hook.name}
+                      what={t("webhooks.delete.what", { name: hook.name })}
+                      act={() =>
+                        data(
+                          api.DELETE("/api/v1/admin/webhooks/{webhook_id}", {
+                            params: params(hook),
+                          }),
+                        )
+                      }
+                      onDone={() =>
+                        void queries.invalidateQueries({ queryKey: ["admin", "webhooks"] })
+                      }
+                    />
+                  </div>
                 ),
               },
             ]}

@@ -12,6 +12,7 @@ export const admin = {
   "common.saved": ["Saved", "已保存"],
   "common.reload": ["Load it anew", "重新加载"],
   "common.create": ["Create", "创建"],
+  "common.edit": ["Edit", "编辑"],
   "common.delete": ["Delete", "删除"],
   "common.secret": ["Secret", "密钥"],
   "common.secret_once": [
@@ -25,6 +26,7 @@ export const admin = {
   "field.session": ["Session", "会话"],
   "field.user": ["User", "用户"],
   "field.owner": ["Owner", "所有者"],
+  "field.project": ["Project", "项目"],
   "field.when": ["When", "时间"],
   "field.changed": ["Changed", "更新"],
   "field.started": ["Begun", "开始"],

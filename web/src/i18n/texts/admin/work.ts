@@ -130,6 +130,21 @@ export const work = {
   "memory.scope.project": ["A project", "项目"],
   "memory.content": ["Memory", "内容"],
   "memory.tags": ["Tags", "标签"],
+  "memory.import": ["Import", "导入"],
+  "memory.file": ["File", "文件"],
+  "memory.file.help": [
+    "Lines of JSON as an export has them, at most 1,000. All are taken, or none.",
+    "与导出格式相同的 JSON 行，最多 1,000 条，全部导入或全部不导入。",
+  ],
+  "memory.file.wrong": ["A line of it is no JSON.", "其中有一行不是 JSON。"],
+  "memory.conflict": ["When a key holds something else", "键已有其他内容时"],
+  "memory.conflict.fail": ["Import nothing", "全部不导入"],
+  "memory.conflict.skip": ["Keep what is there", "保留现有内容"],
+  "memory.conflict.replace": ["Take what is in the file", "以文件内容替换"],
+  "memory.imported": [
+    "{created} new, {changed} changed, {unchanged} as they were, {skipped} left out",
+    "新增 {created}，更改 {changed}，未变 {unchanged}，跳过 {skipped}",
+  ],
   "memory.forget": ["Forget", "遗忘"],
   "memory.forget.what": ["It is gone for good.", "将永久删除。"],
 } as const satisfies Record<string, readonly [string, string]>;

@@ -1,0 +1,173 @@
+/** Triggers, webhooks, channels, projects and memory, changed in a real browser. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { asking, axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+
+const LIMIT = { timeout: 120_000 };
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function scene(path, play) {
+  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
+  try {
+    await page.goto(`${service.url}/admin/${path}`);
+    await play(page, asking(service), page.getByRole("dialog"));
+    // What the service refuses on purpose here, the browser notes.
+    assert.deepEqual(
+      complaints.filter((one) => !/status of (409|412|422)/.test(one)),
+      [],
+    );
+  } finally {
+    await context.close();
+  }
+}
+
+const gone = (dialog) => dialog.waitFor({ state: "detached" });
+const press = (scope, name) => scope.getByRole("button", { name, exact: true }).click();
+
+test("a trigger is made and changed; its address and headers are not shown again", LIMIT, () =>
+  scene("triggers", async (page, ask, dialog) => {
+    await press(page, "New trigger");
+    await dialog.getByLabel("Name", { exact: false }).first().fill("deploy");
+    await dialog.getByLabel("Address").fill("https://ci.example.org/hooks/very-secret");
+    await dialog.getByLabel("Headers").fill("Authorization Bearer");
+    await dialog.getByText("Write Name: value, one a line.").waitFor();
+    assert.equal(await dialog.getByRole("button", { name: "Create" }).isDisabled(), true);
+    await dialog.getByLabel("Headers").fill("Authorization: Bearer abc");
+    await dialog.getByLabel("Body (JSON)").fill('{"branch": "main"}');
+    assert.deepEqual(await axeOf(page), []);
+    await press(dialog, "Create");
+    await gone(dialog);
+    await press(page, "Edit: deploy");
+    await dialog.getByText("Stored: Authorization").waitFor();
+    assert.equal((await page.content()).includes("very-secret"), false);
+    await dialog.getByRole("switch", { name: "Nobody is asked first" }).press("Space");
+    await press(dialog, "Save");
+    await gone(dialog);
+    const [trigger] = (await ask("GET", "/admin/triggers")).triggers;
+    assert.deepEqual(
+      [trigger.free, trigger.header_names, trigger.body, trigger.origin],
+      [true, ["Authorization"], { branch: "main" }, "https://ci.example.org"],
+    );
+    await press(page, "Delete: deploy");
+    await press(dialog, "Delete");
+    await page.getByText("There is no trigger yet.").waitFor();
+  }),
+);
+
+test("a webhook is changed, and gets a new secret that is shown once", LIMIT, () =>
+  scene("triggers/webhooks", async (page, ask, dialog) => {
+    const made = await ask("POST", "/admin/webhooks", { name: "alerts", template: "{{body}}" });
+    await page.reload();
+    await press(page, "Edit: alerts");
+    await dialog.getByLabel("Per minute").fill("42");
+    await press(dialog, "Save");
+    await gone(dialog);
+    assert.equal((await ask("GET", `/admin/webhooks/${made.id}`)).per_minute, 42);
+    await page.getByRole("cell", { name: "42" }).waitFor();
+    await press(page, "New secret: alerts");
+    await press(dialog, "New secret");
+    const secret = dialog.getByText(/whsec_/);
+    await secret.waitFor();
+    assert.notEqual((await secret.innerText()).trim(), made.secret);
+  }),
+);
+
+test("a channel is made, refused without groups, and changed", LIMIT, () =>
+  scene("channels", async (page, ask, dialog) => {
+    await press(page, "New channel");
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Support desk");
+    await dialog.getByRole("switch", { name: "Agents may write" }).press("Space");
+    await press(dialog, "Create");
+    await dialog
+      .getByText(/targets must name at least one group/)
+      .first()
+      .waitFor();
+    await dialog.getByRole("combobox", { name: "Groups" }).fill("Support");
+    await page.keyboard.press("Enter");
+    await press(dialog, "Create");
+    await gone(dialog);
+    await press(page, "Edit: Support desk");
+    await dialog.getByLabel("Mark of texts").selectOption("none");
+    await press(dialog, "Save");
+    await gone(dialog);
+    const [channel] = (await ask("GET", "/admin/channels")).channels;
+    const reply = channel.config.weixinReply;
+    assert.deepEqual([reply.enabled, reply.targets, reply.watermark], [true, ["Support"], "none"]);
+  }),
+);
+
+test("a project is made, moved and forgotten", LIMIT, () =>
+  scene("system", async (page, ask, dialog) => {
+    const stored = async () =>
+      (await ask("GET", "/admin/projects")).projects.filter((project) => project.stored);
+    await press(page, "New project");
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Shop");
+    await dialog.getByRole("textbox", { name: "Folder", exact: true }).fill("/no/such/folder");
+    await press(dialog, "Create");
+    await dialog.getByRole("alert").waitFor();
+    const folder = service.shop.replace(/\/[^/]*$/, "");
+    await dialog.getByRole("textbox", { name: "Folder", exact: true }).fill(folder);
+    await press(dialog, "Create");
+    await gone(dialog);
+    await press(page, "Edit: Shop");
+    await dialog.getByRole("combobox", { name: "Local ports" }).fill("5432");
+    await page.keyboard.press("Enter");
+    await press(dialog, "Save");
+    await gone(dialog);
+    const [project] = await stored();
+    assert.deepEqual([project.name, project.root, project.tcp_ports], ["Shop", folder, [5432]]);
+    await press(page, "Delete: Shop");
+    await press(dialog, "Delete");
+    await gone(dialog);
+    assert.deepEqual(await stored(), []);
+  }),
+);
+
+test("memories are taken in, corrected, exported as they are, and forgotten", LIMIT, () =>
+  scene("memory", async (page, _ask, dialog) => {
+    const file = (text) => ({
+      name: "memory.jsonl",
+      mimeType: "application/x-ndjson",
+      buffer: Buffer.from(text),
+    });
+    const memory = { scope: "user", owner: "ann", key: "editor", content: "Ann prefers Vim" };
+    await press(page, "Import");
+    const [chooser] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      dialog.getByRole("button", { name: /^File/ }).click(),
+    ]);
+    await chooser.setFiles(file("no json\n"));
+    await dialog.getByText("A line of it is no JSON.").waitFor();
+    const [again] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      dialog.getByRole("button", { name: /^File/ }).click(),
+    ]);
+    await again.setFiles(file(`${JSON.stringify(memory)}\n`));
+    await press(dialog, "Import");
+    await page.getByText("1 new, 0 changed").waitFor();
+    await press(page, "Edit: editor");
+    await dialog.getByLabel("Memory").fill("Ann prefers Emacs");
+    await press(dialog, "Save");
+    await page.getByRole("cell", { name: "Ann prefers Emacs" }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Export" }).click(),
+    ]);
+    const line = JSON.parse(readFileSync(await download.path(), "utf8").trim());
+    assert.deepEqual([line.key, line.content], ["editor", "Ann prefers Emacs"]);
+    await press(page, "Forget: editor");
+    await press(dialog, "Forget");
+    await page.getByText("Nothing is remembered yet.").waitFor();
+  }),
+);
