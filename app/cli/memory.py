@@ -63,7 +63,11 @@ async def open_memory(settings: Settings) -> AsyncIterator[MemoryAdministration]
     try:
         clock, redactor = SystemClock(), redactor_of(settings)
         audit = Audit(ledger, clock, redactor, level=settings.audit_detail)
-        yield memory_on(settings, ledger, clock, redactor, audit)
+        memory = memory_on(settings, ledger, clock, redactor, audit)
+        try:
+            yield memory
+        finally:
+            await memory.close()
     finally:
         await ledger.close()
 

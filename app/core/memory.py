@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 
 class MemorySettings(BaseModel):
@@ -25,3 +27,14 @@ class MemorySettings(BaseModel):
         default=False,
         description="Ask a person before memory that others read too (agent, project) is changed.",
     )
+    postgres: SecretStr | None = Field(
+        default=None,
+        description="PostgreSQL that keeps memory instead of the service's database, shared by "
+        "all that name it: `postgresql://user:password@host/database`.",
+    )
+
+    @field_validator("postgres", mode="before")
+    @classmethod
+    def _unset_when_empty(cls, value: Any) -> Any:
+        """A variable that a container passes on without a value says nothing."""
+        return None if isinstance(value, str) and not value.strip() else value

@@ -44,6 +44,7 @@ class Stores:
     async def close(self) -> None:
         """End what they have open."""
         await self.sources.reading.close()
+        await self.memory.close()
 
 
 def open_stores(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from app.agents.prompt.workspace import instructions_of, listing_of
+from app.core.errors import StorageUnavailable
 from app.core.text import truncate
 from app.execution.context import Project
 from app.execution.setup import Gate
@@ -19,6 +20,7 @@ _PINNED_LINES, _RELEVANT_LINES = 20, 6
 _MEMORY_LINE, _MEMORY_CHARS = 400, 4_000
 _TODO_LINE, _TODO_CHARS = 200, 3_000
 _QUESTION_CHARS = 500
+_NO_MEMORY = "Memory cannot be read at the moment: what is remembered is not told here."
 _READ_FILE, _RECALL, _TODO = "read_file", "memory_recall", "todo"
 
 
@@ -112,7 +114,11 @@ class FactFinder:
     async def _memory(self, subject: Subject, known: Known) -> str:
         question = subject.question[:_QUESTION_CHARS]
         if question not in known.memory:
-            known.memory = {question: await self._recalled(subject, question)}
+            try:
+                known.memory = {question: await self._recalled(subject, question)}
+            except StorageUnavailable:
+                # It may lie in a database of its own, and the run goes on without it.
+                return _NO_MEMORY
         return known.memory[question]
 
     async def _recalled(self, subject: Subject, question: str) -> str:

@@ -20,9 +20,9 @@ from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.governance.audit.writing import Audit
 from app.knowledge.memory import rows, selecting
-from app.knowledge.memory.reading import Reader
 from app.knowledge.memory.selecting import Filters
-from app.knowledge.memory.store import Prepared, StoredMemory, by_key, drop_within, place_within
+from app.knowledge.memory.storage import Storage
+from app.knowledge.memory.store import Prepared, StoredMemory, by_key, place_within
 from app.tools.memory.ports import Draft, Memory, Place, Writer
 
 PAGE = 500
@@ -61,7 +61,7 @@ class MemoryAdministration:
     def __init__(
         self,
         store: StoredMemory,
-        reader: Reader,
+        storage: Storage,
         ledger: Ledger,
         clock: Clock,
         *,
@@ -69,20 +69,25 @@ class MemoryAdministration:
         redactor: Redactor,
     ) -> None:
         self.store = store
-        self._reader = reader
+        self._storage = storage
+        self._index = storage.index
         self._ledger = ledger
         self._clock = clock
         self._audit = audit
         self._redactor = redactor
 
+    async def close(self) -> None:
+        """End what is open."""
+        await self._storage.close()
+
     async def page(
         self, filters: Filters, *, limit: int, before: int | None = None
     ) -> tuple[list[Memory], int]:
         """Newest first, and how many there are in all. `before` is the last number seen."""
-        return await self._reader.read(
+        return await self._storage.read(
             lambda query: (
-                selecting.newest(query, filters, limit=limit, before=before),
-                selecting.count(query, filters),
+                selecting.newest(query, filters, self._index, limit=limit, before=before),
+                selecting.count(query, filters, self._index),
             )
         )
 
@@ -92,7 +97,7 @@ class MemoryAdministration:
         Raises:
             NotFound: there is none of that id.
         """
-        return await self._reader.read(
+        return await self._storage.read(
             lambda query: _one(query(rows.BY_ID, (memory_id,)), memory_id)
         )
 
@@ -140,7 +145,7 @@ class MemoryAdministration:
                 self._note(transaction, "memory.changed", actor, before, saved.memory)
             return saved.memory
 
-        return await self._ledger.transact(write)
+        return await self._storage.transact(write)
 
     async def forget(self, memory_id: str, *, actor: str, expected: int | None = None) -> Memory:
         """Remove one for good; what it was.
@@ -152,15 +157,15 @@ class MemoryAdministration:
         def write(transaction: Transaction) -> Memory:
             gone = _one(transaction.fetch(rows.BY_ID, (memory_id,)), memory_id)
             check_version(expected, gone.version)
-            drop_within(transaction, place_within(transaction, gone.place), gone.number)
+            self.store.drop_within(transaction, place_within(transaction, gone.place), gone.number)
             self._note(transaction, "memory.forgotten", actor, gone, None)
             return gone
 
-        return await self._ledger.transact(write)
+        return await self._storage.transact(write)
 
     async def count(self, filters: Filters) -> int:
         """How many there are."""
-        return await self._reader.read(lambda query: selecting.count(query, filters))
+        return await self._storage.read(lambda query: selecting.count(query, filters, self._index))
 
     async def forget_many(
         self, filters: Filters, *, actor: str, expected: int | None = None
@@ -172,17 +177,17 @@ class MemoryAdministration:
         """
 
         def begin(transaction: Transaction) -> tuple[int, int]:
-            found = selecting.count(transaction.fetch, filters)
+            found = selecting.count(transaction.fetch, filters, self._index)
             if expected is not None and found != expected:
                 raise Conflict(
                     f"{found} memories fit, not {expected}: count them again", matched=found
                 )
             return found, selecting.last(transaction.fetch)
 
-        found, upto = await self._ledger.transact(begin)
+        found, upto = await self._storage.transact(begin)
         forgotten = 0
         while forgotten < found:
-            dropped = await self._ledger.transact(self._dropping(filters, upto, actor))
+            dropped = await self._storage.transact(self._dropping(filters, upto, actor))
             if not dropped:
                 break  # somebody else was quicker
             forgotten += dropped
@@ -190,11 +195,15 @@ class MemoryAdministration:
 
     def _dropping(self, filters: Filters, upto: int, actor: str) -> Callable[[Transaction], int]:
         def drop(transaction: Transaction) -> int:
-            found = selecting.oldest(transaction.fetch, filters, limit=PAGE, after=0, upto=upto)
+            found = selecting.oldest(
+                transaction.fetch, filters, self._index, limit=PAGE, after=0, upto=upto
+            )
             for memory in found:
-                drop_within(transaction, place_within(transaction, memory.place), memory.number)
+                self.store.drop_within(
+                    transaction, place_within(transaction, memory.place), memory.number
+                )
             if found:
-                self._audit.within(
+                self._storage.note(
                     transaction,
                     "memory.forgotten",
                     actor=actor,
@@ -209,8 +218,11 @@ class MemoryAdministration:
 
     async def export(self, filters: Filters, *, actor: str) -> AsyncIterator[bytes]:
         """Lines of JSON, oldest first, up to the newest one now; noted before they begin."""
-        upto, found = await self._reader.read(
-            lambda query: (selecting.last(query), selecting.count(query, filters))
+        upto, found = await self._storage.read(
+            lambda query: (
+                selecting.last(query),
+                selecting.count(query, filters, self._index),
+            )
         )
         self._audit.record(
             "memory.exported", actor=actor, detail={"filters": filters.facts(), "count": found}
@@ -222,8 +234,10 @@ class MemoryAdministration:
             after = memories[-1].number
 
     async def _older(self, filters: Filters, after: int, upto: int) -> list[Memory]:
-        return await self._reader.read(
-            lambda query: selecting.oldest(query, filters, limit=PAGE, after=after, upto=upto)
+        return await self._storage.read(
+            lambda query: selecting.oldest(
+                query, filters, self._index, limit=PAGE, after=after, upto=upto
+            )
         )
 
     def shown(self, memory: Memory) -> dict[str, Any]:
@@ -273,7 +287,7 @@ class MemoryAdministration:
                 moment = entry.updated_at or now
                 ending = self._take_one(transaction, entry, ready, moment, on_conflict, number)
                 counts[ending] += 1
-            self._audit.within(
+            self._storage.note(
                 transaction,
                 "memory.imported",
                 actor=actor,
@@ -281,7 +295,7 @@ class MemoryAdministration:
             )
             return ImportResult(**counts)
 
-        return await self._ledger.transact(write)
+        return await self._storage.transact(write)
 
     def _take_one(
         self,
@@ -330,7 +344,7 @@ class MemoryAdministration:
         before: Memory,
         after: Memory | None,
     ) -> None:
-        self._audit.within(
+        self._storage.note(
             transaction,
             kind,
             actor=actor,

@@ -8,14 +8,32 @@ from app.core.settings import Settings
 from app.db.ledger import Ledger
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.administration import MemoryAdministration
+from app.knowledge.memory.fts5_index import Fts5Index
 from app.knowledge.memory.reading import Reader
+from app.knowledge.memory.storage import SqliteStorage, Storage
 from app.knowledge.memory.store import StoredMemory
 
 
 def memory_on(
     settings: Settings, ledger: Ledger, clock: Clock, redactor: Redactor, audit: Audit
 ) -> MemoryAdministration:
-    """The memory of an installation; its `store` is the service for tools."""
-    reader = Reader(settings.database_path)
-    store = StoredMemory(ledger, clock, redactor, settings.memory, reader)
-    return MemoryAdministration(store, reader, ledger, clock, audit=audit, redactor=redactor)
+    """The memory of an installation; its `store` is the service for tools.
+
+    Raises:
+        ConfigurationError: the address of its own database cannot be read.
+    """
+    storage = _storage(settings, ledger, redactor, audit)
+    store = StoredMemory(storage, clock, redactor, settings.memory)
+    return MemoryAdministration(store, storage, ledger, clock, audit=audit, redactor=redactor)
+
+
+def _storage(settings: Settings, ledger: Ledger, redactor: Redactor, audit: Audit) -> Storage:
+    address = settings.memory.postgres
+    if address is None:
+        reader = Reader(settings.database_path)
+        return SqliteStorage(ledger, reader, audit, Fts5Index())
+    from app.knowledge.memory.postgres import PostgresStorage, secrets_of
+
+    chosen = address.get_secret_value()
+    redactor.learn("the memory's database", secrets_of(chosen))
+    return PostgresStorage(chosen, ledger, audit)

@@ -7,8 +7,6 @@ from typing import Any
 
 import orjson
 
-from app.db.ledger import Transaction
-from app.knowledge.memory.question import tag_word
 from app.tools.memory.ports import Memory, Place, Writer
 
 COLUMNS = (
@@ -19,9 +17,6 @@ MEMORIES = f"SELECT {COLUMNS} FROM memories m JOIN memory_places p ON p.id = m.p
 BY_KEY = f"{MEMORIES} WHERE m.place_id = ? AND m.key = ?"
 BY_ID = f"{MEMORIES} WHERE m.id = ?"
 PLACE = "SELECT id, counter, total FROM memory_places WHERE scope = ? AND owner = ?"
-
-_ADD_WORDS = "INSERT INTO memory_words (rowid, place, tags, words) VALUES (?, ?, ?, ?)"
-_DROP_WORDS = "DELETE FROM memory_words WHERE rowid = ?"
 
 
 def memory_of(row: Sequence[Any]) -> Memory:
@@ -45,31 +40,3 @@ def memory_of(row: Sequence[Any]) -> Memory:
 def tags_text(tags: Sequence[str]) -> str:
     """Tags as their column holds them."""
     return orjson.dumps(list(tags)).decode()
-
-
-def index(
-    transaction: Transaction, number: int, place_id: int, words: str, tags: Sequence[str]
-) -> None:
-    """Let a memory be found by its words; what it was found by before is forgotten."""
-    transaction.execute(_DROP_WORDS, (number,))
-    marks = " ".join(tag_word(tag) for tag in tags)
-    transaction.execute(_ADD_WORDS, (number, str(place_id), marks, words))
-
-
-def unindex(transaction: Transaction, number: int) -> None:
-    """Take a memory's words out of the index."""
-    transaction.execute(_DROP_WORDS, (number,))
-
-
-def match_of(place_ids: Sequence[int] | None, tags: Sequence[str], words: str | None) -> str:
-    """An expression of the index: in these places (None: in any), with all tags, with words.
-
-    At least one of the three must be given.
-    """
-    parts = []
-    if place_ids is not None:
-        parts.append("place : (" + " OR ".join(f'"{id_}"' for id_ in place_ids) + ")")
-    parts += [f'tags : "{tag_word(tag)}"' for tag in tags]
-    if words is not None:
-        parts.append(f"words : ({words})")
-    return " AND ".join(parts)

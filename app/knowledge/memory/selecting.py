@@ -7,7 +7,8 @@ from typing import Any
 
 from app.knowledge.memory.question import read_question
 from app.knowledge.memory.reading import Query
-from app.knowledge.memory.rows import MEMORIES, match_of, memory_of
+from app.knowledge.memory.rows import MEMORIES, memory_of
+from app.knowledge.memory.storage import Match, WordIndex
 from app.tools.memory.ports import Memory, Scope
 
 _FROM = "FROM memories m JOIN memory_places p ON p.id = m.place_id"
@@ -42,46 +43,49 @@ class Filters:
         return {name: value for name, value in given.items() if value is not None}
 
 
-def condition_of(filters: Filters) -> tuple[str, list[Any]]:
+def condition_of(filters: Filters, index: WordIndex) -> tuple[str, list[Any]]:
     """The condition and its values."""
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, list[Any]]] = []
     for column, value in (("p.scope = ?", filters.scope), ("p.owner = ?", filters.owner)):
         if value is not None:
-            found.append((column, value))
+            found.append((column, [value]))
     if filters.until is not None:
-        found.append(("m.updated_at < ?", filters.until))
+        found.append(("m.updated_at < ?", [filters.until]))
     if filters.tag is not None or filters.query is not None:
         words = None
         if filters.query is not None:
             words = read_question(filters.query, "and").expression
             if words is None:
                 return _NONE, []
-        match = match_of(None, () if filters.tag is None else (filters.tag,), words)
-        matching = "SELECT rowid FROM memory_words WHERE memory_words MATCH ?"
-        found.append((f"m.number IN ({matching})", match))
+        tags = () if filters.tag is None else (filters.tag,)
+        found.append(index.condition(Match(None, tags, words)))
     if not found:
         return _ALL, []
-    return " AND ".join(sql for sql, _ in found), [value for _, value in found]
+    return " AND ".join(sql for sql, _ in found), [item for _, values in found for item in values]
 
 
-def count(query: Query, filters: Filters) -> int:
+def count(query: Query, filters: Filters, index: WordIndex) -> int:
     """How many there are."""
-    condition, values = condition_of(filters)
+    condition, values = condition_of(filters, index)
     return int(query(f"SELECT COUNT(*) {_FROM} WHERE {condition}", values)[0][0])
 
 
-def newest(query: Query, filters: Filters, *, limit: int, before: int | None) -> list[Memory]:
+def newest(
+    query: Query, filters: Filters, index: WordIndex, *, limit: int, before: int | None
+) -> list[Memory]:
     """Newest first; `before` is the number of the last one seen."""
-    condition, values = condition_of(filters)
+    condition, values = condition_of(filters, index)
     if before is not None:
         condition, values = f"{condition} AND m.number < ?", [*values, before]
     sql = f"{MEMORIES} WHERE {condition} ORDER BY m.number DESC LIMIT ?"
     return [memory_of(row) for row in query(sql, (*values, limit))]
 
 
-def oldest(query: Query, filters: Filters, *, limit: int, after: int, upto: int) -> list[Memory]:
+def oldest(
+    query: Query, filters: Filters, index: WordIndex, *, limit: int, after: int, upto: int
+) -> list[Memory]:
     """Oldest first, behind the number `after`, up to and with `upto`."""
-    condition, values = condition_of(filters)
+    condition, values = condition_of(filters, index)
     sql = (
         f"{MEMORIES} WHERE {condition} AND m.number > ? AND m.number <= ? ORDER BY m.number LIMIT ?"
     )

@@ -1,7 +1,6 @@
 """Memory in the database: saving, recalling, reading by line, forgetting.
 
-Every write and its words in the index are one transaction of the ledger; reading is done
-beside it.
+Every write and its words in the index are one transaction; reading is done beside it.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from app.core.ids import new_id
 from app.core.memory import MemorySettings
 from app.core.redaction import Redactor
 from app.core.text import clean
-from app.db.ledger import Ledger, Transaction
+from app.db.ledger import Transaction
 from app.knowledge.memory import rows
 from app.knowledge.memory.question import read_question
 from app.knowledge.memory.ranking import CANDIDATES, score
-from app.knowledge.memory.reading import Query, Reader
+from app.knowledge.memory.reading import Query
+from app.knowledge.memory.storage import Match, Storage
 from app.knowledge.memory.words import words_of
 from app.tools.memory.ports import (
     Draft,
@@ -50,14 +50,6 @@ _CHANGE = (
     " agent_id = ?, session_id = ?, updated_at = ? WHERE number = ?"
 )
 _DROP = "DELETE FROM memories WHERE number = ?"
-_BEST = (
-    "SELECT rowid, rank FROM memory_words WHERE memory_words MATCH ?"
-    " AND rank MATCH 'bm25(0.0, 0.0, 1.0)' ORDER BY rank LIMIT ?"
-)
-_NEWEST = (
-    "SELECT rowid, 0.0 FROM memory_words WHERE memory_words MATCH ? ORDER BY rowid DESC LIMIT ?"
-)
-_MATCHED = "SELECT COUNT(*) FROM memory_words WHERE memory_words MATCH ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +75,19 @@ class PlaceState:
 
 
 class StoredMemory:
-    """`AgentMemory` in SQLite."""
+    """`AgentMemory` in a `Storage`."""
 
     def __init__(
         self,
-        ledger: Ledger,
+        storage: Storage,
         clock: Clock,
         redactor: Redactor,
         settings: MemorySettings,
-        reader: Reader,
     ) -> None:
-        self._ledger = ledger
+        self._storage = storage
         self._clock = clock
         self._redactor = redactor
         self._settings = settings
-        self._reader = reader
 
     @property
     def asks_before_sharing(self) -> bool:
@@ -112,7 +102,7 @@ class StoredMemory:
         def write(transaction: Transaction) -> Saved:
             return self.save_within(transaction, place, prepared, writer, moment, expected=expected)
 
-        return await self._ledger.transact(write)
+        return await self._storage.transact(write)
 
     def prepare(self, draft: Draft) -> Prepared:
         """The draft as it can be stored; for a thread beside the loop.
@@ -208,13 +198,21 @@ class StoredMemory:
     def _written(
         self, transaction: Transaction, state: PlaceState, number: int, prepared: Prepared
     ) -> None:
-        rows.index(transaction, number, state.id, prepared.words, prepared.draft.tags)
+        tags = prepared.draft.tags
+        self._storage.index.keep(transaction, number, state.id, prepared.words, tags)
         transaction.execute(_COUNT, (state.counter, state.total, state.id))
 
     def _saved(self, ending: Ending, memory: Memory, state: PlaceState) -> Saved:
         limit = self._settings.max_memories
         warns = state.total * 100 >= limit * self._settings.warn_percent
         return Saved(ending, memory, state.total, limit, warns)
+
+    def drop_within(self, transaction: Transaction, state: PlaceState, number: int) -> None:
+        """Remove a memory and its words."""
+        self._storage.index.drop(transaction, number)
+        transaction.execute(_DROP, (number,))
+        state.total -= 1
+        transaction.execute(_COUNT, (state.counter, state.total, state.id))
 
     async def forget(self, place: Place, key: str, *, expected: int | None) -> Memory:
         def write(transaction: Transaction) -> Memory:
@@ -228,10 +226,10 @@ class StoredMemory:
                     code="memory_conflict",
                     version=stored.version,
                 )
-            drop_within(transaction, state, stored.number)
+            self.drop_within(transaction, state, stored.number)
             return stored
 
-        return await self._ledger.transact(write)
+        return await self._storage.transact(write)
 
     async def recall(self, places: Sequence[Place], wanted: Wanted) -> Recalled:
         now = self._clock.time()
@@ -245,14 +243,15 @@ class StoredMemory:
             ids = _place_ids(query, places)
             if not ids:
                 return Recalled((), 0, no_words, left_out)
-            match = rows.match_of(ids, wanted.tags, words)
-            found = query(_BEST if words else _NEWEST, (match, CANDIDATES))
+            match, index = Match(ids, wanted.tags, words), self._storage.index
+            find_them = index.best if words else index.newest
+            found = find_them(query, match, CANDIDATES)
             memories = _memories(query, places, [number for number, _ in found])
             best = self._best(found, memories, now)[: wanted.limit]
-            matched = query(_MATCHED, (match,))[0][0] if len(found) == CANDIDATES else len(found)
+            matched = index.count(query, match) if len(found) == CANDIDATES else len(found)
             return Recalled(_numbered(query, ids, best), matched, no_words, left_out)
 
-        return await self._reader.read(find)
+        return await self._storage.read(find)
 
     def _best(
         self, found: Sequence[tuple[Any, ...]], memories: dict[int, Memory], now: float
@@ -260,7 +259,7 @@ class StoredMemory:
         """By score, of equals the newer first."""
         half_life = self._settings.half_life_days
         scored = [
-            (score(-rank, memories[number].updated_at, now, half_life), number)
+            (score(rank, memories[number].updated_at, now, half_life), number)
             for number, rank in found
             if number in memories
         ]
@@ -283,7 +282,7 @@ class StoredMemory:
             lines = [Line(first + at, memories[number]) for at, (number,) in enumerate(numbers)]
             return Page(lines, total)
 
-        return await self._reader.read(page)
+        return await self._storage.read(page)
 
     async def line_of(self, places: Sequence[Place], memory: Memory) -> tuple[int, int]:
         def count(query: Query) -> tuple[int, int]:
@@ -296,7 +295,7 @@ class StoredMemory:
             )
             return total - query(sql, (*ids, memory.number))[0][0], total
 
-        return await self._reader.read(count)
+        return await self._storage.read(count)
 
 
 def place_within(transaction: Transaction, place: Place) -> PlaceState:
@@ -310,14 +309,6 @@ def by_key(transaction: Transaction, place_id: int, key: str) -> Memory | None:
     """The memory of that key."""
     found = transaction.fetch(rows.BY_KEY, (place_id, key))
     return rows.memory_of(found[0]) if found else None
-
-
-def drop_within(transaction: Transaction, state: PlaceState, number: int) -> None:
-    """Remove a memory and its words."""
-    rows.unindex(transaction, number)
-    transaction.execute(_DROP, (number,))
-    state.total -= 1
-    transaction.execute(_COUNT, (state.counter, state.total, state.id))
 
 
 def _free_key(transaction: Transaction, state: PlaceState) -> str:
@@ -375,4 +366,4 @@ def _numbered(query: Query, ids: Sequence[int], memories: Sequence[Memory]) -> l
 
 
 def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" for _ in values)
+    return ", ".join("?" for _ in values) or "NULL"

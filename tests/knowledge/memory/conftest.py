@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.opening import memory_on
 from app.knowledge.memory.store import StoredMemory
 from app.tools.memory.ports import Draft, Place, Saved, Wanted, Writer
+from tests.support.sql_servers import SqlServer, postgres
 
 ANN = Place("user", "ann")
 WRITER = Writer("chat", "ann", None, "ses_1")
@@ -54,6 +56,27 @@ class Kept:
         return [line.memory.content for line in found.lines]
 
 
+@dataclass(frozen=True)
+class Databases:
+    """A PostgreSQL in which each test gets a database of its own."""
+
+    server: SqlServer
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def address(self) -> str:
+        name = f"memory{next(self.numbers)}"
+        self.server.ask(f"CREATE DATABASE {name}", database="postgres")
+        return (
+            f"postgresql://postgres@/{name}?host={self.server.socket_path}&port={self.server.port}"
+        )
+
+
+@pytest.fixture(scope="session")
+def databases() -> Iterator[Databases]:
+    with postgres() as server:
+        yield Databases(server)
+
+
 @asynccontextmanager
 async def keeping(folder: Path, **memory: Any) -> AsyncIterator[Kept]:
     """A memory in a folder whose database is ready."""
@@ -66,7 +89,11 @@ async def keeping(folder: Path, **memory: Any) -> AsyncIterator[Kept]:
     await ledger.start()
     try:
         audit = Audit(ledger, clock, redactor)
-        yield Kept(memory_on(settings, ledger, clock, redactor, audit), ledger, clock)
+        opened = memory_on(settings, ledger, clock, redactor, audit)
+        try:
+            yield Kept(opened, ledger, clock)
+        finally:
+            await opened.close()
     finally:
         await ledger.close()
 
@@ -85,6 +112,17 @@ def folder(tmp_path: Path, database: Path) -> Path:
 
 
 @pytest.fixture
-async def kept(folder: Path) -> AsyncIterator[Kept]:
+async def kept_in_sqlite(folder: Path) -> AsyncIterator[Kept]:
     async with keeping(folder) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def kept(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Kept]:
+    """Memory in each kind of database in turn."""
+    chosen = {}
+    if request.param == "postgres":
+        databases: Databases = request.getfixturevalue("databases")
+        chosen["postgres"] = databases.address()
+    async with keeping(folder, **chosen) as opened:
         yield opened

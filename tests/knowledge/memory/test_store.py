@@ -48,14 +48,14 @@ async def test_a_place_is_not_another_of_the_same_owner(kept: Kept):
     assert await kept.recalled("kept") == []
 
 
-async def test_the_index_is_not_believed_about_places(kept: Kept, folder: Path):
-    await kept.save("mine")
-    other = await kept.save("marmalade", place=BEN)
+async def test_the_index_is_not_believed_about_places(kept_in_sqlite: Kept, folder: Path):
+    await kept_in_sqlite.save("mine")
+    other = await kept_in_sqlite.save("marmalade", place=BEN)
     with closing(sqlite3.connect(folder / "tollgate.db")) as raw:
         raw.execute("UPDATE memory_words SET place = '1' WHERE rowid = ?", (other.memory.number,))
         raw.commit()
 
-    assert await kept.recalled("marmalade") == []
+    assert await kept_in_sqlite.recalled("marmalade") == []
 
 
 async def test_a_key_is_changed_with_its_version_only(kept: Kept):
@@ -109,17 +109,17 @@ async def test_a_given_key_is_never_the_next_name_of_a_memory_without_one(kept: 
     assert (await kept.save("other")).memory.key == "m3"
 
 
-async def test_a_forgotten_memory_is_gone_from_lines_and_index(kept: Kept, folder: Path):
-    await kept.save("first")
-    await kept.save("secondly", "k")
-    await kept.save("third")
+async def test_a_forgotten_memory_is_gone_from_lines_and_index(kept_in_sqlite: Kept, folder: Path):
+    await kept_in_sqlite.save("first")
+    await kept_in_sqlite.save("secondly", "k")
+    await kept_in_sqlite.save("third")
     with pytest.raises(ToolFailed) as failed:
-        await kept.store.forget(ANN, "k", expected=99)
+        await kept_in_sqlite.store.forget(ANN, "k", expected=99)
     assert failed.value.details["code"] == "memory_conflict"
 
-    await kept.store.forget(ANN, "k", expected=None)
+    await kept_in_sqlite.store.forget(ANN, "k", expected=None)
 
-    page = await kept.store.read([ANN], 1, 10)
+    page = await kept_in_sqlite.store.read([ANN], 1, 10)
     assert [(line.number, line.memory.content) for line in page.lines] == [
         (1, "first"),
         (2, "third"),
@@ -127,7 +127,7 @@ async def test_a_forgotten_memory_is_gone_from_lines_and_index(kept: Kept, folde
     with closing(sqlite3.connect(folder / "tollgate.db")) as raw:
         assert raw.execute("SELECT COUNT(*) FROM memory_words").fetchone() == (2,)
     with pytest.raises(ToolFailed, match="no memory with the key"):
-        await kept.store.forget(ANN, "k", expected=None)
+        await kept_in_sqlite.store.forget(ANN, "k", expected=None)
 
 
 async def test_lines_are_read_from_both_ends_and_over_places(kept: Kept):

@@ -1,0 +1,237 @@
+"""Memory in PostgreSQL, where several installations may share it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from app.core.errors import ConfigurationError, StorageUnavailable
+from app.db.ledger import Ledger, Transaction
+from app.governance.audit.writing import Audit
+from app.knowledge.memory.postgres_index import SCHEMA, PostgresIndex
+from app.knowledge.memory.reading import Query
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+CONNECT_S = 10
+KEPT_READERS = 4
+# Writers of all installations, one after the other: places count their memories.
+_LOCK = 7_126_354_001
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SESSION = (
+    "SET statement_timeout = '30s'",
+    "SET lock_timeout = '10s'",
+    "SET idle_in_transaction_session_timeout = '60s'",
+)
+
+
+@dataclass(slots=True)
+class _Writing:
+    """`Transaction` over psycopg, and the lines of the audit that belong to it."""
+
+    raw: Connection[Any]
+    notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def execute(self, sql: str, row: Sequence[Any] = ()) -> int:
+        return self.raw.execute(_marked(sql), row).rowcount
+
+    def fetch(self, sql: str, row: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self.raw.execute(_marked(sql), row).fetchall()
+
+
+class PostgresStorage:
+    """`Storage` in a database of its own; its tables are made at the first use.
+
+    The audit stays with the service: its lines are written before the change is committed, so
+    that there is no change without one. A line of a change that was not committed after all is
+    followed by one that says so.
+    """
+
+    def __init__(self, address: str, ledger: Ledger, audit: Audit) -> None:
+        self._address = address
+        self._ledger = ledger
+        self._audit = audit
+        self.index = PostgresIndex()
+        self._writer: Connection[Any] | None = None
+        self._readers: deque[Connection[Any]] = deque()
+        self._turn = asyncio.Lock()
+        self._work: set[asyncio.Task[Any]] = set()
+        self._is_ready = False
+
+    async def transact(self, work: Callable[[Transaction], T]) -> T:
+        """See `Storage.transact`. Cancelling the caller does not cut it off in the middle."""
+        task = asyncio.create_task(self._transact(work))
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return await asyncio.shield(task)
+
+    async def read(self, work: Callable[[Query], T]) -> T:
+        """See `Storage.read`."""
+        return await asyncio.to_thread(self._read, work)
+
+    def note(self, transaction: Transaction, kind: str, **facts: Any) -> None:
+        """See `Storage.note`."""
+        assert isinstance(transaction, _Writing)
+        transaction.notes.append((kind, facts))
+
+    async def close(self) -> None:
+        """Wait for what is being written, and close every connection."""
+        if self._work:
+            await asyncio.wait(self._work)
+        writer, self._writer = self._writer, None
+        for connection in filter(None, (writer, *self._readers)):
+            await asyncio.to_thread(connection.close)
+        self._readers.clear()
+
+    async def _transact(self, work: Callable[[Transaction], T]) -> T:
+        async with self._turn:
+            answer, notes = await asyncio.to_thread(self._begin, work)
+            if not notes:
+                await asyncio.to_thread(self._end, "COMMIT")
+                return answer
+            try:
+                await self._ledger.transact(lambda transaction: self._tell(transaction, notes))
+            except BaseException:
+                await asyncio.to_thread(self._end, "ROLLBACK")
+                raise
+            try:
+                await asyncio.to_thread(self._end, "COMMIT")
+            except StorageUnavailable:
+                kinds = [kind for kind, _ in notes]
+                self._audit.record("memory.undone", actor="system", detail={"kinds": kinds})
+                raise
+            return answer
+
+    def _tell(self, transaction: Transaction, notes: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        for kind, facts in notes:
+            self._audit.within(transaction, kind, **facts)
+
+    def _begin(
+        self, work: Callable[[Transaction], T]
+    ) -> tuple[T, list[tuple[str, dict[str, Any]]]]:
+        import psycopg
+
+        try:
+            self._writer = self._begun(self._writer, "BEGIN")
+            writing = _Writing(self._writer)
+            self._writer.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            return work(writing), writing.notes
+        except psycopg.Error as error:
+            self._drop_writer()
+            raise _unavailable(error) from None
+        except BaseException:
+            self._end("ROLLBACK")
+            raise
+
+    def _end(self, how: str) -> None:
+        import psycopg
+
+        assert self._writer is not None
+        try:
+            self._writer.execute(how)
+        except psycopg.Error as error:
+            self._drop_writer()
+            raise _unavailable(error) from None
+
+    def _drop_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+    def _read(self, work: Callable[[Query], T]) -> T:
+        import psycopg
+
+        connection: Connection[Any] | None = None
+        try:
+            connection = self._begun(self._idle(), _READ)
+            answer = work(_Writing(connection).fetch)
+            connection.execute("COMMIT")
+        except psycopg.Error as error:
+            if connection is not None:
+                connection.close()
+            raise _unavailable(error) from None
+        except BaseException:
+            if connection is not None:
+                connection.close()
+            raise
+        if len(self._readers) < KEPT_READERS:
+            self._readers.append(connection)
+        else:
+            connection.close()
+        return answer
+
+    def _idle(self) -> Connection[Any] | None:
+        try:
+            return self._readers.pop()
+        except IndexError:
+            return None
+
+    def _begun(self, connection: Connection[Any] | None, begin: Any) -> Connection[Any]:
+        """A connection in a transaction; one that was kept may have died meanwhile."""
+        import psycopg
+
+        if connection is not None and not connection.closed:
+            try:
+                connection.execute(begin)
+            except psycopg.OperationalError:
+                connection.close()
+            else:
+                return connection
+        fresh = self._connect()
+        fresh.execute(begin)
+        return fresh
+
+    def _connect(self) -> Connection[Any]:
+        import psycopg
+
+        connection = psycopg.connect(self._address, autocommit=True, connect_timeout=CONNECT_S)
+        for statement in _SESSION:
+            connection.execute(statement)
+        if not self._is_ready:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                for statement in SCHEMA:
+                    connection.execute(statement)
+            self._is_ready = True
+        return connection
+
+
+def secrets_of(address: str) -> list[str]:
+    """The address and the password in it.
+
+    Raises:
+        ConfigurationError: it is no address of PostgreSQL; what it holds is not told.
+    """
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        password = conninfo_to_dict(address).get("password")
+    except psycopg.Error:
+        raise ConfigurationError(
+            "TOLLGATE_MEMORY__POSTGRES is no address of PostgreSQL: write"
+            " postgresql://user:password@host/database"
+        ) from None
+    return [address, *([str(password)] if password else [])]
+
+
+def _marked(sql: str) -> Any:
+    """The marks of the house as those of psycopg; no statement of memory holds others."""
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+def _unavailable(error: Exception) -> StorageUnavailable:
+    # Its words name the server, which is the operator's business.
+    log.error("the database of the memory does not answer: %s", error)
+    return StorageUnavailable(
+        "The database of the memory cannot be used at the moment: try again; an operator finds"
+        " the reason in the service's log"
+    )
