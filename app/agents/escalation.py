@@ -214,15 +214,15 @@ class ConfiguredSuperiors:
 
     async def _count(self, ctx: ToolContext) -> None:
         """Refuse what exceeds the run's bound; two calls at once do not slip through it."""
-        run_id = ctx.run_id or ""
-        if run_id not in self._asked:
+        asker = ctx.run_id or ctx.session_id or ""
+        if asker not in self._asked:
             stored = await self._delegator.reports(
-                session_id=ctx.session_id, run_id=run_id, limit=_STORED
+                session_id=ctx.session_id, run_id=ctx.run_id, limit=_STORED
             )
             before = sum(report.kind == "escalation" for report in stored)
-            self._asked.setdefault(run_id, before)
-        self._check_bound(self._asked[run_id])
-        self._asked[run_id] += 1
+            self._asked.setdefault(asker, before)
+        self._check_bound(self._asked[asker])
+        self._asked[asker] += 1
         while len(self._asked) > _RUNS_KNOWN:
             self._asked.popitem(last=False)
 

@@ -15,6 +15,7 @@ from app.execution.doctor.machine_checks import (
     model_check,
     runtime_and_storage,
 )
+from app.execution.doctor.named_checks import named_checks
 from app.execution.doctor.sandbox_checks import sandbox_checks
 from app.execution.doctor.tool_checks import tool_checks
 from app.governance.identity.tokens import Token
@@ -49,6 +50,7 @@ def findings(installation: Installation) -> Iterator[Check]:
     if not installation.is_running:
         yield address_check(settings)
     yield model_check(settings)
+    yield from named_checks(settings)
     yield from access_checks(settings, installation.tokens())
     yield from gate_checks(settings, installation.gates)
     yield from sandbox_checks(installation.sandbox())

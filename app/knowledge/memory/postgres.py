@@ -128,7 +128,8 @@ class PostgresStorage:
             self._drop_writer()
             raise _unavailable(error) from None
         except BaseException:
-            self._end("ROLLBACK")
+            if self._writer is not None:
+                self._end("ROLLBACK")
             raise
 
     def _end(self, how: str) -> None:
@@ -221,6 +222,25 @@ def secrets_of(address: str) -> list[str]:
             " postgresql://user:password@host/database"
         ) from None
     return [address, *([str(password)] if password else [])]
+
+
+def why_unusable(address: str) -> str | None:
+    """Why the database cannot be used, without the password; None when it answers. Blocks."""
+    import psycopg
+
+    try:
+        secrets = secrets_of(address)
+    except ConfigurationError:
+        return "it is no address of PostgreSQL"
+    try:
+        with psycopg.connect(address, connect_timeout=CONNECT_S) as connection:
+            connection.execute("SELECT 1")
+    except psycopg.Error as error:
+        told = " ".join(str(error).split())
+        for secret in secrets:
+            told = told.replace(secret, "…")
+        return told[:300]
+    return None
 
 
 def _marked(sql: str) -> Any:

@@ -1,0 +1,34 @@
+"""What the doctor says about a database of the memory and a stronger model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from app.core.sections import EscalationSettings
+from app.execution.doctor.named_checks import named_checks
+from tests.support.service import settings_for
+
+
+def test_nothing_is_said_where_nothing_is_named(tmp_path: Path):
+    assert list(named_checks(settings_for(tmp_path))) == []
+
+
+def test_what_cannot_be_used_is_told_without_its_password(tmp_path: Path):
+    settings = settings_for(tmp_path)
+    settings.memory.postgres = SecretStr("postgresql://reader:very-secret-7Qx@127.0.0.1:1/memory")
+    settings.escalation = EscalationSettings(stronger_model="openai:gpt-9")
+    memory, model = named_checks(settings)
+    assert (memory.name, memory.state, model.state) == ("memory", "warning", "warning")
+    assert "very-secret-7Qx" not in str(memory)
+    assert "127.0.0.1" in memory.found
+    assert "gpt-9 has no key" in model.found
+
+
+def test_an_address_that_is_none_is_not_repeated(tmp_path: Path):
+    settings = settings_for(tmp_path)
+    settings.memory.postgres = SecretStr("postgresql://a:se cret@[x")
+    (memory,) = named_checks(settings)
+    assert memory.state == "warning"
+    assert "cret" not in memory.found
