@@ -41,10 +41,10 @@ class _Writing:
     notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def execute(self, sql: str, row: Sequence[Any] = ()) -> int:
-        return self.raw.execute(_marked(sql), row).rowcount
+        return self.raw.execute(_marked(sql), _fit(row)).rowcount
 
     def fetch(self, sql: str, row: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self.raw.execute(_marked(sql), row).fetchall()
+        return self.raw.execute(_marked(sql), _fit(row)).fetchall()
 
 
 class PostgresStorage:
@@ -246,6 +246,11 @@ def why_unusable(address: str) -> str | None:
 def _marked(sql: str) -> Any:
     """The marks of the house as those of psycopg; no statement of memory holds others."""
     return sql.replace("%", "%%").replace("?", "%s")
+
+
+def _fit(row: Sequence[Any]) -> tuple[Any, ...]:
+    """PostgreSQL holds no NUL; a name with one in it is another name then."""
+    return tuple(item.replace("\0", "\ufffd") if isinstance(item, str) else item for item in row)
 
 
 def _unavailable(error: Exception) -> StorageUnavailable:

@@ -123,6 +123,12 @@ async def test_an_address_that_is_none_is_refused_at_the_start_and_not_told(fold
     assert "cret" not in refused.value.message
 
 
+async def test_names_that_postgresql_cannot_hold_are_no_failure(shared: Kept):
+    saved = await shared.save("kept", "a\0b")
+    assert (await shared.save("kept", "a\0b")).memory.id == saved.memory.id
+    assert await shared.admin.count(Filters(owner="an\0n")) == 0
+
+
 async def test_hostile_questions_and_texts_are_words_or_nothing(shared: Kept):
     for text in HOSTILE:
         await shared.save(f"kept {text}")
