@@ -1,6 +1,6 @@
-/** Where the person writes: messages, slash commands, pictures. */
+/** Where the person writes: messages, slash commands, files. */
 import { ActionIcon, CloseButton, Textarea, Tooltip } from "@mantine/core";
-import { ArrowUp, ImagePlus, Square } from "lucide-react";
+import { ArrowUp, FileText, Paperclip, Square } from "lucide-react";
 import {
   type ClipboardEvent,
   type DragEvent,
@@ -11,11 +11,10 @@ import {
   useRef,
   useState,
 } from "react";
-import { ApiError } from "../api/client";
 import type { ContentBlock } from "../events/messages";
 import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
-import { type Attachment, readPictures } from "./attachments";
+import { type Attachment, mustFit, readFiles } from "./attachments";
 import css from "./Composer.module.css";
 import { UNSENT } from "./ConfirmationCard";
 import { ToolForm } from "./ToolForm";
@@ -37,13 +36,16 @@ const SHOWN = 40;
 export function Composer({ active, busy, onSay, onCall, onStop, children }: Props) {
   const { t } = useTexts();
   const [words, setWords] = useState("");
-  const [pictures, setPictures] = useState<readonly Attachment[]>([]);
+  const [attached, setAttached] = useState<readonly Attachment[]>([]);
+  // Files that come while others are still read must fit beside them.
+  const latest = useRef(attached);
+  const [reading, setReading] = useState(0);
   const [tool, setTool] = useState<ToolRow | null>(null);
   const [calling, setCalling] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const file = useRef<HTMLInputElement>(null);
   const slash = SLASH.exec(words);
-  const isEmpty = words === "" && pictures.length === 0;
+  const isEmpty = words === "" && attached.length === 0;
   useFocusWhenFree(field);
   const menu = useSlashMenu(slash?.[1] ?? null, choose);
 
@@ -54,12 +56,18 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
 
   function send() {
     const said = words.trim();
-    if ((said === "" && pictures.length === 0) || busy) return;
-    const blocks: ContentBlock[] = pictures.map((one) => one.block);
-    if (said !== "") blocks.push({ type: "text", text: said });
-    onSay(blocks);
+    // A file that is still read would be left behind.
+    if ((said === "" && attached.length === 0) || busy || reading > 0) return;
+    const pictures = attached.filter((one) => one.preview !== null);
+    const files = attached.filter((one) => one.preview === null);
+    // The words come before the files: they make the title of a new session.
+    onSay([
+      ...pictures.map((one) => one.block),
+      ...(said === "" ? [] : [{ type: "text", text: said }]),
+      ...files.map((one) => one.block),
+    ]);
     setWords("");
-    setPictures([]);
+    hold([]);
   }
 
   function press(event: KeyboardEvent) {
@@ -73,16 +81,22 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
     if (event.key === "Escape" && active && words === "") onStop();
   }
 
+  function hold(attachments: readonly Attachment[]) {
+    latest.current = attachments;
+    setAttached(attachments);
+  }
+
   async function attach(files: Iterable<File>) {
+    setReading((count) => count + 1);
     try {
-      const added = await readPictures(files, pictures);
-      setPictures((former) => [...former, ...added]);
+      const added = await readFiles(files);
+      const all = [...latest.current, ...added];
+      mustFit(all);
+      hold(all);
     } catch (error) {
-      notifyError(
-        error instanceof RangeError
-          ? new ApiError({ code: "too_large", detail: t("chat.picture_too_large") }, 0)
-          : error,
-      );
+      notifyError(error);
+    } finally {
+      setReading((count) => count - 1);
     }
   }
 
@@ -97,7 +111,8 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
   function drop(event: DragEvent) {
     if (event.dataTransfer.files.length === 0) return;
     event.preventDefault();
-    void attach(event.dataTransfer.files);
+    // The list is emptied as soon as the event is over.
+    void attach([...event.dataTransfer.files]);
   }
 
   async function run(args: Record<string, unknown>) {
@@ -136,17 +151,22 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
         onDrop={drop}
         onDragOver={(event) => event.preventDefault()}
       >
-        {pictures.length > 0 && (
-          <ul className={css.pictures}>
-            {pictures.map((picture) => (
-              <li key={picture.id}>
-                <img src={picture.preview} alt={picture.name} />
+        {attached.length > 0 && (
+          <ul className={css.attached}>
+            {attached.map((one) => (
+              <li key={one.id}>
+                {one.preview === null ? (
+                  <span className={css.file}>
+                    <FileText size={15} aria-hidden />
+                    <span className="foreign">{one.name}</span>
+                  </span>
+                ) : (
+                  <img src={one.preview} alt={one.name} />
+                )}
                 <CloseButton
                   size="xs"
-                  aria-label={t("chat.remove_picture", { name: picture.name })}
-                  onClick={() =>
-                    setPictures((former) => former.filter((one) => one.id !== picture.id))
-                  }
+                  aria-label={t("chat.remove_file", { name: one.name })}
+                  onClick={() => hold(attached.filter((other) => other.id !== one.id))}
                 />
               </li>
             ))}
@@ -172,7 +192,6 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
           <input
             ref={file}
             type="file"
-            accept="image/png,image/jpeg,image/gif,image/webp"
             multiple
             hidden
             onChange={(event) => {
@@ -188,7 +207,7 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
               aria-label={t("chat.attach")}
               onClick={() => file.current?.click()}
             >
-              <ImagePlus size={18} aria-hidden />
+              <Paperclip size={18} aria-hidden />
             </ActionIcon>
           </Tooltip>
           <div className={css.extra}>{children}</div>
@@ -211,7 +230,7 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
               radius="xl"
               aria-label={t("chat.send")}
               loading={busy}
-              disabled={words.trim() === "" && pictures.length === 0}
+              disabled={reading > 0 || (words.trim() === "" && attached.length === 0)}
               onClick={send}
             >
               <ArrowUp size={18} aria-hidden />

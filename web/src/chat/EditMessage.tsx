@@ -8,6 +8,7 @@ import { useTexts } from "../i18n";
 import { text } from "../renderers/data";
 import { useConnection } from "../shell/identity";
 import { notifyError } from "../shell/notify";
+import { fileIn } from "./attachments";
 import { useBranches, useGoTo } from "./Branching";
 import css from "./Branching.module.css";
 import { say } from "./outbox";
@@ -54,9 +55,11 @@ export function EditMessage({ message, onDone }: { message: Message; onDone: () 
     field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
   }, [content]);
 
-  const others = (content ?? []).filter((block) => block.type !== "text");
+  const pictures = (content ?? []).filter((block) => block.type !== "text");
+  const files = (content ?? []).filter((block) => fileIn(block) !== null);
   const said = words.trim();
-  const ready = idle && content !== null && !busy && (said !== "" || others.length > 0);
+  const ready =
+    idle && content !== null && !busy && (said !== "" || pictures.length + files.length > 0);
 
   async function send() {
     // The state comes with the next drawing; two keys can come before it.
@@ -66,8 +69,9 @@ export function EditMessage({ message, onDone }: { message: Message; onDone: () 
     try {
       await goTo(branches.before(message.id));
       say(connection, sessionId, [
-        ...others,
+        ...pictures,
         ...(said === "" ? [] : [{ type: "text", text: said }]),
+        ...files,
       ]);
       onDone();
     } catch (error) {
@@ -120,7 +124,7 @@ export function EditMessage({ message, onDone }: { message: Message; onDone: () 
 
 function wordsOf(content: readonly ContentBlock[]): string {
   return content
-    .filter((block) => block.type === "text")
+    .filter((block) => block.type === "text" && fileIn(block) === null)
     .map((block) => text(block.text))
     .join("\n\n");
 }

@@ -1,11 +1,14 @@
 /** What was said, by whom; thoughts are folded. */
 import { UnstyledButton } from "@mantine/core";
-import { Brain, ChevronDown, ChevronRight } from "lucide-react";
-import { lazy, memo, Suspense, useCallback, useState } from "react";
+import { Brain, ChevronDown, ChevronRight, FileText } from "lucide-react";
+import { lazy, memo, Suspense, useCallback, useId, useState } from "react";
 import type { ContentBlock } from "../events/messages";
 import type { Draft, Message } from "../events/model";
 import { useTexts } from "../i18n";
 import { text } from "../renderers/data";
+import { Output } from "../renderers/Output";
+import { visible } from "../shared/visible";
+import { fileIn } from "./attachments";
 import { MessageTools } from "./Branching";
 import tools from "./Branching.module.css";
 import css from "./Chat.module.css";
@@ -84,16 +87,42 @@ export function UserMessage({
     <div className={css.said}>
       <h2 className="hidden-visually">{t("chat.you")}</h2>
       <div className={css.bubble} dir="auto">
-        {content.map((block, index) =>
-          block.type === "text" ? (
+        {content.map((block, index) => {
+          if (block.type !== "text") return <Picture key={index} block={block} />;
+          const file = fileIn(block);
+          return file === null ? (
             <p key={index} className="foreign">
               {text(block.text)}
             </p>
           ) : (
-            <Picture key={index} block={block} />
-          ),
-        )}
+            <AttachedFile key={index} file={file} />
+          );
+        })}
         {children}
+      </div>
+    </div>
+  );
+}
+
+/** A text file that went along, folded: its name says enough most of the time. */
+function AttachedFile({ file }: { file: { name: string; words: string } }) {
+  const [open, setOpen] = useState(false);
+  const panel = useId();
+  const Arrow = open ? ChevronDown : ChevronRight;
+  return (
+    <div className={css.file}>
+      <UnstyledButton
+        className={css.fold}
+        aria-expanded={open}
+        aria-controls={panel}
+        onClick={() => setOpen(!open)}
+      >
+        <FileText size={15} aria-hidden />
+        <span className="foreign">{visible(file.name)}</span>
+        <Arrow size={14} aria-hidden />
+      </UnstyledButton>
+      <div id={panel} hidden={!open}>
+        {open && <Output text={file.words} label={visible(file.name)} />}
       </div>
     </div>
   );

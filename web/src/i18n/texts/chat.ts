@@ -34,12 +34,24 @@ export const chat = {
   "chat.placeholder": ["Message, or / for a tool", "输入消息，或用 / 调用工具"],
   "chat.send": ["Send", "发送"],
   "chat.stop": ["Stop the run", "停止运行"],
-  "chat.attach": ["Add pictures", "添加图片"],
+  "chat.attach": ["Add pictures or text files", "添加图片或文本文件"],
   "chat.attached": ["Attached picture", "附带的图片"],
-  "chat.remove_picture": ["Remove {name}", "移除 {name}"],
-  "chat.picture_too_large": [
-    "The pictures of one message may have 700 KB together. Make them smaller.",
-    "一条消息的图片总计不能超过 700 KB，请压缩后再试。",
+  "chat.remove_file": ["Remove {name}", "移除 {name}"],
+  "chat.file.too_much": [
+    "What goes along with one message may have 700 KB together. Make pictures smaller, or send them one by one.",
+    "一条消息的附件总计不能超过 700 KB，请压缩图片或分次发送。",
+  ],
+  "chat.file.too_large": [
+    "“{name}” is too large: text files may have 200 KB. Put it into the workspace, where tools can read it.",
+    "“{name}”过大：文本文件不能超过 200 KB。请将其放入工作区，供工具读取。",
+  ],
+  "chat.file.not_text": [
+    "“{name}” is neither a picture (PNG, JPEG, GIF, WebP) nor UTF-8 text, and a message holds nothing else. Put it into the workspace, where tools can read it.",
+    "“{name}”既不是图片（PNG、JPEG、GIF、WebP）也不是 UTF-8 文本，消息只能包含这两类内容。请将其放入工作区，供工具读取。",
+  ],
+  "chat.file.unreadable": [
+    "“{name}” cannot be read. Folders cannot be sent; choose files.",
+    "无法读取“{name}”。不能发送文件夹，请选择文件。",
   ],
   "chat.log": ["Conversation", "对话内容"],
   "chat.you": ["You", "你"],
