@@ -23,6 +23,8 @@ export default defineConfig({
     // Small images would become `data:` addresses in the style sheet.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // What loads what; webbuild.py reads it for the budget of the first load, and takes it away.
+    manifest: true,
   },
   server: {
     proxy: { "/api": { target: SERVICE, ws: true, changeOrigin: false } },

@@ -1,7 +1,7 @@
 """Builds the browser interface into `app/web/dist`; nothing but the standard library.
 
     python3 web/webbuild.py            build when something changed
-    python3 web/webbuild.py --check    also types, lint and unit tests
+    python3 web/webbuild.py --check    also types, lint, unit tests, and the size of the first load
 
 A stamp in the folder says what it was made from, so that a second call costs a few file reads.
 """
@@ -28,6 +28,11 @@ STAMP = ".stamp.json"
 MODULES_STAMP = ".tollgate-stamp"
 PACKED = {".js", ".css", ".html", ".svg", ".json", ".md"}
 SMALLEST_PACKED = 1024
+MANIFEST = ".vite/manifest.json"
+# What a browser loads before somebody can write their first message.
+FIRST_PAGES = ("index.html", "src/chat/ChatPage.tsx")
+FIRST_FILES = ("index.html", "scheme.js", "icon.svg")
+MOST_FIRST_BYTES = 300 * 1024
 INSTALL_S, BUILD_S = 600, 300
 # Where there is no network, npm would wait for minutes before it says so.
 QUICKLY = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
@@ -59,7 +64,9 @@ def build() -> bool:
     vite = str(WEB / "node_modules" / "vite" / "bin" / "vite.js")
     run([node, vite, "build"], BUILD_S, {"TOLLGATE_WEB_OUT": str(fresh)})
     pack(fresh)
-    (fresh / STAMP).write_text(json.dumps({"sources": wanted}), encoding="utf-8")
+    stamp = {"sources": wanted, "first_load": first_load(fresh)}
+    shutil.rmtree((fresh / MANIFEST).parent)
+    (fresh / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
     replace(fresh, DIST)
     return True
 
@@ -192,6 +199,47 @@ def pack(folder: Path) -> None:
             path.with_name(f"{path.name}.gz").write_bytes(packed)
 
 
+def first_load(folder: Path) -> int:
+    """Packed bytes of everything that the first page needs; `folder` is packed already.
+
+    Raises:
+        BuildFailed: a page that it counts is not in the build any more.
+    """
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    files, chunks, waiting = set(FIRST_FILES), set(), list(FIRST_PAGES)
+    while waiting:
+        name = waiting.pop()
+        if name in chunks:
+            continue
+        if name not in manifest:
+            raise BuildFailed(f"{name} is not built; name the first pages anew in webbuild.py")
+        chunks.add(name)
+        files.update([manifest[name]["file"], *manifest[name].get("css", [])])
+        waiting += manifest[name].get("imports", [])
+    return sum(packed_size(folder / name) for name in files)
+
+
+def packed_size(path: Path) -> int:
+    """Bytes that travel: of the packed file, where there is one."""
+    packed = path.with_name(f"{path.name}.gz")
+    return (packed if packed.is_file() else path).stat().st_size
+
+
+def must_be_small(dist: Path) -> None:
+    """Hold the built pages to the budget of their first load.
+
+    Raises:
+        BuildFailed: it is exceeded.
+    """
+    size = int(json.loads((dist / STAMP).read_text(encoding="utf-8"))["first_load"])
+    say(f"First load: {size / 1024:.0f} KB packed, of {MOST_FIRST_BYTES // 1024}")
+    if size > MOST_FIRST_BYTES:
+        raise BuildFailed(
+            f"The first load has {size} bytes packed, more than {MOST_FIRST_BYTES}; load what "
+            "the first page does not need when it is needed (`lazy`)."
+        )
+
+
 def replace(fresh: Path, place: Path) -> None:
     """Put a finished folder where the former one was."""
     old = place.with_name("dist.old")
@@ -203,7 +251,7 @@ def replace(fresh: Path, place: Path) -> None:
 
 
 def check() -> None:
-    """Types against the service as it is, lint, unit tests, and the build.
+    """Types against the service as it is, lint, unit tests, the build and its size.
 
     Raises:
         BuildFailed: something is wrong.
@@ -228,6 +276,7 @@ def check() -> None:
         say(f"{name} ...")
         run([node, *command], BUILD_S, {})
     build()
+    must_be_small(DIST)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -82,6 +82,49 @@ def test_a_finished_folder_takes_the_place_of_the_former(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["dist"]
 
 
+def built(folder: Path, manifest: dict[str, object], **sizes: int) -> None:
+    """A folder as the build leaves it."""
+    (folder / ".vite").mkdir()
+    (folder / ".vite" / "manifest.json").write_text(json.dumps(manifest))
+    for name in webbuild.FIRST_FILES:
+        (folder / name).write_bytes(b"x" * 10)
+    for name, size in sizes.items():
+        (folder / f"{name}.js").write_bytes(b"x" * size)
+
+
+PAGES = {
+    "index.html": {"file": "index.js", "imports": ["_both"], "dynamicImports": ["later"]},
+    "src/chat/ChatPage.tsx": {"file": "chat.js", "css": ["chat.css"], "imports": ["_both"]},
+    "_both": {"file": "both.js"},
+    "later": {"file": "later.js"},
+}
+
+
+def test_the_first_load_is_what_the_first_page_needs_packed(tmp_path: Path):
+    built(tmp_path, PAGES, index=100, chat=200, both=1000, later=5000)
+    (tmp_path / "chat.css").write_bytes(b"x" * 40)
+    (tmp_path / "both.js.gz").write_bytes(b"x" * 300)
+
+    assert webbuild.first_load(tmp_path) == 30 + 100 + 200 + 40 + 300
+
+
+def test_a_first_page_that_is_not_built_is_named(tmp_path: Path):
+    built(tmp_path, {"index.html": {"file": "index.js"}}, index=1)
+
+    with pytest.raises(webbuild.BuildFailed, match=r"src/chat/ChatPage\.tsx is not built"):
+        webbuild.first_load(tmp_path)
+
+
+def test_a_first_load_that_is_too_large_fails_the_check(tmp_path: Path):
+    stamp = tmp_path / webbuild.STAMP
+    stamp.write_text(json.dumps({"sources": "x", "first_load": webbuild.MOST_FIRST_BYTES}))
+    webbuild.must_be_small(tmp_path)
+    stamp.write_text(json.dumps({"sources": "x", "first_load": webbuild.MOST_FIRST_BYTES + 1}))
+
+    with pytest.raises(webbuild.BuildFailed, match="307201 bytes packed, more than 307200"):
+        webbuild.must_be_small(tmp_path)
+
+
 def test_the_lock_file_names_no_registry():
     lock = (ROOT / "web" / "package-lock.json").read_text(encoding="utf-8")
 

@@ -1,0 +1,105 @@
+/** What comes over the wire: nothing for a while, or far too much. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { composer, say, signedIn, startBrowser, startService, startWire } from "./harness.mjs";
+
+let service;
+let browser;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(), startBrowser()]);
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+const LIMIT = { timeout: 150_000 };
+const AWAY_MS = 10_000;
+const LINE = 5_000_000;
+
+test("ten seconds without a connection lose nothing and double nothing", LIMIT, async () => {
+  const wire = await startWire(service.url);
+  const { page, context } = await signedIn(browser, service, { url: wire.url, locale: "en-GB" });
+  page.setDefaultTimeout(60_000);
+  try {
+    const lines = Array.from({ length: 24 }, (_, index) => `line ${index + 1}`);
+    await say(
+      page,
+      `run for i in ${lines.map((_, index) => index + 1).join(" ")}; do echo line $i; sleep 0.5; done`,
+    );
+    await page
+      .locator("article")
+      .getByRole("group")
+      .getByText(/line 2/)
+      .waitFor();
+    wire.cut();
+    await page.getByText(/^Connection lost/).waitFor();
+    await say(page, "said while away");
+    await page.getByText("Sending").waitFor();
+    // Some attempts to connect fail meanwhile, and the pauses between them grow.
+    await page.waitForTimeout(AWAY_MS);
+    assert.equal(await page.getByText("Sending").count(), 1);
+    wire.mend();
+    await page.getByText("You said: said while away").waitFor();
+    await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
+    const log = page.getByRole("log");
+    assert.equal(await log.getByText("said while away", { exact: true }).count(), 1);
+    assert.equal(await page.getByText("Sending").count(), 0);
+    const card = page.locator("article[data-status=success]");
+    await card.getByRole("button", { expanded: false }).first().click();
+    const shown = await card.getByRole("group", { name: "Output" }).innerText();
+    assert.equal(shown.trim(), lines.join("\n"));
+    assert.equal(await page.locator("article[data-call]").count(), 1);
+  } finally {
+    await context.close();
+    wire.stop();
+  }
+});
+
+test("a line of 5 MB is inert, and the page takes little of it", LIMIT, async () => {
+  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
+  page.setDefaultTimeout(60_000);
+  try {
+    await page.evaluate(() => {
+      globalThis.longest = 0;
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) {
+          globalThis.longest = Math.max(globalThis.longest, duration);
+        }
+      }).observe({ type: "longtask", buffered: true });
+    });
+    await say(
+      page,
+      `run printf '<img src=x onerror=window.hacked=1>'; head -c ${LINE} /dev/zero | tr '\\0' 'x'; echo`,
+    );
+    // Words can be written while it comes; the first message leads to a page of its own.
+    await page.locator("article[data-call]").waitFor();
+    await composer(page).fill("still here");
+    await page.locator("[data-kind=run_end]").waitFor();
+    assert.equal(await composer(page).inputValue(), "still here");
+    const card = page.locator("article[data-status=success]");
+    await card.getByRole("button", { expanded: false }).first().click();
+    await card
+      .getByText(/^<img src=x/)
+      .first()
+      .waitFor();
+    await card.getByRole("link", { name: /^Whole output/ }).waitFor();
+    const drawn = await page.evaluate(() => document.body.textContent.length);
+    assert.ok(drawn < 100_000, `${drawn} characters are drawn`);
+    const folds = card.getByRole("button", { name: /^Show all/ });
+    while ((await folds.count()) > 0) await folds.first().click();
+    const all = await page.evaluate(() => document.body.textContent.length);
+    assert.ok(all < 300_000, `${all} characters are drawn`);
+    assert.equal(await page.evaluate(() => "hacked" in window), false);
+    assert.equal(await page.locator("main img").count(), 0);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.equal(wide, false);
+    const longest = await page.evaluate(() => globalThis.longest);
+    console.log(`longest task: ${Math.round(longest)} ms; ${drawn}, then ${all} characters drawn`);
+    assert.deepEqual(complaints, []);
+  } finally {
+    await context.close();
+  }
+});
