@@ -8,8 +8,11 @@ from itertools import count
 from tests.support.scripted_anthropic.server import Received
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 
+Model = Callable[[Received], Turn]
+
 TURNS = 6
 LAST_WORDS = "Everything is done."
+GOALS = ("Count the apples.", "Count the pears.")
 
 
 class MarkingModel:
@@ -44,3 +47,25 @@ class MarkingModel:
         ]
         read = tool_use("calculator", {"expression": f"{number}+1"}, id=f"m{number}-read")
         return Turn(text(f"Step {turn + 1} of {TURNS} comes now."), *calls, read)
+
+
+class DelegatingModel:
+    """Lets two sub-agents work in the background, and each of them calls tools in six turns.
+
+    Args:
+        asked: told of each request before it is answered.
+    """
+
+    def __init__(self, asked: Callable[[], None]) -> None:
+        self._asked = asked
+        self._works = MarkingModel(asked)
+
+    def __call__(self, received: Received) -> Turn:
+        words = received.messages[0]["content"][0]["text"]
+        if words.startswith(GOALS):
+            return self._works(received)
+        self._asked()
+        if len(received.messages) > 1:
+            return Turn(text("They are at work."))
+        arguments = {"tasks": [{"goal": goal} for goal in GOALS], "background": True}
+        return Turn(tool_use("delegate_parallel", arguments, id="d1"))

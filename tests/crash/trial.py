@@ -1,4 +1,4 @@
-"""One run of six turns, whose service is killed at one moment and started again.
+"""Work of six turns, whose service is killed at one moment and started again.
 
 A moment is anything that is seen from outside: a message to a client, a request to the
 model. What is found afterwards is told as sentences about what must not be.
@@ -17,12 +17,19 @@ import httpx2
 from websockets.exceptions import ConnectionClosed
 
 from app.agents.history import INTERRUPTED, NOT_RUN
-from tests.crash.model import LAST_WORDS, TURNS, MarkingModel
+from tests.crash.model import LAST_WORDS, TURNS, MarkingModel, Model
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.server_process import Server, new_session, server
 
 Event = dict[str, Any]
 OUTPUT_TOKENS = 15
+# Calls that leave a mark end so.
+MARKED = ("-a", "-b")
+PAIRS = (
+    ("tool_call_started", "tool_call_completed", "operation_id"),
+    ("run_started", "run_finished", "run_id"),
+    ("subagent_started", "subagent_finished", "task_id"),
+)
 
 
 class Moments:
@@ -64,6 +71,24 @@ class Trial:
     marks: Counter[str] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
 
+    def model(self, asked: Callable[[], None]) -> Model:
+        """Whom the service asks; `asked` is told of each request."""
+        return MarkingModel(asked)
+
+    async def is_over(self, running: Server, session_id: str, seen: list[Event]) -> bool:
+        """Whether all the work has ended, by the durable events that were seen."""
+        return bool(seen) and seen[-1]["type"] == "run_finished"
+
+    async def look(self, running: Server, session_id: str) -> None:
+        """Take down what is stored in the end."""
+        events, runs, messages = await asyncio.gather(
+            running.get(f"/sessions/{session_id}/events?limit=1000"),
+            running.get(f"/sessions/{session_id}/runs"),
+            running.get(f"/sessions/{session_id}/messages"),
+        )
+        self.events, self.runs = events["events"], runs["runs"]
+        self.messages = messages["messages"]
+
     @property
     def interrupted(self) -> int:
         """Calls that were cut off."""
@@ -78,7 +103,13 @@ class Trial:
 
     def wrong(self) -> list[str]:
         """What must not be."""
-        return [*self._in_effects(), *self._in_events(), *self._in_the_run(), *self._in_messages()]
+        return [
+            *self.refused,
+            *self._in_effects(),
+            *self._in_events(),
+            *self._in_the_run(),
+            *self._in_messages(),
+        ]
 
     def _in_effects(self) -> Iterator[str]:
         for mark, times in self.marks.items():
@@ -86,7 +117,7 @@ class Trial:
                 yield f"{mark} took effect {times} times"
         for event in self.of("tool_call_completed"):
             call_id = event["tool_call_id"]
-            if call_id.endswith("-read"):
+            if not call_id.endswith(MARKED):
                 continue
             if event["status"] == "success" and not self.marks[call_id]:
                 yield f"{call_id} was told as done, and was not"
@@ -101,14 +132,14 @@ class Trial:
             yield f"the log has a gap: {numbers}"
         if self.events[: len(self.acknowledged)] != self.acknowledged:
             yield "what a client had seen is another thing now"
-        for start, end, key in (
-            ("tool_call_started", "tool_call_completed", "operation_id"),
-            ("run_started", "run_finished", "run_id"),
-        ):
+        for start, end, key in PAIRS:
             begun = Counter(event[key] for event in self.of(start))
             ended = Counter(event[key] for event in self.of(end))
             if begun != ended or set(begun.values()) - {1}:
                 yield f"{start} and {end} are no pairs: {begun} {ended}"
+        yield from self._in_order()
+
+    def _in_order(self) -> Iterator[str]:
         after = {e["run_id"]: e["type"] for e in self.events if "run_id" in e}
         if set(after.values()) - {"run_finished"}:
             yield f"something comes after the end of a run: {after}"
@@ -126,7 +157,6 @@ class Trial:
             yield f"{answers} answers, and not {TURNS + 1}"
 
     def _in_messages(self) -> Iterator[str]:
-        yield from self.refused
         told = {
             block["tool_use_id"]: block["content"][0]["text"]
             for message in self.messages
@@ -153,14 +183,16 @@ def _mistold(call_id: str, text: str | None, status: str | None) -> Iterator[str
         yield f"{call_id} is {status}, and the model is told: {text}"
 
 
-async def run_trial(folder: Path, *kills: int, **environment: str) -> Trial:
-    """Kill one service after another, and let the last one bring the run to its end.
+async def run_trial(
+    folder: Path, *kills: int, kind: Callable[[], Trial] = Trial, **environment: str
+) -> Trial:
+    """Kill one service after another, and let the last one bring the work to its end.
 
     Args:
         kills: number of the moment, from 1, at which each of them ends.
     """
-    trial, moments = Trial(), Moments()
-    async with ScriptedAnthropic(fallback=MarkingModel(moments.next)) as provider:
+    trial, moments = kind(), Moments()
+    async with ScriptedAnthropic(fallback=trial.model(moments.next)) as provider:
         environment |= {
             "ANTHROPIC_API_KEY": "test-key",
             "ANTHROPIC_BASE_URL": provider.base_url,
@@ -174,7 +206,7 @@ async def run_trial(folder: Path, *kills: int, **environment: str) -> Trial:
                 await _watch(running, session_id, moments, trial, says=is_first)
                 trial.moments = trial.moments or moments.passed
                 if running.process.returncode is None:
-                    await _look(running, session_id, trial)
+                    await trial.look(running, session_id)
         trial.refused = [f"the provider refused: {why}" for why in provider.refused]
     log = folder / "data" / "workspace" / "log"
     trial.marks = Counter(log.read_text(encoding="utf-8").split() if log.exists() else ())
@@ -194,7 +226,7 @@ async def _watch(
                 await chat.send({**words, "session_id": session_id})
             elif not (await running.get(f"/sessions/{session_id}/runs"))["runs"]:
                 return
-            while not (seen and seen[-1]["type"] == "run_finished"):
+            while not await trial.is_over(running, session_id, seen):
                 message = await chat.receive()
                 trial.begun = trial.begun or message.get("ref") == "u"
                 seen += [message] if "seq" in message else []
@@ -203,13 +235,3 @@ async def _watch(
         await running.process.wait()
     finally:
         trial.acknowledged = max(trial.acknowledged, seen, key=len)
-
-
-async def _look(second: Server, session_id: str, trial: Trial) -> None:
-    events, runs, messages = await asyncio.gather(
-        second.get(f"/sessions/{session_id}/events?limit=1000"),
-        second.get(f"/sessions/{session_id}/runs"),
-        second.get(f"/sessions/{session_id}/messages"),
-    )
-    trial.events, trial.runs = events["events"], runs["runs"]
-    trial.messages = messages["messages"]

@@ -137,8 +137,8 @@ class Reviving:
         task.started_at, task.finished_at = report.started_at, report.finished_at
         if task.is_over:
             task.ended.set()
-        elif task.started_at is not None and not lost.is_left:
-            # Its process did not leave it, it died: perhaps of this very step.
+        elif not lost.is_left and (task.started_at is not None or not lost.begun):
+            # Its process did not leave it, it died: perhaps of this very step, or of beginning.
             task.tries += 1
         return task
 
@@ -167,13 +167,14 @@ class Reviving:
         middle has done nothing.
         """
         for task in batch.tasks:
-            if task.is_over or task.run_id not in runs:
+            if task.is_over:
                 continue
-            trail = runs[task.run_id].trail
-            tell_resumed(self._gate, task, batch.parent, trail)
-            if task.id in results:
-                _note(task, trail.events)
-                task.messages.append({"role": "user", "content": results[task.id]})
+            if task.run_id in runs:
+                trail = runs[task.run_id].trail
+                tell_resumed(self._gate, task, batch.parent, trail)
+                if task.id in results:
+                    _note(task, trail.events)
+                    task.messages.append({"role": "user", "content": results[task.id]})
             self._book.save(task)
 
 

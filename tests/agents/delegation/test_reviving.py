@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from app.agents.durability import MOST_TRIES
@@ -15,6 +16,7 @@ from app.agents.history import INTERRUPTED, NOT_RUN
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.api.service import Service
 from app.core.settings import Settings
+from app.db.statements import Statement
 from app.governance.agents import AgentProfile
 from app.governance.limits import Payer
 from app.main import open_service
@@ -305,6 +307,35 @@ async def test_it_may_kill_the_service_three_times(
     assert wrong(left) == []
 
 
+async def test_what_kills_the_service_before_it_begins_is_not_tried_for_ever(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with cut(settings, tmp_path / "states", monkeypatch) as (department, states):
+        await at_work(department, "a")
+    copies = [
+        as_left(state, settings, tmp_path / f"left{number}") for number, state in enumerate(states)
+    ]
+    left = next(copy for copy in copies if tasks_of(copy) == [("a", "waiting")])
+    for tries in range(MOST_TRIES):
+        with states_kept(tmp_path / f"states{tries}", monkeypatch) as states:
+            async with next_service(left, Goals()) as service:
+                await all_over(service)
+        copies = [
+            as_left(state, settings, tmp_path / f"left{tries}-{number}")
+            for number, state in enumerate(states)
+        ]
+        tried = f"SELECT 1 FROM delegated_tasks WHERE progress LIKE '%\"tries\":{tries + 1},%'"
+        left = next(
+            copy for copy in copies if tasks_of(copy) == [("a", "waiting")] and rows_of(copy, tried)
+        )
+    goals = Goals()
+    async with next_service(left, goals) as service:
+        await all_over(service)
+    assert "a" not in goals.asked
+    assert tasks_of(left) == [("a", "interrupted")]
+    assert wrong(left) == []
+
+
 async def test_what_a_token_began_ends_when_that_is_revoked(settings: Settings):
     async with open_department(settings) as department:
         department.payers[department.session.id] = (Payer("tok_gone"), True)
@@ -320,23 +351,37 @@ async def test_what_a_token_began_ends_when_that_is_revoked(settings: Settings):
 async def test_what_was_told_to_stop_is_stopped_by_the_next_service(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    kept: list[Any] = []
     async with cut(settings, tmp_path / "states", monkeypatch) as (department, states):
         for label in ("a", "b"):
             department.goals.script(label, Turn(text("half"), Gate()))
-        report = await department.delegate(spec("a"), spec("b"), background=True)
+        await department.delegate(spec("a"), spec("b"), background=True)
         await department.office.watcher.until("text_delta", 2)
-        await department.delegator.cancel(report.tasks[0].task_id, session_id=None)
-    stopped = []
-    for number, state in enumerate(states):
-        left = as_left(state, settings, tmp_path / f"left{number}")
-        if rows_of(left, "SELECT 1 FROM delegated_tasks WHERE progress LIKE '%\"cancelled\"%'"):
-            stopped.append(left)
+        state = states[-1]
+        ledger = department.office.gate.ledger
+        append = ledger.append
+
+        def seen(statement: Statement, row: Any) -> int:
+            kept.append(row)
+            return append(statement, row)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ledger, "append", seen)
+            department.delegator.run_cancelled("run_parent")
+    # Before anything else happens it stands there that both are to stop.
+    assert [orjson.loads(row[-2])["stopped_as"] for row in kept] == ["cancelled"] * 2
+    left = as_left(state, settings, tmp_path / "left")
+    changed(
+        left,
+        "UPDATE delegated_tasks SET progress = json_set(progress, '$.stopped_as', 'cancelled')"
+        " WHERE label = 'a'",
+    )
     goals = Goals()
-    async with next_service(stopped[0], goals) as service:
+    async with next_service(left, goals) as service:
         await all_over(service)
-    assert tasks_of(stopped[0]) == [("a", "cancelled"), ("b", "success")]
+    assert tasks_of(left) == [("a", "cancelled"), ("b", "success")]
     assert "a" not in goals.asked
-    assert wrong(stopped[0]) == []
+    assert wrong(left) == []
 
 
 async def test_who_waited_in_the_foreground_is_gone_and_so_is_the_work(
