@@ -119,7 +119,7 @@ async def test_a_client_that_leaves_in_the_middle_is_no_failure(
             pass
     async with asyncio.timeout(20):
         while log.subscribers:  # noqa: ASYNC110 - the server notices by itself
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
 
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
