@@ -171,3 +171,28 @@ test("memories are taken in, corrected, exported as they are, and forgotten", LI
     await page.getByText("Nothing is remembered yet.").waitFor();
   }),
 );
+
+test("a schedule is made, changed and run at once, with its history", LIMIT, () =>
+  scene("schedules", async (page, ask, dialog) => {
+    await press(page, "New schedule");
+    await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("News");
+    await dialog.getByLabel("What the agent is told").fill("Read the news.");
+    await dialog.getByLabel("Calendar").fill("now and then");
+    await press(dialog, "Create");
+    await dialog.getByRole("alert").waitFor();
+    await dialog.getByLabel("Calendar").fill("0 0 1 1 *");
+    assert.deepEqual(await axeOf(page), []);
+    await press(dialog, "Create");
+    await gone(dialog);
+    await press(page, "Edit: News");
+    await dialog.getByRole("combobox", { name: "When" }).selectOption("every_seconds");
+    await dialog.getByLabel("Seconds between runs").fill("86400");
+    await press(dialog, "Save");
+    await gone(dialog);
+    const [schedule] = (await ask("GET", "/admin/schedules")).schedules;
+    assert.deepEqual([schedule.name, schedule.cron, schedule.every_seconds], ["News", null, 86400]);
+    await page.getByRole("link", { name: "News" }).click();
+    await press(page, "Run now");
+    await page.getByRole("region", { name: "History" }).getByRole("link").waitFor();
+  }),
+);

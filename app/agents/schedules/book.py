@@ -14,6 +14,7 @@ from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
 from app.core.ids import new_id
 from app.core.schedules import ScheduleSettings
+from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump
@@ -58,7 +59,7 @@ class Schedules:
 
     # -- for the tool ---------------------------------------------------------------------
 
-    async def create(self, draft: Draft, keeper: Keeper) -> Schedule:
+    async def create(self, draft: Draft, keeper: Keeper, *, by: str | None = None) -> Schedule:
         owner = keeper.user_id
         now = self._clock.now()
         moment = isoformat(now)
@@ -90,7 +91,7 @@ class Schedules:
                     code="too_many_schedules",
                 )
             transaction.execute(rows.ADD, rows.row_of(schedule))
-            self._note(transaction, owner, "created", None, schedule)
+            self._note(transaction, by or owner, "created", None, schedule)
 
         await self._ledger.transact(add)
         self.news.set()
@@ -113,12 +114,19 @@ class Schedules:
         return await self._ledger.transact(lambda tx: _one(tx, keeper, schedule_id))
 
     async def update(
-        self, keeper: Keeper, schedule_id: str, changes: Mapping[str, Any]
+        self,
+        keeper: Keeper,
+        schedule_id: str,
+        changes: Mapping[str, Any],
+        *,
+        by: str | None = None,
+        expected: int | None = None,
     ) -> Schedule:
         now = self._clock.now()
 
         def change(transaction: Transaction) -> Schedule:
             before = _one(transaction, keeper, schedule_id)
+            check_version(expected, before.version)
             retimed = any(changes.get(name) for name in _TIMES)
             _check_shot(before, changes)
             draft = replace(_draft(before, timed=not retimed), **changes)
@@ -144,7 +152,7 @@ class Schedules:
                 expires_at=expires_at,
                 next_at=_next(timing, now),
             )
-            self._note(transaction, keeper.user_id, "changed", before, after)
+            self._note(transaction, by or keeper.user_id, "changed", before, after)
             return after
 
         return await self._change(change)

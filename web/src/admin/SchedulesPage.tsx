@@ -7,10 +7,12 @@ import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
 import { AskFirst } from "./parts/AskFirst";
 import { Facts, Foreign, Pill, When } from "./parts/Bits";
+import { EditDialog } from "./parts/EditDialog";
 import { Loaded, More, Page, Section, word } from "./parts/Page";
 import { usePages } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
+import { ScheduleForm } from "./ScheduleForm";
 import { runTone } from "./SessionsPage";
 
 type Schedule = Schemas["ScheduleView"];
@@ -44,7 +46,15 @@ function List() {
     return { rows: page.schedules, next: page.next_after };
   });
   return (
-    <Page title={t("admin.schedules")} lead={t("schedules.lead")}>
+    <Page
+      title={t("admin.schedules")}
+      lead={t("schedules.lead")}
+      actions={
+        <EditDialog label={t("schedules.new")} isNew>
+          {(ends) => <ScheduleForm schedule={null} ends={ends} />}
+        </EditDialog>
+      }
+    >
       <Loaded query={schedules}>
         {(rows) => (
           <Table
@@ -81,6 +91,14 @@ function List() {
               },
               { head: t("schedules.next"), cell: (schedule) => <When at={schedule.next_at} /> },
               { head: t("field.owner"), cell: (schedule) => <Foreign>{schedule.owner}</Foreign> },
+              {
+                head: t("field.actions"),
+                cell: (schedule) => (
+                  <EditDialog label={t("common.edit")} about={schedule.name}>
+                    {(ends) => <ScheduleForm schedule={schedule} ends={ends} />}
+                  </EditDialog>
+                ),
+              },
             ]}
           />
         )}

@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.agents.schedules.book import shown
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import PathId
+from app.api.rest.admin.versions import ExpectedVersion, show_version
+from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
-from app.core.errors import InvalidInput, NotFound
+from app.core.errors import InvalidInput, NotFound, VersionMismatch
 from app.core.redaction import Redactor
-from app.tools.automation.ports import Schedule, Slot
+from app.tools.automation.ports import Draft, Keeper, Schedule, Slot
+from app.tools.moments import ZoneName
 
 router = routes_of("admin", below="/admin")
 
@@ -49,6 +54,71 @@ _SLOT: dict[str, Any] = {
     "session_id": "ses_1",
     "run_status": "success",
 }
+
+
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
+Prompt = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+Cron = Annotated[str | None, Field(min_length=1, max_length=200)]
+EverySeconds = Annotated[int | None, Field(ge=1, le=31_536_000)]
+Moment = Annotated[
+    str | None, Field(min_length=1, max_length=40, description="ISO 8601, or `in 10m`.")
+]
+Zone = ZoneName | None
+Missed = Literal["skip", "once"]
+SessionPolicy = Literal["fresh", "continue"]
+_OF_DRAFT = (
+    *("name", "prompt", "cron", "every_seconds", "at", "timezone"),
+    *("missed", "session", "expires_at"),
+)
+
+
+class NewSchedule(Body):
+    """A run that begins by the clock: one of `cron`, `every_seconds` and `at` says when."""
+
+    model_config = example(name="News", prompt="Read the news.", cron="0 9 * * mon-fri")
+
+    name: Name
+    prompt: Prompt
+    cron: Cron = None
+    every_seconds: EverySeconds = None
+    at: Moment = None
+    timezone: Zone = None
+    missed: Missed = "skip"
+    session: SessionPolicy = "fresh"
+    expires_at: Moment = None
+    owner: Identifier | None = Field(
+        default=None, description="Whose sessions its runs are in; whoever makes it, unless given."
+    )
+    agent_id: Identifier | None = Field(default=None, description="As whom it runs, for good.")
+    project_id: Identifier | None = Field(default=None, description="Where it works, for good.")
+
+    @model_validator(mode="after")
+    def _has_one_time(self) -> Self:
+        if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) != 1:
+            raise ValueError("give one of cron, every_seconds and at")
+        return self
+
+
+class ScheduleChange(Body):
+    """What shall change; what is missing stays. New times count from now."""
+
+    model_config = example(cron="0 8 * * *")
+
+    name: Name = ""
+    prompt: Prompt = ""
+    cron: Cron = None
+    every_seconds: EverySeconds = None
+    at: Moment = None
+    timezone: Zone = None
+    missed: Missed = "skip"
+    session: SessionPolicy = "fresh"
+    expires_at: Moment = None
+
+    @model_validator(mode="after")
+    def _has_one_time_at_most(self) -> Self:
+        if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) > 1:
+            raise ValueError("give one of cron, every_seconds and at")
+        return self
 
 
 class ScheduleView(BaseModel):
@@ -153,11 +223,69 @@ def _start_after(after: str | None, ids: list[str]) -> int:
     return ids.index(after) + 1
 
 
-@router.get("/schedules/{schedule_id}", summary="One schedule", responses=problems(NotFound))
-async def get_schedule(schedule_id: PathId, service: ServiceDep, _: Admin) -> ScheduleView:
+@router.post(
+    "/schedules",
+    status_code=201,
+    summary="Make a schedule",
+    responses={**MADE_VERSIONED, **problems(NotFound, body=True)},
+)
+async def create_schedule(
+    body: NewSchedule, service: ServiceDep, principal: Admin, request: Request, response: Response
+) -> ScheduleView:
+    """Scope `admin`. Its runs count for whoever makes it."""
+    if body.agent_id is not None:
+        service.gate.agents.require(body.agent_id)
+    if body.project_id is not None:
+        service.gate.projects.about(body.project_id)
+    owner = body.owner or principal.user_id
+    made = await service.schedules.create(
+        Draft(**{name: getattr(body, name) for name in _OF_DRAFT}),
+        Keeper(owner, body.agent_id, body.project_id, principal.token_id),
+        by=principal.user_id,
+    )
+    show_place(request, response, made.id)
+    show_version(response, made.version)
+    return ScheduleView.of(made, service.gate.redactor)
+
+
+@router.get(
+    "/schedules/{schedule_id}",
+    summary="One schedule",
+    responses={**VERSIONED, **problems(NotFound)},
+)
+async def get_schedule(
+    schedule_id: PathId, service: ServiceDep, _: Admin, response: Response
+) -> ScheduleView:
     """Scope `admin`."""
     found = await service.schedules.get(None, schedule_id)
+    show_version(response, found.version)
     return ScheduleView.of(found, service.gate.redactor)
+
+
+@router.patch(
+    "/schedules/{schedule_id}",
+    summary="Change a schedule",
+    responses={**VERSIONED, **problems(NotFound, VersionMismatch, body=True)},
+)
+async def change_schedule(
+    schedule_id: PathId,
+    body: ScheduleChange,
+    service: ServiceDep,
+    principal: Admin,
+    expected: ExpectedVersion,
+    response: Response,
+) -> ScheduleView:
+    """Scope `admin`. Its runs count for whoever changes it from then on."""
+    before = await service.schedules.get(None, schedule_id)
+    changed = await service.schedules.update(
+        Keeper(before.owner, before.agent_id, before.project_id, principal.token_id),
+        schedule_id,
+        {name: getattr(body, name) for name in _OF_DRAFT if name in body.model_fields_set},
+        by=principal.user_id,
+        expected=expected,
+    )
+    show_version(response, changed.version)
+    return ScheduleView.of(changed, service.gate.redactor)
 
 
 @router.get(
