@@ -26,9 +26,8 @@ async def test_a_schedule_is_made_for_a_user_and_changed(client: httpx2.AsyncCli
     assert (await problem(late))["code"] == "version_mismatch"
     assert (await client.get(path)).json() == changed
     audit = (await client.get("/admin/audit", params={"limit": 5})).json()["rows"]
-    assert audit and "bob" not in {row["actor"] for row in audit}, (
-        "who changed it is told, not its owner"
-    )
+    assert audit
+    assert "bob" not in {row["actor"] for row in audit}, "who changed it is told, not its owner"
 
 
 @pytest.mark.parametrize(
