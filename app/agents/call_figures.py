@@ -10,9 +10,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 from sqlmodel import col
 
 from app.db.engine import Database
@@ -24,7 +24,6 @@ MAX_CALLS = 50_000
 """Calls, and questions, that one answer counts; of more, the newest."""
 _DAY_CHARS = 10
 _Rows = list[tuple[Any, ...]]
-_Query = TypeVar("_Query", bound=Select[*tuple[Any, ...]])
 
 
 @dataclass(slots=True)
@@ -125,13 +124,13 @@ class CallFigures:
 
 
 def _narrowed(
-    query: _Query,
+    query: Any,
     moment: Any,
     agent: Any,
     since: str | None,
     until: str | None,
     agent_id: str | None,
-) -> _Query:
+) -> Any:
     if since is not None:
         query = query.where(moment >= since)
     if until is not None:

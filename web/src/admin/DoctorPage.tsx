@@ -3,6 +3,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, data } from "../api/client";
 import { useTexts } from "../i18n";
+import { checked } from "../i18n/service";
 import { Figure, Foreign, Pill, type PillTone } from "./parts/Bits";
 import { Loaded, Page } from "./parts/Page";
 import css from "./parts/parts.module.css";
@@ -15,7 +16,7 @@ const TONES = { broken: "bad", warning: "warn", info: "quiet", ok: "ok" } as con
 const STATES = ["broken", "warning", "info", "ok"] as const;
 
 export default function DoctorPage() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const doctor = useQuery({
     queryKey: ["admin", "doctor"],
     queryFn: () => data(api.GET("/api/v1/admin/doctor")),
@@ -59,14 +60,17 @@ export default function DoctorPage() {
                 {
                   head: t("doctor.check"),
                   wide: true,
-                  cell: (check) => (
-                    <>
-                      <Foreign>{check.name}</Foreign>
-                      <span className={css.under}>
-                        <Foreign>{check.meaning}</Foreign>
-                      </span>
-                    </>
-                  ),
+                  cell: (check) => {
+                    const { name, meaning } = checked(language, check);
+                    return (
+                      <>
+                        <Foreign>{name}</Foreign>
+                        <span className={css.under}>
+                          <Foreign>{meaning}</Foreign>
+                        </span>
+                      </>
+                    );
+                  },
                 },
                 {
                   head: t("doctor.found"),
