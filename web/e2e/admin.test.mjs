@@ -74,6 +74,8 @@ test("a switch that somebody else has moved is shown, not overwritten", LIMIT, (
     await open(page, "tools");
     await page.getByRole("textbox", { name: "Search" }).fill("calculator");
     const toggle = page.getByRole("switch", { name: "calculator for everybody" });
+    // What the search brings comes later than the row, and with it the version that counts.
+    await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
     await toggle.waitFor();
     assert.equal(await toggle.isChecked(), true);
     await ask("PATCH", "/admin/tools/calculator", { prompt_hint: "Somebody else was here." });
