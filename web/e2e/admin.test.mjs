@@ -93,6 +93,15 @@ test("a switch that somebody else has moved is shown, not overwritten", LIMIT, (
   }),
 );
 
+test("an address that leads nowhere says so, at every depth", LIMIT, () =>
+  scene(async (page) => {
+    for (const path of ["nothing", "sources/nothing", "rules/no/such", "agents/a/b"]) {
+      await page.goto(`${service.url}/admin/${path}`);
+      await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    }
+  }),
+);
+
 test("a tool is tried, and its result drawn", LIMIT, () =>
   scene(async (page, _, complaints) => {
     await open(page, "tools/tool/calculator");

@@ -3,11 +3,12 @@ import { Button, Modal, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
-import { Link, Route, Routes, useNavigate } from "react-router";
+import { Link, Route, useNavigate } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
 import { ErrorView } from "../shell/ErrorView";
+import { Sections } from "../shell/Sections";
 import { AgentPage } from "./AgentPage";
 import { Chips, Foreign, Pill, When } from "./parts/Bits";
 import { Loaded, More, Page } from "./parts/Page";
@@ -19,10 +20,10 @@ type Agent = Schemas["AgentView"];
 
 export default function AgentsPage() {
   return (
-    <Routes>
+    <Sections>
       <Route index element={<List />} />
       <Route path=":id" element={<AgentPage />} />
-    </Routes>
+    </Sections>
   );
 }
 

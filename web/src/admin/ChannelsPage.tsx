@@ -1,8 +1,9 @@
 /** Channels into desktop applications, the texts that wait for an operator, and who operates. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Route, Routes } from "react-router";
+import { Route } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Sections } from "../shell/Sections";
 import { ChannelForm } from "./ChannelForm";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Foreign, Pill, When } from "./parts/Bits";
@@ -28,10 +29,10 @@ export default function ChannelsPage() {
           { to: "/admin/channels/tasks", label: t("channels.tasks") },
         ]}
       />
-      <Routes>
+      <Sections>
         <Route index element={<Channels />} />
         <Route path="tasks" element={<Tasks />} />
-      </Routes>
+      </Sections>
     </Page>
   );
 }

@@ -2,10 +2,11 @@
 import { Switch } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, Route, Routes, useParams } from "react-router";
+import { Link, Route, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import { isObject, text } from "../renderers/data";
+import { Sections } from "../shell/Sections";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Facts, Foreign, Id, Pill, When } from "./parts/Bits";
 import { Loaded, More, Page, Section, word } from "./parts/Page";
@@ -19,10 +20,10 @@ type Task = Schemas["DelegatedTask"];
 
 export default function DelegationsPage() {
   return (
-    <Routes>
+    <Sections>
       <Route index element={<List />} />
       <Route path=":id" element={<Batch />} />
-    </Routes>
+    </Sections>
   );
 }
 

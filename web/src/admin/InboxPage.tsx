@@ -1,12 +1,13 @@
 /** What waits for a person, of every session: confirmations, and tickets that agents opened. */
 import { useMemo, useState } from "react";
-import { Link, Route, Routes } from "react-router";
+import { Link, Route } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { ConfirmationCard } from "../chat/ConfirmationCard";
 import type { ConfirmationRequest } from "../events/messages";
 import { useTexts } from "../i18n";
 import { isObject, text } from "../renderers/data";
 import { useIdentity } from "../shell/identity";
+import { Sections } from "../shell/Sections";
 import { Foreign, Id, Pill, type PillTone, When } from "./parts/Bits";
 import { Empty, Loaded, More, Page } from "./parts/Page";
 import { usePages } from "./parts/pages";
@@ -39,11 +40,11 @@ export default function InboxPage() {
   return (
     <Page title={t("admin.inbox")} lead={t("inbox.lead")}>
       <Tabs label={t("admin.inbox")} tabs={tabs} />
-      <Routes>
+      <Sections>
         <Route index element={<Waiting />} />
         <Route path="answered" element={<Answered />} />
         {may("admin") && <Route path="tickets" element={<Tickets />} />}
-      </Routes>
+      </Sections>
     </Page>
   );
 }

@@ -9,6 +9,7 @@ import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
 import { asText } from "../renderers/data";
 import { ErrorView } from "../shell/ErrorView";
+import { Sections } from "../shell/Sections";
 import { Figure, Foreign, Pill, When } from "./parts/Bits";
 import { Loaded, More, Page, Section } from "./parts/Page";
 import { usePages } from "./parts/pages";
@@ -51,11 +52,11 @@ export default function RulesPage() {
                 { to: "/admin/rules/fatigue", label: t("rules.tab.fatigue") },
               ]}
             />
-            <Routes>
+            <Sections>
               <Route index element={<RuleList />} />
               <Route path="explain" element={<Explainer />} />
               <Route path="fatigue" element={<Fatigue />} />
-            </Routes>
+            </Sections>
           </Page>
         }
       />

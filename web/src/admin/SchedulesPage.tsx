@@ -1,10 +1,11 @@
 /** Runs that begin by the clock: when next, what became of the last ones. */
 import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, Route, Routes, useNavigate, useParams } from "react-router";
+import { Link, Route, useNavigate, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
+import { Sections } from "../shell/Sections";
 import { AskFirst } from "./parts/AskFirst";
 import { Facts, Foreign, Pill, When } from "./parts/Bits";
 import { EditDialog } from "./parts/EditDialog";
@@ -19,10 +20,10 @@ type Schedule = Schemas["ScheduleView"];
 
 export default function SchedulesPage() {
   return (
-    <Routes>
+    <Sections>
       <Route index element={<List />} />
       <Route path=":id" element={<Detail />} />
-    </Routes>
+    </Sections>
   );
 }
 

@@ -2,9 +2,10 @@
 import { NativeSelect } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, Route, Routes, useParams } from "react-router";
+import { Link, Route, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Sections } from "../shell/Sections";
 import { AskFirst } from "./parts/AskFirst";
 import { Foreign, Id, Pill, type PillTone, When } from "./parts/Bits";
 import { Loaded, More, Page, word } from "./parts/Page";
@@ -17,10 +18,10 @@ type Run = Schemas["RunView"];
 
 export default function SessionsPage() {
   return (
-    <Routes>
+    <Sections>
       <Route index element={<List />} />
       <Route path=":id" element={<Runs />} />
-    </Routes>
+    </Sections>
   );
 }
 

@@ -1,8 +1,9 @@
 /** Skills: what is found, what agents may follow, and what is wrong with the rest. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Route, Routes, useParams } from "react-router";
+import { Link, Route, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Sections } from "../shell/Sections";
 import { Chips, Facts, Foreign, Pill, type PillTone } from "./parts/Bits";
 import { OnOff } from "./parts/OnOff";
 import { Loaded, More, Page, Section } from "./parts/Page";
@@ -21,10 +22,10 @@ const tone = (status: Skill["status"]): PillTone =>
 
 export default function SkillsPage() {
   return (
-    <Routes>
+    <Sections>
       <Route index element={<List />} />
       <Route path=":id" element={<Detail />} />
-    </Routes>
+    </Sections>
   );
 }
 

@@ -1,9 +1,10 @@
 /** Data sources: databases that agents may ask, what of them, and whether they answer. */
 import { Button } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { Link, Route, Routes } from "react-router";
+import { Link, Route } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Sections } from "../shell/Sections";
 import { Chips, Foreign } from "./parts/Bits";
 import { OnOff } from "./parts/OnOff";
 import { Loaded, More, Page } from "./parts/Page";
@@ -17,11 +18,11 @@ type Source = Schemas["AdminSource"];
 
 export default function SourcesPage() {
   return (
-    <Routes>
+    <Sections>
       <Route index element={<List />} />
       <Route path="new" element={<NewSourcePage />} />
       <Route path="source/:id" element={<SourcePage />} />
-    </Routes>
+    </Sections>
   );
 }
 

@@ -4,10 +4,11 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Search } from "lucide-react";
 import { useState } from "react";
-import { Link, Route, Routes } from "react-router";
+import { Link, Route } from "react-router";
 import { ApiError, api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
+import { Sections } from "../shell/Sections";
 import { Foreign, Pill, type PillTone } from "./parts/Bits";
 import { Loaded, More, Page, word } from "./parts/Page";
 import { ifMatch, usePages } from "./parts/pages";
@@ -24,12 +25,12 @@ type State = "on" | "asks" | "off" | "absent";
 
 export default function ToolsPage() {
   return (
-    <Routes>
+    <Sections>
       <Route index element={<Catalog />} />
       <Route path="agents" element={<ToolMatrix />} />
       <Route path="switches" element={<ToolSwitches />} />
       <Route path="tool/:name" element={<ToolPage />} />
-    </Routes>
+    </Sections>
   );
 }
 

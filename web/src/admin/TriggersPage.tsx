@@ -2,9 +2,10 @@
 import { NumberInput, Textarea, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Route, Routes } from "react-router";
+import { Route } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Sections } from "../shell/Sections";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Foreign, When } from "./parts/Bits";
 import { EditDialog } from "./parts/EditDialog";
@@ -28,7 +29,7 @@ export default function TriggersPage() {
       title={t("admin.triggers")}
       lead={t("triggers.lead")}
       actions={
-        <Routes>
+        <Sections>
           <Route
             index
             element={
@@ -38,7 +39,7 @@ export default function TriggersPage() {
             }
           />
           <Route path="webhooks" element={<NewWebhook />} />
-        </Routes>
+        </Sections>
       }
     >
       <Tabs
@@ -48,10 +49,10 @@ export default function TriggersPage() {
           { to: "/admin/triggers/webhooks", label: t("triggers.in") },
         ]}
       />
-      <Routes>
+      <Sections>
         <Route index element={<Triggers />} />
         <Route path="webhooks" element={<Webhooks />} />
-      </Routes>
+      </Sections>
     </Page>
   );
 }

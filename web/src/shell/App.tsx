@@ -3,13 +3,14 @@ import { Loader, localStorageColorSchemeManager, MantineProvider } from "@mantin
 import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
-import { BrowserRouter, Navigate, Route, Routes } from "react-router";
+import { BrowserRouter, Navigate, Route } from "react-router";
 import { ADMIN_PAGES } from "../admin/pages";
 import { ApiError } from "../api/client";
 import { useTexts } from "../i18n";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { ErrorView } from "./ErrorView";
 import { ConnectionProvider, IdentityProvider, useIdentity } from "./identity";
+import { Sections } from "./Sections";
 import { Shell } from "./Shell";
 import { SignIn } from "./SignIn";
 import { StatusPage } from "./StatusPage";
@@ -85,7 +86,7 @@ function Pages() {
     <Shell>
       <ErrorBoundary>
         <Suspense fallback={<Loader m="xl" aria-label={t("common.loading")} role="status" />}>
-          <Routes>
+          <Sections>
             <Route path="/" element={<Navigate to="/chat" replace />} />
             <Route path="/chat" element={<ChatPage />} />
             <Route path="/chat/:sessionId" element={<ChatPage />} />
@@ -101,13 +102,7 @@ function Pages() {
                 }
               />
             ))}
-            <Route
-              path="*"
-              element={
-                <StatusPage title={t("page.not_found")} lead={t("page.not_found.lead")} home />
-              }
-            />
-          </Routes>
+          </Sections>
         </Suspense>
       </ErrorBoundary>
     </Shell>

@@ -31,3 +31,8 @@ export function StatusPage({ title, lead, home = false, children }: Props) {
     </section>
   );
 }
+
+export function NotFound() {
+  const { t } = useTexts();
+  return <StatusPage title={t("page.not_found")} lead={t("page.not_found.lead")} home />;
+}

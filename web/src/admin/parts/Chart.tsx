@@ -116,7 +116,14 @@ function Drawing({ label, kind, keys, series, show, width, day }: DrawingProps) 
       ))}
       {keys.map((key, index) =>
         (keys.length - 1 - index) % every === 0 ? (
-          <text key={key} className={own.day} x={x(index)} y={HEIGHT - 6} textAnchor="middle">
+          <text
+            key={key}
+            className={own.day}
+            // The last one ends with its column: half of it would stand outside.
+            x={index === keys.length - 1 ? width - RIGHT : x(index)}
+            y={HEIGHT - 6}
+            textAnchor={index === keys.length - 1 ? "end" : "middle"}
+          >
             {day(key)}
           </text>
         ) : null,

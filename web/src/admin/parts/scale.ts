@@ -8,8 +8,8 @@ export function roundAbove(value: number): number {
   return step * power;
 }
 
-/** Where to draw lines across: from nothing to the top. */
-export const ticksOf = (top: number): number[] => [0, top / 2, top];
+/** Where to draw lines across: from nothing to the top; half of five calls would be no number of calls. */
+export const ticksOf = (top: number): number[] => (top % 2 === 0 ? [0, top / 2, top] : [0, top]);
 
 /** Every day of a time up to today, as the service names days: in UTC. */
 export function daysUntil(today: Date, count: number): string[] {
