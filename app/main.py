@@ -33,11 +33,14 @@ from app.tools.system.ports import SESSION_SEARCH
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from app.agents.archive import Archive
     from app.agents.delegation.delegator import Delegator
+    from app.agents.durability import Durability
     from app.agents.models.protocol import ModelClient
     from app.agents.runs import RunEngine
     from app.agents.sessions import Sessions
     from app.api.service import Service
+    from app.db.engine import Database
     from app.governance.identity.logins import Logins
     from app.governance.identity.tokens import Tokens
 
@@ -135,14 +138,9 @@ async def open_service(
 
     What dead processes left behind is taken up, or closed, before anything else starts.
     """
-    from app.agents.archive import Archive
     from app.agents.durability import durability
-    from app.agents.loop import AgentLoop
     from app.agents.recovery import recover
-    from app.agents.runs import RunEngine
     from app.agents.schedules.firing import scheduling
-    from app.agents.session_search import StoredSessions
-    from app.agents.sessions import Sessions
     from app.agents.webhooks.receiving import open_webhooks
     from app.api.auth import Authenticator
     from app.api.service import Service
@@ -156,11 +154,7 @@ async def open_service(
         database = Database(settings.database_path)
         client = model or model_client(settings)
         try:
-            archive = Archive(database)
-            gate.services.register(SESSION_SEARCH, StoredSessions(database))
-            sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
-            loop = AgentLoop(gate, sessions, client, settings)
-            runs = RunEngine(gate, sessions, loop, archive, keeping)
+            archive, sessions, runs = _agents(gate, database, client, keeping)
             tokens = Tokens(gate.ledger, gate.clock, gate.audit)
             logins = logins_of(gate, tokens)
             authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
@@ -194,6 +188,23 @@ async def open_service(
         finally:
             await client.aclose()
             await database.close()
+
+
+def _agents(
+    gate: Gate, database: Database, client: ModelClient, keeping: Durability
+) -> tuple[Archive, Sessions, RunEngine]:
+    """What sessions have said, the sessions, and what runs in them."""
+    from app.agents.archive import Archive
+    from app.agents.loop import AgentLoop
+    from app.agents.runs import RunEngine
+    from app.agents.session_search import StoredSessions
+    from app.agents.sessions import Sessions
+
+    archive = Archive(database)
+    gate.services.register(SESSION_SEARCH, StoredSessions(database))
+    sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
+    loop = AgentLoop(gate, sessions, client, gate.settings)
+    return archive, sessions, RunEngine(gate, sessions, loop, archive, keeping)
 
 
 @asynccontextmanager

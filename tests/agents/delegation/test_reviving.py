@@ -78,7 +78,7 @@ def no_batch_runs(settings: Settings) -> bool:
 async def until(happens: Callable[[], Any]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not happens():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
 
 
 async def at_work(department: Department, goal: str, *turns: Turn, **fields: Any) -> BatchReport:
