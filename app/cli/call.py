@@ -215,8 +215,10 @@ class _LocalCall:
         reply = Reply("declined")
         if can_ask():
             while not form.is_complete:
-                self._say("\n".join([*form.lines(), form.prompt()]), end="")
+                self._say("\n".join(form.lines()))
+                # Before it is told how to answer: who answers at once must not be unheard.
                 forget_typed()
+                self._say(form.prompt(), end="")
                 line = await read_line()
                 if line is None or line.strip() == DECLINE:
                     break
