@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import ThreadPoolExecutor, thread
 from pathlib import Path
 
 import pytest
 
+from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.folders import TemporaryFolders, remove_tree
+from app.operations.sandbox.sandbox import Sandbox
 from tests.operations.conftest import names, open_descriptors
+
+PATIENCE_S = 10
 
 
 def test_a_folder_is_private_and_goes_with_its_base(tmp_path: Path):
@@ -162,3 +168,18 @@ def test_threads_that_ask_first_at_the_same_time_share_one_base(tmp_path: Path):
     assert len({folder.parent for folder in made}) == 1
     folders.close()
     assert names(tmp_path) == []
+
+
+async def test_a_finalizer_drops_a_folder_whatever_lock_is_held(tmp_path: Path):
+    async with Sandbox(SandboxConfig(temporary=tmp_path)) as sandbox:
+        folder = Path(await sandbox.make_folder())
+        dropping = threading.Thread(target=sandbox.drop_folder, args=(str(folder),), daemon=True)
+        # Every pool of a process takes this lock, and makes objects while it holds it: that is
+        # when the collector may run, and finalizers with it.
+        with thread._global_shutdown_lock:
+            dropping.start()
+            dropping.join(PATIENCE_S)
+            assert not dropping.is_alive()
+        async with asyncio.timeout(PATIENCE_S):
+            while folder.name in names(folder.parent):  # noqa: ASYNC110 - nobody tells of it
+                await asyncio.sleep(0)
