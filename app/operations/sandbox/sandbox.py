@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections import deque
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from app.core.errors import TollgateError
@@ -49,7 +50,7 @@ class Sandbox:
         self._folders = TemporaryFolders(self.config.temporary, self.config.uid)
         self._status = status
         self._probing = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._dropped: deque[str] = deque()
         self._pools = {level: self._pool(level) for level in _WARM}
 
     @property
@@ -115,7 +116,7 @@ class Sandbox:
         Raises:
             StorageUnavailable, ToolFailed: it cannot be made.
         """
-        self._loop = asyncio.get_running_loop()
+        self._remove_dropped()
         making = asyncio.ensure_future(run_in(PROCESSES, self._folders.make))
         try:
             return await to_end(making)
@@ -127,15 +128,16 @@ class Sandbox:
             raise
 
     def drop_folder(self, folder: str) -> None:
-        """Remove a private folder that nobody uses any more, some time from now.
+        """Have a private folder that nobody uses any more removed with the next one that is made.
 
         May be called from a finalizer, and so from anywhere in this process: also while a lock is
         held, such as the one that all pools share. So it takes none.
         """
-        if self._loop is not None:
-            # A loop that is closed has closed the sandbox, which removes all folders.
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(_REMOVALS.submit, self._folders.remove, folder)
+        self._dropped.append(folder)
+
+    def _remove_dropped(self) -> None:
+        while self._dropped:
+            _REMOVALS.submit(self._folders.remove, self._dropped.popleft())
 
     async def remove_folder(self, folder: str) -> None:
         await to_end(run_in(_REMOVALS, self._folders.remove, folder))

@@ -180,6 +180,7 @@ async def test_a_finalizer_drops_a_folder_whatever_lock_is_held(tmp_path: Path):
             dropping.start()
             dropping.join(PATIENCE_S)
             assert not dropping.is_alive()
+        await sandbox.make_folder()
         async with asyncio.timeout(PATIENCE_S):
             while folder.name in names(folder.parent):  # noqa: ASYNC110 - nobody tells of it
                 await asyncio.sleep(0)
