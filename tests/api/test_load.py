@@ -173,6 +173,11 @@ async def until_finished(client: httpx2.AsyncClient, sessions: list[str]) -> lis
 
 
 async def test_two_hundred_commands_at_once_leave_the_service_as_it_was(tmp_path: Path):
+    async with asyncio.timeout(120):
+        await _two_hundred(tmp_path)
+
+
+async def _two_hundred(tmp_path: Path):
     long, late = marker(), marker()
     ordinary = [f"echo {number}; sleep 0.2" for number in range(ORDINARY)]
     floods = [f"head -c {GIBIBYTE} /dev/zero"] * FLOODING
