@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from tests.api.rest.client import new_session
 from tests.operations.sandbox.procs import marker, until_gone, until_started
 from tests.support.server_process import ENVIRONMENT, Server
 from tests.support.service import Chat
+from tests.support.telling import TOLD
 
 ORDINARY, CANCELLED, TIMED_OUT, FLOODING = 120, 50, 20, 10
-PATIENCE_S = 240
+PATIENCE_S = 180
+END_S = 30
 GIBIBYTE = 1 << 30
 MORE_MEMORY = 256 << 20
 Events = list[dict[str, Any]]
@@ -51,7 +55,7 @@ async def loaded_server(folder: Path) -> AsyncIterator[Server]:
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "app.cli", "serve", "--data-dir", str(folder / "data")),
+            *("-m", "tests.support.telling", "serve", "--data-dir", str(folder / "data")),
             cwd=folder,
             env=ENVIRONMENT,
             stdout=asyncio.subprocess.PIPE,
@@ -64,9 +68,52 @@ async def loaded_server(folder: Path) -> AsyncIterator[Server]:
                 assert line, (folder / "log").read_text()
         yield Server(process, line.split()[1].decode())
     finally:
-        if process.returncode is None:
-            process.terminate()
+        await end(process)
+
+
+async def end(process: asyncio.subprocess.Process) -> None:
+    """Let it end by itself, if it still can."""
+    if process.returncode is None:
+        process.terminate()
+    try:
+        async with asyncio.timeout(END_S):
+            await process.communicate()
+    except TimeoutError:
+        process.kill()
         await process.communicate()
+        raise
+
+
+@asynccontextmanager
+async def bounded(server: Server, log: Path, waiting: set[str]) -> AsyncIterator[None]:
+    """Fail after `PATIENCE_S` by telling what was waited for, and what the service was doing."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            yield
+    except TimeoutError:
+        server.process.send_signal(signal.SIGUSR1)
+        async with asyncio.timeout(END_S):
+            told = await until_told(log)
+        pytest.fail(f"not finished: {sorted(waiting)}\n{told}")
+
+
+async def until_told(log: Path) -> str:
+    while True:
+        if TOLD in (told := said(log)):
+            return told
+        await asyncio.sleep(0)
+
+
+def said(log: Path) -> str:
+    return log.read_text(errors="replace")
+
+
+@contextmanager
+def awaited(waiting: set[str], what: str) -> Iterator[None]:
+    """Keep in `waiting` what the block waits for, also when it is given up."""
+    waiting.add(what)
+    yield
+    waiting.discard(what)
 
 
 @asynccontextmanager
@@ -111,12 +158,17 @@ def descendants(pid: int) -> set[int]:
 
 
 async def run_bash(
-    client: httpx2.AsyncClient, session_id: str, command: str, timeout_s: int = 120
+    client: httpx2.AsyncClient,
+    session_id: str,
+    command: str,
+    waiting: set[str],
+    timeout_s: int = 120,
 ) -> dict[str, Any]:
     """One call over REST; its answer."""
     arguments = {"command": command, "timeout": timeout_s}
     body = {"arguments": arguments, "session_id": session_id}
-    answer = await client.post("/tools/bash/call", json=body)
+    with awaited(waiting, f"{command} in {session_id}"):
+        answer = await client.post("/tools/bash/call", json=body)
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = answer.json()
     return told
@@ -151,37 +203,39 @@ def pairs_of(events: Events) -> dict[str, Counter[str]]:
     return found
 
 
-async def cancel_half_way(server: Server, sessions: list[str], mark: str) -> None:
+async def cancel_half_way(
+    server: Server, sessions: list[str], mark: str, waiting: set[str]
+) -> None:
     """Start as many as there are sessions over one connection; cancel them once all run."""
     async with server.connect() as chat:
         runs = [await start_over_websocket(chat, name, f"sleep {mark}") for name in sessions]
-        await until_started(mark, len(sessions))
+        with awaited(waiting, "the start of those that are cancelled"):
+            await until_started(mark, len(sessions))
         for session_id, run_id in zip(sessions, runs, strict=True):
             await chat.command(type="cancel", session_id=session_id, target="run", target_id=run_id)
 
 
-async def until_finished(client: httpx2.AsyncClient, sessions: list[str]) -> list[Events]:
+async def until_finished(
+    client: httpx2.AsyncClient, sessions: list[str], waiting: set[str]
+) -> list[Events]:
     """The events of each session, once its run has ended."""
     found = []
     for session_id in sessions:
         events = await events_of(client, session_id)
-        while not events or events[-1]["type"] != "run_finished":
-            await asyncio.sleep(0.05)
-            events = await events_of(client, session_id)
+        with awaited(waiting, f"the end of {session_id}"):
+            while not any(event["type"] == "run_finished" for event in events):
+                await asyncio.sleep(0.05)
+                events = await events_of(client, session_id)
         found.append(events)
     return found
 
 
 async def test_two_hundred_commands_at_once_leave_the_service_as_it_was(tmp_path: Path):
-    async with asyncio.timeout(120):
-        await _two_hundred(tmp_path)
-
-
-async def _two_hundred(tmp_path: Path):
     long, late = marker(), marker()
     ordinary = [f"echo {number}; sleep 0.2" for number in range(ORDINARY)]
     floods = [f"head -c {GIBIBYTE} /dev/zero"] * FLOODING
     limits = httpx2.Limits(max_connections=None)
+    waiting: set[str] = set()
     async with (
         loaded_server(tmp_path) as server,
         httpx2.AsyncClient(
@@ -191,21 +245,21 @@ async def _two_hundred(tmp_path: Path):
     ):
         sessions = [await new_session(client) for _ in range(200)]
         waited, cancelled = sessions[CANCELLED:], sessions[:CANCELLED]
-        await run_bash(client, await new_session(client), "true")
+        await run_bash(client, await new_session(client), "true", waiting)
         pid = server.process.pid
         before, memory = descendants(pid), memory_of(pid)
 
-        async with asyncio.timeout(PATIENCE_S), observing(health, pid) as observed:
+        async with bounded(server, tmp_path / "log", waiting), observing(health, pid) as observed:
             commands = [(text, 120) for text in ordinary + floods]
             commands += [(f"sleep {late}", 2)] * TIMED_OUT
             calls = [
-                run_bash(client, session_id, text, timeout_s)
+                run_bash(client, session_id, text, waiting, timeout_s)
                 for session_id, (text, timeout_s) in zip(waited, commands, strict=True)
             ]
             results, _ = await asyncio.gather(
-                asyncio.gather(*calls), cancel_half_way(server, cancelled, long)
+                asyncio.gather(*calls), cancel_half_way(server, cancelled, long, waiting)
             )
-            histories = await until_finished(client, sessions)
+            histories = await until_finished(client, sessions, waiting)
             for mark in (long, late):
                 await until_gone(mark=mark)
         left = descendants(pid)
@@ -217,6 +271,7 @@ async def _two_hundred(tmp_path: Path):
         [False] * FLOODING
     )
     assert set(statuses[2]) <= {"timeout", "error"}
+    assert {history[-1]["type"] for history in histories} == {"run_finished"}
     ends = [history[-1]["status"] for history in histories[:CANCELLED]]
     assert ends == ["cancelled"] * CANCELLED
     assert unpaired(histories) == []
