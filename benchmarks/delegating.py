@@ -140,7 +140,8 @@ async def _own_tools(service: Service) -> AsyncIterator[OwnTools]:
             raise Skipped("the sandbox of this machine lacks a layer that workers need")
         async with pool.take(Place(root)) as worker:
             await worker.send(Begin(task_id="tsk_1", max_rounds=1, root=root))
-            own = OwnTools(worker)
+            own = OwnTools()
+            own.attach(worker)
             reading = asyncio.create_task(_listen(worker, own))
             try:
                 yield own

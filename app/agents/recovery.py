@@ -109,10 +109,11 @@ async def recover(gate: Gate, durability: Durability = CLOSING) -> Recovered:
         return [_take_over(transaction, row, durability, owner) for row in lost]
 
     lost = await gate.ledger.transact(take_over)
-    parked = tuple(_parked(run, run.batch) for run in lost if run.batch is not None)
+    own = [run for run in lost if run.row.trigger != DELEGATED]
+    parked = tuple(_parked(run, run.batch) for run in own if run.batch is not None)
     cut = tuple(
         _cut(run, run.progress)
-        for run in lost
+        for run in own
         if run.batch is None and run.progress is not None and run.progress.tries <= MOST_TRIES
     )
     delegated = tuple(_delegated(run) for run in lost if run.is_delegated)
@@ -142,9 +143,9 @@ def _take_over(
 ) -> LostRun:
     transaction.execute(_TAKE_OVER, (owner, row.id))
     if row.trigger == DELEGATED:
-        # Where somebody waited for a sub-agent, he is gone.
-        lost = read_lost(transaction, replace(row, batch=None), None)
         goes_on = durability.continues and bool(transaction.fetch(_GOES_ON, (row.id,)))
+        # Where somebody waited for a sub-agent, he is gone, and nothing it asked matters.
+        lost = read_lost(transaction, row if goes_on else replace(row, batch=None), None)
         return replace(lost, is_delegated=goes_on)
     lost = read_lost(transaction, row, durability.progress_of(row.progress))
     if lost.batch is not None or lost.progress is None or row.owner is None:
@@ -180,6 +181,8 @@ def _cut(run: LostRun, progress: Progress) -> CutRun:
 
 
 def _delegated(run: LostRun) -> FoundRun:
+    if run.batch is not None:
+        return _parked(run, run.batch)
     return FoundRun(*_found(run.row), run.trail)
 
 

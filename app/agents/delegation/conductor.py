@@ -7,11 +7,13 @@ names rounds and ids, never arguments, routes, models or texts, so there is noth
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from app.agents.asking import call_of
+from app.agents.delegation.calling import context_of
 from app.agents.delegation.conversation import Conversation
 from app.agents.delegation.frames import (
     AskModel,
@@ -27,17 +29,16 @@ from app.agents.delegation.frames import (
     WorkerProtocolError,
 )
 from app.agents.delegation.model import Parent, Task
-from app.agents.delegation.own_process import OwnTools
 from app.agents.delegation.ports import WorkerProcess
 from app.agents.sessions import Block
 from app.core.errors import ToolFailed
-from app.execution.context import CallContext, Project
+from app.execution.context import Project
 from app.execution.outcome import CallOutcome
 from app.execution.setup import Gate
-from app.execution.subagent import Subagent
-from app.toolkit.context import NOTHING, Progress
+from app.toolkit.context import Progress
 
 T = TypeVar("T")
+Execute = Callable[..., Awaitable[list[CallOutcome]]]
 
 REPLY_S = 30.0
 """Seconds in which a worker says how it goes on: all it does in between is to look."""
@@ -67,9 +68,8 @@ class Conductor:
         self._worker = worker
         self._project = project
         self._conversation = conversation
-        self._own = OwnTools(worker)
         self._inbox: asyncio.Queue[AskModel | CallTools | Finished] = asyncio.Queue(1)
-        self._uses: list[Block] = []
+        self._uses: list[Block] = task.uses if task.parked is not None else []
 
     async def run(self) -> bool:
         """Work on the task; False when the rounds ran out before the model had answered.
@@ -79,9 +79,16 @@ class Conductor:
             WorkerProtocolError: it said what no worker says.
             ModelFailed, BudgetExceeded: as `Conversation.ask`.
         """
+        if self._task.parked is not None and self._task.rounds >= self._task.terms.max_rounds:
+            # Nobody will hear what they come to, and a worker would have nothing to do.
+            await self._take_up()
+            return False
         reading = asyncio.create_task(self._read())
         try:
+            self._task.own.attach(self._worker)
             await self._unless_lost(reading, self._worker.send(self._begin()))
+            if self._task.parked is not None:
+                await self._unless_lost(reading, self._take_up())
             while True:
                 if self._inbox.empty():
                     frame = await self._unless_lost(reading, self._next())
@@ -94,7 +101,7 @@ class Conductor:
             reading.cancel()
             with suppress(asyncio.CancelledError, ToolFailed, WorkerProtocolError):
                 await reading
-            self._own.lost("The sub-agent's process was ended")
+            self._task.own.lost("The sub-agent's process was ended")
 
     def _begin(self) -> Begin:
         terms = self._task.terms
@@ -113,7 +120,7 @@ class Conductor:
 
     async def _take(self, frame: FromWorker) -> None:
         if isinstance(frame, Output | Reported | Executed):
-            await self._own.take(frame)
+            await self._task.own.take(frame)
         elif isinstance(frame, AskModel | CallTools | Finished) and not self._inbox.full():
             self._inbox.put_nowait(frame)
         else:
@@ -136,7 +143,7 @@ class Conductor:
             await asyncio.wait({doing, reading}, return_when=asyncio.FIRST_COMPLETED)
             if doing.done():
                 return doing.result()
-            self._own.lost("The sub-agent's process has ended")
+            self._task.own.lost("The sub-agent's process has ended")
             why = reading.exception()
             raise why or await self._lost()
         finally:
@@ -198,18 +205,8 @@ class Conductor:
             raise WorkerProtocolError("A worker called what the model has not called")
         requests = [call_of(use) for use in uses]
         await self._tell(", ".join(dict.fromkeys(request.name for request in requests)))
-        finished: dict[str, CallOutcome] = {}
-        try:
-            await self._gate.executor.run(requests, self._context(), finished=finished)
-        finally:
-            self._conversation.answered(uses, finished)
-            self._note(finished)
-        self._uses = []
-        # Not sooner: it may be a call that takes the service down, each time it is made.
-        task.tries = 0
-        self._save(task)
-        # What the model is told next must not be lost: its requests build on it.
-        await self._gate.ledger.durable()
+        context = context_of(self._gate, task, self._parent, self._project)
+        finished = await self._answer(partial(self._gate.executor.run, requests, context))
         results = [
             {
                 "type": "tool_result",
@@ -219,6 +216,31 @@ class Conductor:
             for call_id in expected
         ]
         await self._worker.send(CallsDone(round=task.rounds, results=results))
+
+    async def _take_up(self) -> None:
+        """Go on with calls about which somebody was asked before the service was started."""
+        batch = self._task.parked
+        assert batch is not None
+        await self._answer(partial(self._gate.executor.resume, batch))
+        self._task.parked = None
+
+    async def _answer(self, execute: Execute) -> dict[str, CallOutcome]:
+        """Make the calls of a round, and answer each, unless they are left to the next process."""
+        task = self._task
+        finished: dict[str, CallOutcome] = {}
+        try:
+            await execute(finished=finished)
+        finally:
+            if not self._gate.parking.is_parked(task.run_id):
+                self._conversation.answered(self._uses, finished)
+                self._note(finished)
+        self._uses = []
+        # Not sooner: it may be a call that takes the service down, each time it is made.
+        task.tries = 0
+        self._save(task)
+        # What the model is told next must not be lost: its requests build on it.
+        await self._gate.ledger.durable()
+        return finished
 
     def _note(self, finished: dict[str, CallOutcome]) -> None:
         """Keep what was called, for whoever looks at the task."""
@@ -242,36 +264,6 @@ class Conductor:
         if not task.is_answered and task.rounds < task.terms.max_rounds:
             raise WorkerProtocolError(f"A worker ended in round {task.rounds} without an answer")
         return task.is_answered
-
-    def _context(self) -> CallContext:
-        task, parent, terms = self._task, self._parent, self._task.terms
-        return CallContext(
-            log=parent.session.log,
-            run_id=task.run_id,
-            agent_id=terms.agent_id,
-            user_id=parent.payer.user_id or parent.session.user_id,
-            project=self._project,
-            caller="subagent",
-            attended=parent.attended,
-            message_id=task.message_id,
-            token_id=parent.payer.token_id,
-            limits=parent.payer.limits or None,
-            business=parent.business or NOTHING,
-            model={
-                "model": terms.model,
-                "max_tokens": terms.max_tokens,
-                "temperature": terms.temperature,
-            },
-            subagent=Subagent(
-                task_id=task.id,
-                label=self._gate.redactor.text(task.spec.label),
-                parent_tool_call_id=parent.tool_call_id,
-                scope=terms.scope,
-                depth=parent.depth + 1,
-                counted_run=parent.counted_run,
-                process=self._own,
-            ),
-        )
 
     async def _tell(self, message: str) -> None:
         """Tell whoever waits for the batch."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.agents.budget import Spending
+from app.agents.delegation.own_process import OwnTools
 from app.agents.sessions import Session
+from app.execution.pipeline import Batch as CallBatch
 from app.governance.agents import SubagentScope
 from app.governance.limits import Payer
 from app.toolkit.context import NOTHING, ReportProgress
@@ -86,6 +88,9 @@ class Task:
         tries: how often it was taken up after a crash since its calls last finished.
         began: on the monotonic clock, when this process began to work on it.
         spent_s: how long other processes had worked on it.
+        own: where those of its calls run that need not leave its process.
+        parked: calls of that answer, about which somebody was asked in the process before this
+            one. They can be answered at once; they go on when the task does.
         stopped_as: how it ends when it is cancelled; somebody has decided that before.
         work: what brings it to its end; None until that has begun.
         ended: set when nothing about it changes any more.
@@ -119,6 +124,8 @@ class Task:
     tries: int = 0
     began: float | None = None
     spent_s: float = 0.0
+    own: OwnTools = field(default_factory=OwnTools)
+    parked: CallBatch | None = None
     stopped_as: TaskStatus | None = None
     work: asyncio.Task[None] | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)

@@ -38,16 +38,23 @@ class _Execution:
 
 
 class OwnTools:
-    """`OwnProcess` of one worker. What it says of executions it was not asked for is ignored."""
+    """`OwnProcess` of one task, which has no tools as long as no worker is attached.
 
-    def __init__(self, worker: WorkerProcess) -> None:
-        self._worker = worker
+    What a worker says of executions it was not asked for is ignored.
+    """
+
+    def __init__(self) -> None:
+        self._worker: WorkerProcess | None = None
         self._open: dict[str, _Execution] = {}
         self._stops: set[asyncio.Task[None]] = set()
 
     @property
     def tools(self) -> frozenset[str]:
-        return self._worker.tools
+        return frozenset() if self._worker is None else self._worker.tools
+
+    def attach(self, worker: WorkerProcess) -> None:
+        """Let calls run in `worker` from now on."""
+        self._worker = worker
 
     async def execute(
         self,
@@ -98,6 +105,8 @@ class OwnTools:
                 execution.result.set_exception(ToolFailed(why, code="worker_lost"))
 
     async def _send(self, frame: Execute) -> None:
+        if self._worker is None:
+            raise ToolFailed("The sub-agent has no process", code="worker_lost")
         try:
             await self._worker.send(frame)
         except WorkerProtocolError as error:
@@ -110,6 +119,7 @@ class OwnTools:
         stopping.add_done_callback(self._stops.discard)
 
     async def _tell_stop(self, execution_id: str) -> None:
+        assert self._worker is not None
         with suppress(ToolFailed):
             await self._worker.send(Stop(execution_id=execution_id))
 

@@ -1,7 +1,8 @@
 """After a restart: work in the background goes on, all other is told as interrupted.
 
 A task goes on from its last finished model request or round of calls. A call that had begun may
-have taken effect and is never run again; the sub-agent is told that it was cut off.
+have taken effect and is never run again; the sub-agent is told that it was cut off. Where somebody
+was asked, the question stays open, and the round goes on with the answer.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import Any
 from app.agents.budget import Spending
 from app.agents.closing import close_delegated
 from app.agents.delegation.book import Book, LostBatch
-from app.agents.delegation.model import Batch, Task
+from app.agents.delegation.calling import context_of
+from app.agents.delegation.model import Batch, Parent, Task
 from app.agents.delegation.progress import KeptParent, parent_read, task_read
-from app.agents.delegation.telling import tell_lost, tell_resumed
+from app.agents.delegation.telling import take_up, tell_lost, tell_resumed
 from app.agents.delegation.terms import TermsKeeper
 from app.agents.durability import MOST_TRIES
 from app.agents.lost_runs import results_of
-from app.agents.recovery import FoundRun
+from app.agents.recovery import FoundRun, ParkedRun
 from app.agents.sessions import Block, Session, Sessions
 from app.core.contain import attempt
 from app.db.ledger import Transaction
@@ -88,18 +90,29 @@ class Reviving:
         if kept is not None:
             if await is_revoked(kept.payer.token_id):
                 return None
-            batch, error = attempt(self._batch, lost, kept, session)
+            batch, error = attempt(self._batch, lost, kept, session, runs)
             if batch is not None:
                 if any(task.tries > MOST_TRIES for task in batch.tasks):
                     log.error("batch %s is not continued again", batch.id)
                     return None
                 results = await self._results(batch, runs)
-                self._resume(batch, runs, results)
-                return batch
+                _, error = attempt(self._resume, batch, runs, results)
+                if error is None:
+                    return batch
+                self._forget(batch)
         log.error("batch %s cannot go on", lost.report.batch_id, exc_info=error)
         return None
 
-    def _batch(self, lost: LostBatch, kept: KeptParent, session: Session) -> Batch:
+    def _forget(self, batch: Batch) -> None:
+        """Nothing of it goes on, and nobody can answer what was asked for it."""
+        for task in batch.tasks:
+            self._gate.confirmations.forget(task.run_id)
+            self._gate.waiting.forget(task.run_id)
+            batch.parent.session.log.holders.discard(task.run_id)
+
+    def _batch(
+        self, lost: LostBatch, kept: KeptParent, session: Session, runs: dict[str, FoundRun]
+    ) -> Batch:
         report = lost.report
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         done.set_result(None)
@@ -116,10 +129,10 @@ class Reviving:
             began=self._gate.clock.monotonic(),
             kept=done,
         )
-        batch.tasks = [self._task(batch, place, lost) for place in range(len(report.tasks))]
+        batch.tasks = [self._task(batch, place, lost, runs) for place in range(len(report.tasks))]
         return batch
 
-    def _task(self, batch: Batch, place: int, lost: LostBatch) -> Task:
+    def _task(self, batch: Batch, place: int, lost: LostBatch, runs: dict[str, FoundRun]) -> Task:
         """One task as it was; within what is allowed now."""
         report = lost.report.tasks[place]
         kept = task_read(lost.progress[report.task_id] or "")
@@ -135,16 +148,21 @@ class Reviving:
             setattr(task, name, value)
         task.spending = Spending.of(report.usage)
         task.started_at, task.finished_at = report.started_at, report.finished_at
+        waited = isinstance(runs.get(task.run_id), ParkedRun)
         if task.is_over:
             task.ended.set()
-        elif not lost.is_left and (task.started_at is not None or not lost.begun):
+        elif not lost.is_left and not waited and (task.started_at is not None or not lost.begun):
             # Its process did not leave it, it died: perhaps of this very step, or of beginning.
             task.tries += 1
         return task
 
     async def _results(self, batch: Batch, runs: dict[str, FoundRun]) -> dict[str, list[Block]]:
         """By task, what is told of the calls that it was at."""
-        cut = [task for task in batch.tasks if task.run_id in runs and task.uses]
+        cut = [
+            task
+            for task in batch.tasks
+            if task.run_id in runs and task.uses and not isinstance(runs[task.run_id], ParkedRun)
+        ]
         session_id = batch.parent.session.id
 
         def read(transaction: Transaction) -> dict[str, list[Block]]:
@@ -161,7 +179,7 @@ class Reviving:
     def _resume(
         self, batch: Batch, runs: dict[str, FoundRun], results: dict[str, list[Block]]
     ) -> None:
-        """End what the tasks were at, and tell them.
+        """End what the tasks were at, and tell them; let those wait on that were asking somebody.
 
         Nothing is awaited here: one commit holds all of it, so that a process that ends in the
         middle has done nothing.
@@ -169,13 +187,23 @@ class Reviving:
         for task in batch.tasks:
             if task.is_over:
                 continue
-            if task.run_id in runs:
-                trail = runs[task.run_id].trail
-                tell_resumed(self._gate, task, batch.parent, trail)
+            run = runs.get(task.run_id)
+            if run is not None:
+                take_up(self._gate, task, batch.parent)
+            if isinstance(run, ParkedRun):
+                self._wait_again(task, batch.parent, run)
+            elif run is not None:
+                tell_resumed(self._gate, task, batch.parent, run.trail)
                 if task.id in results:
-                    _note(task, trail.events)
+                    _note(task, run.trail.events)
                     task.messages.append({"role": "user", "content": results[task.id]})
             self._book.save(task)
+
+    def _wait_again(self, task: Task, parent: Parent, run: ParkedRun) -> None:
+        """From here on the task's questions can be answered, also before it goes on."""
+        project = self._terms.project_of(parent, task.terms.roots)
+        context = context_of(self._gate, task, parent, project)
+        task.parked = self._gate.executor.rebuild(run.batch, context)
 
 
 def runs_of(lost: LostBatch) -> set[str]:

@@ -51,12 +51,16 @@ def tell_started(gate: Gate, task: Task, parent: Parent, owner: str) -> None:
     )
 
 
-def tell_resumed(gate: Gate, task: Task, parent: Parent, trail: Trail) -> None:
-    """It goes on in this process; what it was at in the one before has ended."""
-    log = parent.session.log
-    log.holders.add(task.run_id)
+def take_up(gate: Gate, task: Task, parent: Parent) -> None:
+    """It goes on in this process."""
+    parent.session.log.holders.add(task.run_id)
     gate.deferred.narrow(task.run_id, task.terms.scope)
     gate.deferred.reveal(task.run_id, task.found)
+
+
+def tell_resumed(gate: Gate, task: Task, parent: Parent, trail: Trail) -> None:
+    """What it was at in the process before this one has ended."""
+    log = parent.session.log
     log.emit(
         RunResumed,
         run_id=task.run_id,

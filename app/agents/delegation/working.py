@@ -105,6 +105,9 @@ class Working:
                 status = "timeout"
                 seconds = task.terms.timeout_s
                 task.error = _error("timeout", f"The task did not end within {seconds:g} s")
+            finally:
+                if task.parked is not None:
+                    self._gate.executor.abandon(task.parked)
         if held.error is not None:
             task.error = self._told(task, held.error)
         if task.is_left and status == "interrupted":

@@ -33,8 +33,6 @@ from app.governance.agents import Unattended
 from app.governance.grants import GrantStore
 
 GateCall = Callable[[Call], Awaitable[bool]]
-# Who made the call is gone with the process: a terminal, or a loop within another one.
-_NOT_RESUMED = ("cli", "subagent")
 _MAX_TOLD_CHARS = 8_000
 
 
@@ -110,7 +108,8 @@ class Confirmer:
     def keep(self, call: Call) -> None:
         """Keep what a restarted service would need to go on with the call's batch."""
         context, batch = call.context, call.batch
-        if batch is None or context.run_id is None or context.caller in _NOT_RESUMED:
+        # A terminal that made the call is gone with the process.
+        if batch is None or context.run_id is None or context.caller == "cli":
             return
         if not batch.is_kept:
             batch.is_kept = True

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
+from app.agents.delegation.telling import run_status
 from app.core.settings import Settings
 from app.db import ledger
 
@@ -84,10 +85,10 @@ def wrong(settings: Settings) -> list[str]:
     if started != ended or set(started.values()) - {1}:
         found.append(f"starts and ends are no pairs: {started} {ended}")
     told = {e["task_id"]: e["status"] for e in events if e["type"] == "subagent_finished"}
-    for id_, status, run_status in rows_of(settings, _ENDS):
-        if status in ("waiting", "running") or run_status == "running":
-            found.append(f"{id_} is {status}, its run {run_status}")
-        if told.get(id_, status) != status:
+    for id_, status, of_run in rows_of(settings, _ENDS):
+        if status in ("waiting", "running") or of_run == "running":
+            found.append(f"{id_} is {status}, its run {of_run}")
+        if told.get(id_, run_status(status)) != run_status(status):
             found.append(f"{id_} is {status}, and was told as {told[id_]}")
     batches = rows_of(settings, "SELECT id, status FROM delegation_batches")
     found += [f"{id_} is {status}" for id_, status in batches if status == "running"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,12 @@ import pytest
 
 from app.agents.durability import MOST_TRIES
 from app.agents.history import INTERRUPTED, NOT_RUN
-from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
-from app.api.service import Service
 from app.core.settings import Settings
 from app.db.statements import Statement
 from app.governance.agents import AgentProfile
 from app.governance.limits import Payer
-from app.main import open_service
 from app.tools.delegation.ports import BatchReport
 from tests.agents.delegation.department import Department, Goals, open_department, spec
-from tests.agents.delegation.doubles import Doubles
 from tests.agents.delegation.states import (
     as_left,
     changed,
@@ -31,54 +25,14 @@ from tests.agents.delegation.states import (
     states_kept,
     wrong,
 )
-from tests.agents.models.asking import KEY, Waits
+from tests.agents.delegation.successor import all_over, cut, next_service, tasks_of, told, until
 from tests.execution.lab import PATIENCE_S
-from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
+
+pytestmark = pytest.mark.usefixtures("no_processes")
 
 LONG = {"command": "echo x >> ran; touch begun; sleep 600"}
 SECRET = "sk-live-0123456789abcdef"
-
-
-@pytest.fixture(autouse=True)
-def no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Services open with doubles in place of worker processes."""
-
-    @asynccontextmanager
-    async def pool(*_: Any, **__: Any) -> AsyncIterator[Doubles]:
-        yield Doubles()
-
-    monkeypatch.setattr("app.workers.pool.WorkerPool", pool)
-
-
-@asynccontextmanager
-async def next_service(settings: Settings, goals: Goals) -> AsyncIterator[Service]:
-    """The service that starts after one that is gone."""
-    async with ScriptedAnthropic(fallback=goals, api_key=KEY) as provider:
-        configured = AnthropicSettings(api_key=KEY, base_url=provider.base_url, max_retries=0)
-        model = AnthropicModel(configured, sleep=Waits())
-        async with open_service(settings, model=model) as service:
-            yield service
-        assert provider.refused == []
-
-
-async def all_over(service: Service) -> None:
-    """Wait until nothing is delegated any more."""
-    delegator = service.delegator
-    for batch in await delegator.reports(session_id=None, running=True):
-        await delegator.wait(batch.batch_id, session_id=None, timeout_s=PATIENCE_S)
-    # The end of the last task stands there; that of its batch comes in the next steps.
-    await until(lambda: no_batch_runs(service.settings))
-
-
-def no_batch_runs(settings: Settings) -> bool:
-    return not rows_of(settings, "SELECT 1 FROM delegation_batches WHERE status = 'running'")
-
-
-async def until(happens: Callable[[], Any]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not happens():  # noqa: ASYNC110 - nobody tells of it
-            await asyncio.sleep(0)
 
 
 async def at_work(department: Department, goal: str, *turns: Turn, **fields: Any) -> BatchReport:
@@ -89,15 +43,6 @@ async def at_work(department: Department, goal: str, *turns: Turn, **fields: Any
     async with asyncio.timeout(PATIENCE_S):
         await gate.reached.wait()
     return report
-
-
-def told(request: Received) -> dict[str, str]:
-    """What the model reads of each call, by its id."""
-    return {key: item["content"][0]["text"] for key, item in request.tool_results().items()}
-
-
-def tasks_of(settings: Settings) -> list[tuple[Any, ...]]:
-    return rows_of(settings, "SELECT label, status FROM delegated_tasks ORDER BY position")
 
 
 def add_up(*turns: int) -> list[Turn]:
@@ -133,16 +78,6 @@ async def test_work_in_the_background_goes_on_whenever_the_service_was_killed(
             words = first.messages[0]["content"][0]["text"]
             assert "answer to a" in words, where
     assert rounds == {0, 1, 2}
-
-
-@asynccontextmanager
-async def cut(
-    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Department, list[Path]]]:
-    """A department, and the states that its service leaves when it is killed."""
-    with states_kept(folder, monkeypatch) as states:
-        async with open_department(settings) as department:
-            yield department, states
 
 
 async def test_it_goes_on_also_when_the_next_service_is_killed(
