@@ -123,6 +123,94 @@ describe("the renderer", () => {
     expect(screen.getByText("exit status 1")).toBeTruthy();
   });
 
+  it("of a web search names hosts, and follows no address but the web's", () => {
+    const found = (rows: unknown) => ({
+      ...ended({ type: "table", data: rows }),
+      name: "web_search",
+    });
+    const { container, chosen } = draw(
+      found([
+        { title: "One", url: "https://a.example/1", snippet: "first" },
+        { title: "Two", url: "https://b.example/2", snippet: "second" },
+        { title: "Three", url: "https://a.example/3", snippet: "" },
+      ]),
+    );
+    expect(chosen.id).toBe("findings");
+    expect(chosen.summary).toBe("3 ×");
+    const places = [...container.querySelectorAll("ol > li > p")].map((one) => one.textContent);
+    expect(places).toEqual(["a.example2", "b.example1"]);
+    const links = screen.getAllByRole("link");
+    expect(links.map((link) => link.textContent)).toEqual(["One", "Three", "Two"]);
+    expect(links.every((link) => link.getAttribute("rel")?.includes("noreferrer"))).toBe(true);
+    cleanup();
+    const hostile = draw(found([{ title: "x", url: "javascript:alert(1)", snippet: "" }]));
+    expect(hostile.chosen.id).toBe("table");
+    expect(hostile.container.querySelector("a")).toBeNull();
+  });
+
+  it("of a search of files or of everything says where each thing lies", () => {
+    const inFiles = draw({
+      ...ended({
+        type: "table",
+        data: [
+          { path: "a.py", line: 3, text: "one" },
+          { path: "b.py", line: 1, text: "two" },
+          { path: "a.py", line: 9, text: "three" },
+        ],
+      }),
+      name: "file_search",
+    });
+    expect(inFiles.container.querySelector("ol")?.textContent).toBe("a.py23one9threeb.py11two");
+    cleanup();
+    const anywhere = draw({
+      ...ended({
+        type: "json",
+        data: {
+          total: 2,
+          results: {
+            sessions: [],
+            memory: [{ key: "colour", text: "green" }],
+            files: [{ path: "a.py", line: 3, text: "one" }],
+          },
+        },
+      }),
+      name: "search",
+    });
+    expect(anywhere.container.querySelector("ol")?.textContent).toBe(
+      "Memory1colourgreenFiles1a.py:3one",
+    );
+  });
+
+  it("of a search shows the first hundred and says how many there were", () => {
+    const rows = Array.from({ length: 250 }, (_, line) => ({
+      path: `f${line % 3}`,
+      line,
+      text: "x",
+    }));
+    const call = { ...ended({ type: "table", data: rows }), name: "file_search" };
+    const { container } = draw(call);
+    expect(container.querySelectorAll("ul li")).toHaveLength(100);
+    expect(screen.getByText("100 of 250 rows")).toBeTruthy();
+  });
+
+  it("of sent files shows pictures and lets all be downloaded", () => {
+    const attachments = [
+      { name: "a.png", artifact_id: "art_1", media_type: "image/png", size: 2048 },
+      { name: "report.pdf", artifact_id: "art_2", media_type: "application/pdf", size: 10 },
+      { name: "lost.pdf", media_type: "application/pdf" },
+    ];
+    const { container, chosen } = draw({
+      ...ended({ type: "json", data: { message: "Here they are", attachments } }),
+      name: "send_media",
+    });
+    expect(chosen.id).toBe("files");
+    expect(chosen.summary).toBe("a.png, report.pdf");
+    expect(screen.getByText("Here they are")).toBeTruthy();
+    expect(container.querySelectorAll("img")).toHaveLength(1);
+    const links = screen.getAllByRole("link").map((link) => link.getAttribute("href"));
+    expect(links).toEqual(["/api/v1/artifacts/art_1", "/api/v1/artifacts/art_2"]);
+  });
+
   it("never makes markup of what it is given", () => {
     const evil = "<img src=x onerror=alert(1)><script>alert(1)</script>";
     const shapes = [

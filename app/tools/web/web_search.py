@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from app.toolkit.context import ToolContext
-from app.toolkit.result import ToolResult
+from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.untrusted import untrusted
 from app.tools.web.asking import searching
@@ -45,4 +45,4 @@ async def web_search(args: WebSearchArgs, ctx: ToolContext) -> ToolResult:
     text = untrusted("\n".join(lines), f"search by {service.engine.name}")
     if not results:
         text = "Nothing was found; try other words"
-    return ToolResult.ok({"results": results}, text=text)
+    return ToolResult.ok({"results": results}, text=text, raw_result=RawResult("table", results))

@@ -18,6 +18,7 @@ from app.core.settings import load_settings
 from app.core.web import WebSettings
 from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
+from app.toolkit.result import RawResult
 from app.toolkit.services import Services
 from app.tools.web.ddgs_engine import DdgsEngine
 from app.tools.web.engines import BraveEngine, SearxngEngine, TavilyEngine, search_engine
@@ -177,6 +178,7 @@ async def test_five_results_come_by_default():
         for number in range(1, 6)
     ]
     assert str(result.text).startswith('<untrusted source="search by by heart">\n1. cats 1')
+    assert result.raw_result == RawResult("table", result.data["results"])
     few = await call(web_search, ctx, query="cats", count=2)
     assert (len(few.data["results"]), engine.asked) == (2, [("cats", 5), ("cats", 2)])
     for wrong in ({"query": " "}, {"query": "x", "max_results": 21}, {"query": "x", "count": 0}):

@@ -1,10 +1,18 @@
 /** The renderers that the browser has by itself. */
-import { Anchor, Table } from "@mantine/core";
-import { Circle, CircleCheck, CircleDot, CircleX, Download } from "lucide-react";
-import { artifactUrl } from "../api/client";
+import { Table } from "@mantine/core";
+import { Circle, CircleCheck, CircleDot, CircleX } from "lucide-react";
 import { useTexts } from "../i18n";
 import { visible } from "../shared/visible";
-import { asText, bytes, contentText, isObject, type Json, number, text } from "./data";
+import { asText, contentText, isObject, type Json, number, text } from "./data";
+import {
+  FilesBody,
+  Gallery,
+  readFiles,
+  readPictures,
+  type SentFile,
+  type SentFiles,
+} from "./Files";
+import { countOf, FindingsBody, type Place, readFindings } from "./Findings";
 import { JsonTree } from "./JsonTree";
 import { Output } from "./Output";
 import { Registry } from "./registry";
@@ -120,50 +128,6 @@ function TableBody({ value }: { value: readonly Json[] }) {
   );
 }
 
-interface Picture {
-  name: string;
-  artifactId: string;
-  size: number | null;
-}
-
-function ImageBody({ value }: { value: readonly Picture[] }) {
-  const { t, language } = useTexts();
-  return (
-    <div className={css.gallery}>
-      {value.map((picture) => (
-        <figure key={picture.artifactId} className={css.figure}>
-          <img
-            src={artifactUrl(picture.artifactId)}
-            alt={visible(picture.name) || t("output.image")}
-            loading="lazy"
-            className={css.image}
-          />
-          <figcaption className={css.caption}>
-            <span className="foreign">{visible(picture.name)}</span>
-            <Anchor href={artifactUrl(picture.artifactId)} download={picture.name} size="xs">
-              <Download size={12} aria-hidden /> {t("output.download")}
-              {picture.size !== null && ` (${bytes(picture.size, language)})`}
-            </Anchor>
-          </figcaption>
-        </figure>
-      ))}
-    </div>
-  );
-}
-
-function readPictures(data: unknown): Picture[] | null {
-  if (!isObject(data) || !Array.isArray(data.images)) return null;
-  const pictures = data.images
-    .filter(isObject)
-    .filter((one) => typeof one.artifact_id === "string")
-    .map((one) => ({
-      name: text(one.name),
-      artifactId: text(one.artifact_id),
-      size: number(one.size),
-    }));
-  return pictures.length === 0 ? null : pictures;
-}
-
 interface Todo {
   id: string;
   content: string;
@@ -259,7 +223,26 @@ export const renderers = new Registry()
     Body: DiffBody,
     summary: (diff) => (diff.added === null ? null : `+${diff.added} −${diff.removed ?? 0}`),
   })
-  .register<Picture[]>({ id: "image", types: ["image"], accepts: readPictures, Body: ImageBody })
+  .register<SentFile[]>({
+    id: "image",
+    types: ["image"],
+    accepts: readPictures,
+    Body: ({ value }) => <Gallery files={value} />,
+  })
+  .register<SentFiles>({
+    id: "files",
+    types: ["tool:send_media"],
+    accepts: readFiles,
+    Body: FilesBody,
+    summary: ({ files }) => visible(files.map((file) => file.name).join(", ")).slice(0, 160),
+  })
+  .register<Place[]>({
+    id: "findings",
+    types: ["tool:web_search", "tool:search", "tool:file_search"],
+    accepts: readFindings,
+    Body: FindingsBody,
+    summary: (places) => `${countOf(places)} ×`,
+  })
   .register<Terminal>({
     id: "terminal",
     types: ["terminal"],

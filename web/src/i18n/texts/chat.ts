@@ -166,6 +166,12 @@ export const chat = {
   "output.whole": ["Whole output ({size})", "完整输出（{size}）"],
   "output.download": ["Download", "下载"],
 
+  "found.label": ["What was found", "搜索结果"],
+  "found.sessions": ["Sessions", "会话"],
+  "found.memory": ["Memory", "记忆"],
+  "found.files": ["Files", "文件"],
+  "found.tools": ["Tools", "工具"],
+
   "todo.pending": ["To do", "待办"],
   "todo.in_progress": ["In progress", "进行中"],
   "todo.completed": ["Done", "已完成"],
