@@ -57,3 +57,35 @@ test("words that were said are found and marked, in Chinese too", LIMIT, async (
     await context.close();
   }
 });
+
+test("a find far up in a long session is shown, and stays in view", LIMIT, async () => {
+  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
+  try {
+    await talk(page, "the rare quokka");
+    for (let turn = 0; turn < 12; turn += 1) {
+      const words = `turn ${turn} ${"word ".repeat(120)}`.trim();
+      await say(page, words);
+      await page.getByText(`You said: turn ${turn} `).first().waitFor();
+      await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+    }
+    await page.getByRole("link", { name: "New session" }).first().click();
+    await page.getByText("What shall be done?").waitFor();
+    await page.getByLabel("Search sessions").fill("quokka");
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await list.locator("mark", { hasText: "quokka" }).first().waitFor();
+    await list.getByRole("link").click();
+    const sought = page.locator("[data-sought]");
+    await sought.getByText("quokka").waitFor();
+    const inView = () => {
+      const box = document.querySelector("[data-sought]")?.getBoundingClientRect();
+      const view = document.querySelector("[role=log]").getBoundingClientRect();
+      return box !== undefined && box.top >= view.top - 1 && box.bottom <= view.bottom + 1;
+    };
+    await page.waitForFunction(inView);
+    await page.getByRole("button", { name: "To the newest" }).waitFor();
+    assert.equal(await page.evaluate(inView), true);
+    assert.deepEqual(complaints, []);
+  } finally {
+    await context.close();
+  }
+});

@@ -13,18 +13,23 @@ import {
 } from "react";
 import type { ContentBlock } from "../events/messages";
 import { useTexts } from "../i18n";
+import { useConnection } from "../shell/identity";
 import { notifyError } from "../shell/notify";
-import { type Attachment, mustFit, readFiles } from "./attachments";
+import { mustFit, readFiles } from "./attachments";
 import css from "./Composer.module.css";
 import { UNSENT } from "./ConfirmationCard";
+import { type Draft, draftAt, keepDraft, together } from "./drafts";
 import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
 
 interface Props {
+  /** Whose draft it is: a session's id, or `NEW_SESSION`. */
+  place: string;
   /** A run is active, which can be stopped. */
   active: boolean;
   busy: boolean;
-  onSay: (content: ContentBlock[]) => void;
+  /** What a promise that is rejected leaves unsaid comes back. */
+  onSay: (content: ContentBlock[]) => Promise<void> | void;
   onCall: (tool: string, args: Record<string, unknown>) => Promise<void>;
   onStop: () => void;
   children?: React.ReactNode;
@@ -33,12 +38,9 @@ interface Props {
 const SLASH = /^\/([\w-]*)$/;
 const SHOWN = 40;
 
-export function Composer({ active, busy, onSay, onCall, onStop, children }: Props) {
+export function Composer({ place, active, busy, onSay, onCall, onStop, children }: Props) {
   const { t } = useTexts();
-  const [words, setWords] = useState("");
-  const [attached, setAttached] = useState<readonly Attachment[]>([]);
-  // Files that come while others are still read must fit beside them.
-  const latest = useRef(attached);
+  const { words, attached, latest, keep } = useDraft(place);
   const [reading, setReading] = useState(0);
   const [tool, setTool] = useState<ToolRow | null>(null);
   const [calling, setCalling] = useState(false);
@@ -51,7 +53,7 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
 
   function choose(chosen: ToolRow) {
     setTool(chosen);
-    setWords("");
+    keep({ words: "" });
   }
 
   function send() {
@@ -60,14 +62,19 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
     if ((said === "" && attached.length === 0) || busy || reading > 0) return;
     const pictures = attached.filter((one) => one.preview !== null);
     const files = attached.filter((one) => one.preview === null);
+    const unsent = latest();
+    keep({ words: "", attached: [] });
     // The words come before the files: they make the title of a new session.
-    onSay([
-      ...pictures.map((one) => one.block),
-      ...(said === "" ? [] : [{ type: "text", text: said }]),
-      ...files.map((one) => one.block),
-    ]);
-    setWords("");
-    hold([]);
+    Promise.resolve(
+      onSay([
+        ...pictures.map((one) => one.block),
+        ...(said === "" ? [] : [{ type: "text", text: said }]),
+        ...files.map((one) => one.block),
+      ]),
+    ).catch((error: unknown) => {
+      notifyError(error);
+      keep(together(unsent, latest()));
+    });
   }
 
   function press(event: KeyboardEvent) {
@@ -81,18 +88,14 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
     if (event.key === "Escape" && active && words === "") onStop();
   }
 
-  function hold(attachments: readonly Attachment[]) {
-    latest.current = attachments;
-    setAttached(attachments);
-  }
-
   async function attach(files: Iterable<File>) {
     setReading((count) => count + 1);
     try {
       const added = await readFiles(files);
-      const all = [...latest.current, ...added];
+      // Files that came while these were read must fit beside them.
+      const all = [...latest().attached, ...added];
       mustFit(all);
-      hold(all);
+      keep({ attached: all });
     } catch (error) {
       notifyError(error);
     } finally {
@@ -166,7 +169,9 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
                 <CloseButton
                   size="xs"
                   aria-label={t("chat.remove_file", { name: one.name })}
-                  onClick={() => hold(attached.filter((other) => other.id !== one.id))}
+                  onClick={() =>
+                    keep({ attached: attached.filter((other) => other.id !== one.id) })
+                  }
                 />
               </li>
             ))}
@@ -182,7 +187,7 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
           data-composer
           placeholder={t("chat.placeholder")}
           value={words}
-          onChange={(event) => setWords(event.currentTarget.value)}
+          onChange={(event) => keep({ words: event.currentTarget.value })}
           onKeyDown={press}
           onPaste={paste}
           classNames={{ input: css.input ?? "" }}
@@ -240,6 +245,18 @@ export function Composer({ active, busy, onSay, onCall, onStop, children }: Prop
       </div>
     </div>
   );
+}
+
+/** What is being written at a place; it is there again for whoever comes back. */
+function useDraft(place: string) {
+  const connection = useConnection();
+  const [draft, setDraft] = useState(() => draftAt(connection, place));
+  const latest = () => draftAt(connection, place);
+  function keep(change: Partial<Draft>) {
+    keepDraft(connection, place, { ...latest(), ...change });
+    setDraft(latest());
+  }
+  return { ...draft, latest, keep };
 }
 
 /** Whoever comes to write can write: unless the focus is somewhere, or would bring up a keyboard. */

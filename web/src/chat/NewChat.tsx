@@ -7,9 +7,9 @@ import { api, data } from "../api/client";
 import type { ContentBlock } from "../events/messages";
 import { useTexts } from "../i18n";
 import { useConnection, useIdentity } from "../shell/identity";
-import { notifyError } from "../shell/notify";
 import css from "./Chat.module.css";
 import { Composer } from "./Composer";
+import { moveDraft, NEW_SESSION } from "./drafts";
 import { say } from "./outbox";
 import { createSession, SESSIONS } from "./sessions";
 
@@ -40,18 +40,19 @@ export function NewChat() {
   }
 
   async function sayFirst(content: ContentBlock[]) {
-    try {
-      const id = await begin();
-      say(connection, id, content);
-      void navigate(`/chat/${id}`);
-    } catch (error) {
-      notifyError(error);
-    }
+    const id = await begin();
+    say(connection, id, content);
+    go(id);
   }
 
   async function callFirst(name: string, args: Record<string, unknown>) {
     const id = await begin(`/${name}`);
     await connection.command("tool_call", { session_id: id, name, arguments: args });
+    go(id);
+  }
+
+  function go(id: string) {
+    moveDraft(connection, NEW_SESSION, id);
     void navigate(`/chat/${id}`);
   }
 
@@ -64,9 +65,10 @@ export function NewChat() {
         <p className={css.lead}>{t("chat.welcome.lead")}</p>
       </div>
       <Composer
+        place={NEW_SESSION}
         active={false}
         busy={busy}
-        onSay={(content) => void sayFirst(content)}
+        onSay={sayFirst}
         onCall={callFirst}
         onStop={() => {}}
       />

@@ -117,7 +117,13 @@ function Entry(props: { session: SessionView; words: string; hits: readonly Sess
   if (editing) return <RenameForm session={session} onDone={() => setEditing(false)} />;
   return (
     <li className={css.entry}>
-      <NavLink to={`/chat/${session.id}`} className={css.link ?? ""}>
+      <NavLink
+        to={{
+          pathname: `/chat/${session.id}`,
+          hash: hits[0] === undefined ? "" : `#${hits[0].message_id}`,
+        }}
+        className={css.link ?? ""}
+      >
         <span className={`${css.title} foreign`}>
           <Marked text={session.title} words={words} />
         </span>

@@ -137,6 +137,7 @@ function Foot({ sessionId }: { sessionId: string }) {
     <div className={css.foot}>
       <Dock />
       <Composer
+        place={sessionId}
         active={active.length > 0}
         busy={false}
         onSay={(content) => say(connection, sessionId, content)}

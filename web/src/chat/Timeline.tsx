@@ -11,6 +11,7 @@ import {
   Terminal,
 } from "lucide-react";
 import { memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useLocation } from "react-router";
 import { useStore } from "zustand";
 import { ApiError } from "../api/client";
 import type { Item, Note, Placed } from "../events/model";
@@ -25,7 +26,7 @@ import css from "./Chat.module.css";
 import { useKept } from "./cardMemory";
 import { dollars } from "./cost";
 import { duration } from "./Duration";
-import { drawn, marksOf } from "./folding";
+import { type Drawn, drawn, marksOf } from "./folding";
 import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
 import { discard, type Outgoing, outboxOf, say } from "./outbox";
 import { useSession, useThisFeed } from "./useSession";
@@ -37,7 +38,16 @@ const NEAR = 60;
 export function Timeline({ children }: { children?: ReactNode }) {
   const { t } = useTexts();
   const [shown, setShown] = useState(STEP);
-  const { box, inner, away, toEnd } = useStickToEnd();
+  const { box, inner, away, toEnd, leaveEnd } = useStickToEnd();
+  const { hash } = useLocation();
+  const sought = hash.slice(1);
+
+  function lookAt() {
+    leaveEnd();
+    inner.current
+      ?.querySelector(`[data-entry="${CSS.escape(sought)}"]`)
+      ?.scrollIntoView({ block: "center" });
+  }
 
   return (
     <div className={css.view}>
@@ -52,7 +62,13 @@ export function Timeline({ children }: { children?: ReactNode }) {
         <div ref={inner} className={css.thread}>
           <BranchProvider>
             {(items) => (
-              <Entries items={items} shown={shown} onMore={() => setShown(shown + STEP)} />
+              <Entries
+                items={items}
+                shown={shown}
+                sought={sought}
+                onMore={() => setShown(shown + STEP)}
+                onSought={lookAt}
+              />
             )}
           </BranchProvider>
           <Drafts />
@@ -76,13 +92,30 @@ export function Timeline({ children }: { children?: ReactNode }) {
   );
 }
 
-function Entries(props: { items: readonly Placed[]; shown: number; onMore: () => void }) {
+interface EntriesProps {
+  items: readonly Placed[];
+  shown: number;
+  /** The message that a search has led to; empty for none. */
+  sought: string;
+  onMore: () => void;
+  onSought: () => void;
+}
+
+function Entries({ items, shown, sought, onMore, onSought }: EntriesProps) {
   const { t } = useTexts();
-  const { items, shown, onMore } = props;
+  const { key } = useLocation();
   const kept = useKept();
   const marks = useSession((session) => marksOf(session, items, kept));
   const all = useMemo(() => drawn(items, marks), [items, marks]);
-  const hidden = Math.max(0, all.length - shown);
+  const place = useMemo(() => placeOf(sought, all), [sought, all]);
+  const hidden = Math.max(0, all.length - Math.max(shown, place < 0 ? 0 : all.length - place));
+  const isThere = place >= 0;
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each time somebody goes there
+  useEffect(() => {
+    if (isThere) onSought();
+  }, [isThere, key]);
+
   return (
     <>
       {hidden > 0 && (
@@ -100,6 +133,8 @@ function Entries(props: { items: readonly Placed[]; shown: number; onMore: () =>
             key={`${one.item.kind}-${one.item.id}`}
             className={css.item}
             data-kind={one.item.kind}
+            data-entry={one.item.id}
+            data-sought={one.item.id === sought || undefined}
           >
             <Entry item={one.item} />
           </div>
@@ -108,6 +143,11 @@ function Entries(props: { items: readonly Placed[]; shown: number; onMore: () =>
       <BranchNotice />
     </>
   );
+}
+
+function placeOf(sought: string, all: readonly Drawn[]): number {
+  if (sought === "") return -1;
+  return all.findIndex((one) => one.kind !== "fold" && one.item.id === sought);
 }
 
 const Entry = memo(function Entry({ item }: { item: Item }) {
@@ -308,5 +348,8 @@ function useStickToEnd() {
     },
     [],
   );
-  return { box, inner, away, toEnd };
+  function leaveEnd() {
+    stuck.current = false;
+  }
+  return { box, inner, away, toEnd, leaveEnd };
 }
