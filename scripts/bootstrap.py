@@ -321,6 +321,15 @@ def build_web() -> None:
         say("Going on without the browser interface; everything else works.")
 
 
+def whole_suite() -> list[str]:
+    """How all tests are run: side by side, as they wait for others most of the time.
+
+    A file stays in one process, and so do its servers.
+    """
+    processes = max(2, min(4, os.cpu_count() or 2))
+    return ["--numprocesses", str(processes), "--dist", "loadfile"]
+
+
 def become(command: Sequence[str]) -> NoReturn:
     """Turn this process into the command, so that signals and the exit code are its own."""
     os.chdir(ROOT)
@@ -350,7 +359,7 @@ def main(arguments: Sequence[str]) -> int:
     programs = {
         "run": [tollgate, "serve"],
         "demo": [tollgate, "demo"],
-        "test": [python, "-m", "pytest"],
+        "test": [python, "-m", "pytest", *([] if rest else whole_suite())],
         "bench": [python, "-m", "benchmarks"],
         "check": [python, "scripts/check.py"],
         "web": [python, "web/webbuild.py"],
