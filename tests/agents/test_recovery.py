@@ -131,8 +131,9 @@ async def test_a_sub_agents_run_is_closed_and_never_goes_on_alone(settings: Sett
         assert lab.watcher.of("run_finished") == []
 
 
-@pytest.mark.parametrize("claim", ["", "x-1", "0-0", f"{os.getpid()}-1", "999999999-5"])
+@pytest.mark.parametrize("claim", ["", "x-1", "0-0", "{}-1", "999999999-5"])
 def test_only_the_process_that_made_a_name_bears_it(claim: str):
+    claim = claim.format(os.getpid())
     assert process.is_alive(claim) is False
     assert process.is_alive(process.identity()) is True
 

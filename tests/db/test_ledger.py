@@ -126,7 +126,7 @@ REFUSED: list[tuple[Any, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("bad", REFUSED, ids=ascii)
+@pytest.mark.parametrize("bad", REFUSED, ids=range(len(REFUSED)))
 async def test_one_row_that_does_not_fit_is_logged_and_the_others_are_kept(
     ledger: SqliteLedger, path: Path, caplog: pytest.LogCaptureFixture, bad: tuple[Any, ...]
 ):

@@ -110,7 +110,7 @@ GARBAGE = [
 ]
 
 
-@pytest.mark.parametrize("value", GARBAGE, ids=repr)
+@pytest.mark.parametrize("value", GARBAGE, ids=range(len(GARBAGE)))
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_what_no_json_can_hold_is_recorded_all_the_same(
     lab: Lab, value: Any, *, streaming: bool
