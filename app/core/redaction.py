@@ -8,6 +8,7 @@ Redaction returns new values; what a tool receives is never changed.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable
 from itertools import chain
 from typing import Any
@@ -37,6 +38,8 @@ _OPAQUE = re.compile(
     r"|commit|revision|fingerprint|epoch)$",
     re.IGNORECASE,
 )
+# What base64, both alphabets of it, and hex are made of.
+_ENCODED = f"{string.ascii_letters}{string.digits}+/-_="
 _DEEP = "…"
 _MIN_SECRET = 6
 _MAX_PLAIN = 2000
@@ -67,8 +70,9 @@ class Redactor:
         in_json = [orjson.dumps(clean(secret))[1:-1].decode() for secret in self._secrets]
         self._in_json = tuple(secret.encode() for secret in in_json)
         encoded = {text for secret in self._secrets for text in encodings(secret)}
-        self._secrets += tuple(encoded)
-        in_json += encoded
+        # The longest first: a shorter one may be its beginning.
+        self._encoded = tuple(sorted(encoded, key=len, reverse=True))
+        in_json += self._encoded
         # One search over the bytes: most of what is looked at holds nothing like this.
         values = "|".join(re.escape(secret) for secret in in_json) or r"[^\x00-\x{10FFFF}]"
         self._values = compile_bytes(values)
@@ -82,10 +86,13 @@ class Redactor:
         return self._formats.masked(self.known(text))
 
     def known(self, text: str) -> str:
-        """`text` with every known secret value masked, and nothing else."""
+        """`text` with every known secret value masked, and what one was encoded together with."""
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, MASK)
+        for secret in self._encoded:
+            if secret in text:
+                text = _without_runs(text, secret)
         return text
 
     def is_clean(self, encoded: bytes) -> bool:
@@ -130,7 +137,7 @@ class Redactor:
 
     def _partial_value(self, text: str) -> int:
         longest = 0
-        for secret in self._secrets:
+        for secret in chain(self._secrets, self._encoded):
             for length in range(min(len(secret) - 1, len(text)), longest, -1):
                 if text.endswith(secret[:length]):
                     longest = length
@@ -270,3 +277,17 @@ def _matches(pattern: re.Pattern[str], key: str, known: dict[str, bool]) -> bool
         if len(known) < 10_000:
             known[key] = answer
     return answer
+
+
+def _without_runs(text: str, encoded: str) -> str:
+    """`text` without the runs of such letters that hold `encoded`.
+
+    What stands beside it in a run was encoded with it, and may be another secret: without its
+    neighbour it would be too short to be told from a word.
+    """
+    parts, found, rest = [], encoded, text
+    while found:
+        before, found, rest = rest.partition(encoded)
+        parts += [before.rstrip(_ENCODED), MASK] if found else [before]
+        rest = rest.lstrip(_ENCODED)
+    return "".join(parts)

@@ -154,3 +154,17 @@ def test_what_is_called_clean_has_nothing_to_mask(arguments: dict[str, Any]):
     if redactor.is_clean(encoded):
         assert redactor.arguments(arguments) == (arguments, [])
     json.loads(encoded)
+
+
+def test_what_was_encoded_beside_a_known_value_is_masked_with_it():
+    redactor = Redactor(["known-secret-value1"])
+    beside = b"unknown-Xy12Zt9"
+    for told in (b"known-secret-value1" + beside, beside + b"known-secret-value1"):
+        assert redactor.text(f"it is {b64encode(told).decode()}.") == f"it is {MASK}."
+        assert redactor.text(f"it is {told.hex()}.") == f"it is {MASK}."
+
+
+def test_of_two_values_encoded_of_which_one_begins_the_other_nothing_remains():
+    first, second = "prefix-secret-aaaa", "prefix-secret-aaaa-suffix-77"
+    text = b64encode(second.encode()).decode()
+    assert Redactor([first, second]).text(text) == MASK
