@@ -11,6 +11,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # So much emptiness pushes what follows out of sight.
 _PADDING = re.compile(r" {40,}|\n{8,}")
 _MAX_DEPTH = 64
+# JSON readers that know one kind of number round what is beyond; a person would approve another.
+MOST_EXACT = 2**53
 
 
 def visible(text: str) -> str:
@@ -29,15 +31,30 @@ def unpadded(text: str) -> str:
 
 
 def visible_json(value: Any, depth: int = 0) -> Any:
-    """Any JSON value with `unpadded` strings."""
+    """Any JSON value with `unpadded` strings; numbers that its readers would round are text."""
     if isinstance(value, str):
         return unpadded(value)
+    if isinstance(value, int) and abs(value) > MOST_EXACT:
+        return str(value)
     if depth > _MAX_DEPTH:
         return "…"
     if isinstance(value, dict):
         return {unpadded(str(key)): visible_json(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [visible_json(item, depth + 1) for item in value]
+    return value
+
+
+def exact_json(value: Any, depth: int = 0) -> Any:
+    """Any JSON value with numbers as text that its readers would round."""
+    if isinstance(value, int) and abs(value) > MOST_EXACT:
+        return str(value)
+    if isinstance(value, dict | list | tuple) and depth > _MAX_DEPTH:
+        return "…"
+    if isinstance(value, dict):
+        return {key: exact_json(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact_json(item, depth + 1) for item in value]
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -9,6 +10,7 @@ import orjson
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.core.text import dump_json, truncate
+from app.core.visible import exact_json
 from app.db.ledger import Ledger
 from app.db.statements import ADD_CALL, FINISH_CALL, START_CALL
 from app.events.encode import call_completed, call_started, quoted
@@ -24,6 +26,7 @@ MAX_ARGS_CHARS = 32_000
 MAX_CONTENT_CHARS = 60_000
 MAX_RAW_BYTES = 120_000
 MAX_RESULT_BYTES = 256_000
+_LONG_NUMBER = re.compile(rb"[:\[,]-?\d{16}")
 _TITLE_KEYS = ("command", "path", "pattern", "query", "expression", "url", "name", "goal")
 
 
@@ -156,8 +159,11 @@ class Recorder:
             encoded = dump_json(raw)
         call.arguments_json = encoded.decode()
         if len(encoded) > MAX_ARGS_CHARS:
-            return raw, redacted, dump_json(bounded(raw)).decode()
-        return raw, redacted, call.arguments_json
+            raw = bounded(raw)
+            encoded = dump_json(raw)
+        if _LONG_NUMBER.search(encoded) is not None:
+            encoded = dump_json(exact_json(raw))
+        return raw, redacted, encoded.decode()
 
     def edited(self, call: Call) -> str:
         """Take the arguments that the call has now into its record; as they are shown."""

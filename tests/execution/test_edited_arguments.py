@@ -169,3 +169,30 @@ async def test_hooks_see_the_arguments_a_person_put_in_place(lab: Lab):
     await lab.answer("approve_once", edited_args={"user": "ann"})
     await running
     assert [args.user for args in ran] == ["ann"]
+
+
+class NumberArgs(ToolArgs):
+    """A number that few readers of JSON can hold."""
+
+    id: int
+    note: str = ""
+
+
+async def test_a_number_that_a_client_would_round_is_shown_as_it_is_and_kept(lab: Lab):
+    ran: list[NumberArgs] = []
+
+    async def remove(args: NumberArgs, ctx: Any) -> str:
+        ran.append(args)
+        return "gone"
+
+    lab.add(made(remove, requires_confirmation=True, **WRITES))
+    number = 1234567890123456789
+    call = CallRequest("c1", "remove", {"id": number, "note": "x"})
+    running = asyncio.create_task(lab.run(call))
+    asked = await lab.watcher.until("tool_confirmation_request")
+    (begun,) = lab.watcher.of("tool_call_started")
+    shown = {"id": str(number), "note": "x"}
+    assert (asked["subject"]["args"], begun["args"]) == (shown, shown)
+    await lab.answer("approve_once", edited_args={**shown, "note": "y"})
+    await running
+    assert [(args.id, args.note) for args in ran] == [(number, "y")]
