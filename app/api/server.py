@@ -30,11 +30,16 @@ class Server(uvicorn.Server):
     """uvicorn that announces its URL, and its leaving."""
 
     def __init__(
-        self, config: uvicorn.Config, app: FastAPI, on_ready: Callable[[str], None]
+        self,
+        config: uvicorn.Config,
+        app: FastAPI,
+        on_ready: Callable[[str], None],
+        on_leave: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._app = app
         self._on_ready = on_ready
+        self._on_leave = on_leave
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
@@ -42,6 +47,7 @@ class Server(uvicorn.Server):
             self._on_ready(url_of(sockets[0]))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_leave()
         self._app.state.connections.going_away()
         end_feeds(self._app)
         # A moment for the writers to send it before the sockets close.
@@ -81,7 +87,10 @@ def url_of(listener: socket.socket) -> str:
 
 
 def make_server(
-    settings: Settings, app: FastAPI, on_ready: Callable[[str], None] = lambda _: None
+    settings: Settings,
+    app: FastAPI,
+    on_ready: Callable[[str], None] = lambda _: None,
+    on_leave: Callable[[], None] = lambda: None,
 ) -> Server:
     """A server for `app`; run it with `serve(sockets=[listening_socket(settings)])`."""
     config = uvicorn.Config(
@@ -101,13 +110,16 @@ def make_server(
         server_header=False,
         date_header=False,
     )
-    return Server(config, app, on_ready)
+    return Server(config, app, on_ready, on_leave)
 
 
 def run_server(
-    settings: Settings, app: FastAPI, on_ready: Callable[[str], None] = lambda _: None
+    settings: Settings,
+    app: FastAPI,
+    on_ready: Callable[[str], None] = lambda _: None,
+    on_leave: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve on a fast event loop until a signal asks to stop.
+    """Serve on a fast event loop until a signal asks to stop, which `on_leave` is told of.
 
     Raises:
         ConfigurationError: the address cannot be used.
@@ -124,7 +136,7 @@ def run_server(
 
     listener = listening_socket(settings)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(make_server(settings, app, ready).serve(sockets=[listener]))
+        runner.run(make_server(settings, app, ready, on_leave).serve(sockets=[listener]))
 
 
 def calm_collector() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
+import os
 import resource
 import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from threading import Thread
+from threading import Thread, Timer
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
@@ -33,7 +35,12 @@ from app.operations.protocols.sandbox import SandboxStatus
 if TYPE_CHECKING:
     from app.api.service import Service
 
+log = logging.getLogger(__name__)
+
 START_FAILED = 1
+STOP_FAILED = 1
+STOP_S = 60.0
+"""Seconds in which a service ends; what it waits for is bounded by less, each for itself."""
 OPEN_FILES = 65_536
 
 
@@ -98,7 +105,7 @@ def _serve(settings: Settings, leave: Leave) -> int:
         typer.echo("\n".join(lines))
         sys.stdout.flush()
 
-    run_server(settings, app, announce)
+    run_server(settings, app, announce, stop_in_time)
     return 0 if announced else START_FAILED
 
 
@@ -172,6 +179,22 @@ def _allow_open_files() -> None:
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def stop_in_time() -> None:
+    """Let the process end in any case: what hangs is told, and the next start recovers.
+
+    A manager of services would kill it in the end, without a word about why.
+    """
+    timer = Timer(STOP_S, _cut_off)
+    timer.daemon = True
+    timer.start()
+
+
+def _cut_off() -> NoReturn:
+    log.error("the service does not come to its end in %g s; where its threads are:", STOP_S)
+    faulthandler.dump_traceback(all_threads=True)
+    os._exit(STOP_FAILED)
 
 
 class Leave:

@@ -13,7 +13,7 @@ import pytest
 
 from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access
-from app.cli.serve import banner, configure_logging
+from app.cli.serve import STOP_FAILED, banner, configure_logging
 from app.core.settings import load_settings
 from app.operations.local.workspace import LocalWorkspaces
 from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
@@ -88,6 +88,35 @@ def test_a_signal_that_the_start_could_not_hear_ends_it_when_it_is_done(installa
     with started(installation, PYTHONPATH=f"{tmp_path}:{ROOT}") as (process, facts):
         assert process.wait(timeout=PATIENCE_S) == 0
     assert facts["data"] == str(installation)
+
+
+HANGING_AT_THE_END = """
+import asyncio
+from contextlib import asynccontextmanager
+
+import app.cli.serve as serve
+
+opened = serve._opened
+serve.STOP_S = 0.3
+
+@asynccontextmanager
+async def hanging(settings):
+    async with opened(settings) as service:
+        yield service
+        await asyncio.Event().wait()
+
+serve._opened = hanging
+"""
+
+
+def test_a_server_that_hangs_at_its_end_says_where_and_ends(installation, tmp_path, capfd):
+    (tmp_path / "sitecustomize.py").write_text(HANGING_AT_THE_END, encoding="utf-8")
+    with started(installation, PYTHONPATH=f"{tmp_path}:{ROOT}") as (process, _):
+        process.terminate()
+        assert process.wait(timeout=PATIENCE_S) == STOP_FAILED
+    said = capfd.readouterr().err
+    assert "the service does not come to its end in 0.3 s" in said
+    assert "run_server" in said
 
 
 def test_a_call_works_while_a_server_runs_on_the_same_data(installation):

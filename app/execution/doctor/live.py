@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from threading import Thread
 
+from app.core.contain import attempt
 from app.execution.doctor.check import Check
 from app.execution.doctor.examination import Installation, findings
 
@@ -14,7 +17,7 @@ class Doctor:
     """One examination at a time: who asks during one gets what it finds."""
 
     def __init__(self) -> None:
-        self._task: asyncio.Task[None] | None = None
+        self._done: asyncio.Future[None] | None = None
         self._found: list[Check] = []
 
     async def examine(
@@ -23,18 +26,32 @@ class Doctor:
         """The findings, and whether they are all of them.
 
         A check that hangs, on a network drive for instance, keeps its thread; no second one
-        is started meanwhile.
+        is started meanwhile, and the service stops without it.
         """
-        if self._task is None or self._task.done():
+        if self._done is None or self._done.done():
             self._found = []
-            self._task = asyncio.create_task(asyncio.to_thread(_collect, installation, self._found))
-        task, found = self._task, self._found
-        done, _ = await asyncio.wait({task}, timeout=patience_s)
+            self._done = asyncio.get_running_loop().create_future()
+            collecting = (installation, self._found, self._done)
+            Thread(target=_collect, args=collecting, name="doctor", daemon=True).start()
+        ending, found = self._done, self._found
+        done, _ = await asyncio.wait({ending}, timeout=patience_s)
         if done:
-            task.result()
+            ending.result()
         return list(found), bool(done)
 
 
-def _collect(installation: Installation, found: list[Check]) -> None:
-    for check in findings(installation):
-        found.append(check)  # noqa: PERF402 - the list is read while it grows
+def _collect(installation: Installation, found: list[Check], done: asyncio.Future[None]) -> None:
+    def look() -> None:
+        for check in findings(installation):
+            found.append(check)  # noqa: PERF402 - the list is read while it grows
+
+    _, error = attempt(look)
+    with suppress(RuntimeError):  # the service has stopped meanwhile
+        done.get_loop().call_soon_threadsafe(_end, done, error)
+
+
+def _end(done: asyncio.Future[None], error: BaseException | None) -> None:
+    if error is not None:
+        done.set_exception(error)
+    else:
+        done.set_result(None)
