@@ -290,7 +290,9 @@ class RunEngine:
         except asyncio.CancelledError:
             status = stopped(run)
         if run.batch is not None:
-            self._gate.executor.abandon(run.batch)
+            _, error = attempt(self._gate.executor.abandon, run.batch)
+            if error is not None:
+                log.error("what run %s left is not recorded", run.id, exc_info=error)
         self._finish(run, status, error_of(run.id, held.error))
 
     def _finish(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:

@@ -253,16 +253,19 @@ class SqliteLedger:
     def _done(self, item: _Batch | _Work) -> None:
         self._in_flight -= 1
         self._error = None
-        if isinstance(item, _Batch):
-            self._committed = item.mark
-            if not self._is_releasing:
-                self._release()
-            for listener in self._listeners:
-                listener(item.mark)
-        else:
-            self._works.remove(item)
-        if not self._in_flight and not self._is_releasing:
-            self._flush()
+        try:
+            if isinstance(item, _Batch):
+                self._committed = item.mark
+                if not self._is_releasing:
+                    self._release()
+                for listener in self._listeners:
+                    listener(item.mark)
+            else:
+                self._works.remove(item)
+        finally:
+            # Whatever a listener did: what was appended meanwhile waits for nobody else.
+            if not self._in_flight and not self._is_releasing:
+                self._flush()
 
     def _release(self) -> None:
         """Let those go on who waited for what is committed: a few in each turn of the loop.

@@ -190,3 +190,19 @@ def test_a_new_database_is_nobody_else_s_to_read(tmp_path: Path):
     path = tmp_path / "open" / "tollgate.db"
     ensure_schema(path)
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_listener_that_fails_holds_up_nobody_s_rows(ledger: SqliteLedger, path: Path):
+    def fail(_: int) -> None:
+        ledger.append(ADD, (2, "appended meanwhile"))
+        raise RuntimeError("a listener is broken")
+
+    told: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    ledger.subscribe(fail)
+    ledger.append(ADD, (1, "x"))
+    await ledger.durable()
+    ledger._listeners.clear()
+    await ledger.durable()
+    assert stored(path) == [1, 2]
+    assert [str(context["exception"]) for context in told] == ["a listener is broken"]

@@ -134,13 +134,16 @@ class OwnedProcess:
     async def kill(self) -> None:
         self.unfollow()
         task = self._task
-        if task is None or task.done():
-            return
+        if task is not None and not task.done():
+            # In one piece: whoever is cancelled twice must not leave it half ended.
+            await to_end(self._kill(task))
+
+    async def _kill(self, task: asyncio.Task[None]) -> None:
         if self._running is None:
             task.cancel()
         else:
-            await to_end(self._running.kill())
-        await to_end(asyncio.wait({task}))
+            await self._running.kill()
+        await asyncio.wait({task})
 
     def close(self) -> None:
         """Forget what it printed, once it has ended."""

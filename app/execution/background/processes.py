@@ -158,8 +158,10 @@ class Processes:
             yield process
         finally:
             if process.id not in self._kept:
-                await process.kill()
-                process.close()
+                try:
+                    await process.kill()
+                finally:
+                    process.close()
 
     def _made(self, request: ProcessRequest) -> OwnedProcess:
         if self._is_closed:

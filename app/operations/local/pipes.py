@@ -153,6 +153,6 @@ class OutputPipes:
 
     def _close(self, stream: Stream) -> None:
         descriptor = self._open.pop(stream)
+        self._changed.set()
         self._loop.remove_reader(descriptor)
         os.close(descriptor)
-        self._changed.set()

@@ -140,6 +140,39 @@ async def test_a_process_of_the_foreground_ends_with_its_call_unless_it_is_kept(
     assert kept.process.killed.is_set()
 
 
+async def test_a_call_that_is_cancelled_twice_leaves_nothing_open(tmp_path):
+    class Stubborn(ScriptedProcess):
+        async def kill(self) -> None:
+            dying.set()
+            await released.wait()
+            await super().kill()
+
+    begun, dying, released = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    owned: list[Any] = []
+    stubborn = ScriptedProcesses(Stubborn(**HANGING))
+
+    async def follow(keeper: Processes) -> None:
+        async with keeper.foreground(_request(), stubborn) as process:
+            owned.append(process)
+            begun.set()
+            await process.next_output()
+
+    async with _processes(tmp_path) as keeper:
+        following = asyncio.create_task(follow(keeper))
+        await begun.wait()
+        closed: list[bool] = []
+        owned[0].close = lambda: closed.append(owned[0].exit is not None)
+        following.cancel()
+        await dying.wait()
+        following.cancel()
+        await asyncio.sleep(0)
+        assert not following.done()
+        released.set()
+        await asyncio.wait({following})
+    assert following.cancelled()
+    assert closed == [True]
+
+
 async def test_the_program_waits_while_nobody_takes_its_output(tmp_path):
     scripted = _ending(*(b"%d " % number for number in range(100)))
     async with (
