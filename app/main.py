@@ -140,7 +140,7 @@ async def open_service(
     """
     from app.agents.durability import durability
     from app.agents.recovery import recover
-    from app.agents.schedules.firing import scheduling
+    from app.agents.schedules.firing import open_schedules, scheduling
     from app.agents.webhooks.receiving import open_webhooks
     from app.api.auth import Authenticator
     from app.api.service import Service
@@ -158,6 +158,8 @@ async def open_service(
             tokens = Tokens(gate.ledger, gate.clock, gate.audit)
             logins = logins_of(gate, tokens)
             authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
+            # Before anything goes on: what a run may use is decided with what is there.
+            schedules = open_schedules(gate)
             delegating = _delegation(
                 *(gate, sandbox, sessions, runs, client),
                 durability=keeping,
@@ -166,7 +168,7 @@ async def open_service(
             )
             async with delegating as delegator:
                 await runs.resume(recovered, tokens)
-                async with scheduling(gate, sessions, runs, tokens) as schedules:
+                async with scheduling(gate, schedules, sessions, runs, tokens):
                     yield Service(
                         settings=settings,
                         gate=gate,

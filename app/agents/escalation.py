@@ -41,6 +41,7 @@ _LABEL = "supervisor"
 _RUNS_KNOWN = 1000
 _STORED = 200
 _MOST_ANSWER = 10_000
+_PAUSE_S = 0.1
 _LOOK_S = 3600.0
 _ROLE = (
     "You supervise the agent that asks. Decide what it has brought to you: say the decision "
@@ -166,6 +167,8 @@ class ConfiguredSuperiors:
                 batch = await self._delegator.wait(
                     batch.batch_id, session_id=run.session.id, timeout_s=_LOOK_S
                 )
+                # Where its end is not recorded, nobody waits.
+                await asyncio.sleep(_PAUSE_S)
             answer = _answer_of(batch.tasks[0])
             if answer is not None:
                 await self._answer(ticket, answer, run, supervisor)

@@ -430,3 +430,9 @@ async def test_a_run_goes_on_where_it_was_when_its_session_is_on_another_branch(
         await answer(office.service, session_id)
         await run_is_over(office.service, session_id)
         assert list((await office.provider.received(1)).tool_results()) == ["t1"]
+
+
+async def test_a_run_that_is_taken_up_may_use_what_it_could_use_before(settings: Settings):
+    await killed(settings, BASH)
+    async with open_service(settings) as service:
+        assert "schedule_cron" in service.gate.resolver.resolve(None).tool_names

@@ -219,10 +219,9 @@ class Conductor:
 
     async def _take_up(self) -> None:
         """Go on with calls about which somebody was asked before the service was started."""
-        batch = self._task.parked
+        batch, self._task.parked = self._task.parked, None
         assert batch is not None
         await self._answer(partial(self._gate.executor.resume, batch))
-        self._task.parked = None
 
     async def _answer(self, execute: Execute) -> dict[str, CallOutcome]:
         """Make the calls of a round, and answer each, unless they are left to the next process."""

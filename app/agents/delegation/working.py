@@ -106,7 +106,8 @@ class Working:
                 seconds = task.terms.timeout_s
                 task.error = _error("timeout", f"The task did not end within {seconds:g} s")
             finally:
-                if task.parked is not None:
+                is_left = task.is_left and status == "interrupted"
+                if task.parked is not None and not is_left:
                     self._gate.executor.abandon(task.parked)
         if held.error is not None:
             task.error = self._told(task, held.error)

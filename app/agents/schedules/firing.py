@@ -173,17 +173,22 @@ class Scheduler:
             log.error("schedules were not looked at, or one did not begin", exc_info=held.error)
 
 
+def open_schedules(gate: Gate) -> Schedules:
+    """The book of schedules, where tools find it from now on."""
+    book = Schedules(gate.ledger, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+    gate.services.register(SCHEDULES, book)
+    return book
+
+
 @asynccontextmanager
 async def scheduling(
-    gate: Gate, sessions: Sessions, runs: RunEngine, tokens: Tokens
-) -> AsyncIterator[Schedules]:
-    """Keep the book of schedules, and begin runs for as long as the block lasts."""
-    book = Schedules(gate.ledger, gate.clock, gate.audit, gate.changes, gate.settings.schedules)
+    gate: Gate, book: Schedules, sessions: Sessions, runs: RunEngine, tokens: Tokens
+) -> AsyncIterator[None]:
+    """Begin runs for as long as the block lasts."""
     scheduler = Scheduler(gate, book, sessions, runs, tokens)
-    gate.services.register(SCHEDULES, book)
     task = asyncio.create_task(scheduler.run())
     try:
-        yield book
+        yield
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -22,6 +22,14 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 CONNECT_S = 10
+# A network that went silent must not hold a thread until TCP gives up by itself.
+_PATIENCE: dict[str, Any] = {
+    "connect_timeout": CONNECT_S,
+    "tcp_user_timeout": 30_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 KEPT_READERS = 4
 # Writers of all installations, one after the other: places count their memories.
 _LOCK = 7_126_354_001
@@ -193,7 +201,7 @@ class PostgresStorage:
     def _connect(self) -> Connection[Any]:
         import psycopg
 
-        connection = psycopg.connect(self._address, autocommit=True, connect_timeout=CONNECT_S)
+        connection = psycopg.connect(self._address, autocommit=True, **_PATIENCE)
         for statement in _SESSION:
             connection.execute(statement)
         if not self._is_ready:

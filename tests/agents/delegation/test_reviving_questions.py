@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -301,3 +303,39 @@ async def test_a_ticket_that_it_waits_for_outlives_it_too(
     assert tasks_of(left) == [("a", "success")]
     assert kinds(left).count("ticket_opened") == 1
     assert wrong(left) == []
+
+
+class NoWorkers:
+    """Every process is taken."""
+
+    @asynccontextmanager
+    async def take(self, place: Any) -> AsyncIterator[Any]:
+        await asyncio.Event().wait()
+        yield place
+
+
+@asynccontextmanager
+async def no_workers(*_: Any, **__: Any) -> AsyncIterator[NoWorkers]:
+    yield NoWorkers()
+
+
+async def test_an_answer_that_nobody_has_acted_on_outlives_the_next_service_too(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    async with open_department(settings) as department:
+        session_id = await asking(department)
+        await department.delegator.close()
+    with monkeypatch.context() as patched:
+        patched.setattr("app.workers.pool.WorkerPool", no_workers)
+        async with next_service(settings, Goals()) as service:
+            await answer(service, session_id, "decline")
+    assert ends(settings) == {}
+    goals = Goals()
+    async with next_service(settings, goals) as service:
+        assert service.gate.confirmations.pending(session_id) == []
+        await all_over(service)
+    assert "A person declined" in told(goals.asked["a"][0])["t1"]
+    assert ends(settings) == {"t1": "declined"}
+    assert ran(settings) == 0
+    assert tasks_of(settings) == [("a", "success")]
+    assert wrong(settings) == []
