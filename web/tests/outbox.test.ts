@@ -1,7 +1,7 @@
 /** What waits to be sent belongs to who wrote it. */
 import { expect, test, vi } from "vitest";
 import { ApiError } from "../src/api/client";
-import { discard, forget, outboxOf, say } from "../src/chat/outbox";
+import { discard, forget, outboxOf, say, sayAgain } from "../src/chat/outbox";
 import { Connection } from "../src/events/connection";
 
 const unreachable = {
@@ -32,4 +32,19 @@ test("what has come back from the log waits no more, nor what was discarded", ()
   expect(waiting(connection)).toEqual([second]);
   discard(connection, second?.id ?? "");
   expect(waiting(connection)).toEqual([]);
+});
+
+test("what is tried again goes under the same id, so that nothing is said twice", async () => {
+  const connection = new Connection(unreachable);
+  connection.start("ann");
+  say(connection, "ses_1", words);
+  const first = waiting(connection)[0];
+  connection.stop();
+  await vi.waitFor(() => expect(waiting(connection)[0]?.error).toBeInstanceOf(ApiError));
+  connection.start("ann");
+  const command = vi.spyOn(connection, "command");
+  if (first !== undefined) sayAgain(connection, first);
+  expect(command.mock.calls.map((call) => call[2])).toEqual([first?.id]);
+  expect(waiting(connection)).toEqual([{ ...first, error: null }]);
+  connection.stop();
 });

@@ -180,10 +180,16 @@ class Schedules:
         return await self._change(change)
 
     async def delete(
-        self, keeper: Keeper | None, schedule_id: str, *, by: str | None = None
+        self,
+        keeper: Keeper | None,
+        schedule_id: str,
+        *,
+        by: str | None = None,
+        expected: int | None = None,
     ) -> Schedule:
         def drop(transaction: Transaction) -> Schedule:
             gone = _one(transaction, keeper, schedule_id)
+            check_version(expected, gone.version)
             transaction.execute(rows.DELETE, (gone.id,))
             transaction.execute(rows.FORGET_SLOTS, (gone.id,))
             self._note(transaction, by or gone.owner, "deleted", gone, None)

@@ -69,3 +69,14 @@ async def test_schedules_come_in_pages_also_when_names_are_equal(client: httpx2.
     assert (first["total"], second["next_after"]) == (3, None)
     lost = await problem(await client.get("/admin/schedules", params={"after": "sch_gone"}))
     assert (lost["code"], lost["details"]["field"]) == ("validation_failed", "query.after")
+
+
+async def test_what_somebody_has_changed_meanwhile_is_not_deleted(client: httpx2.AsyncClient):
+    schedule_id = await _made(client)
+    path = f"/admin/schedules/{schedule_id}"
+    before = (await client.get(path)).headers["etag"]
+    await client.patch(path, json={"prompt": "Look elsewhere"})
+    answer = await client.delete(path, headers={"If-Match": before})
+    assert (await problem(answer))["code"] == "version_mismatch"
+    now = (await client.get(path)).headers["etag"]
+    assert (await client.delete(path, headers={"If-Match": now})).status_code == 200

@@ -76,7 +76,10 @@ async def test_a_small_body_that_unpacks_to_a_large_one_is_given_up(
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", "fetch_failed"),
         (b"SSH-2.0-OpenSSH_9.0\r\n\r\n", "fetch_failed"),
         (answer(b"no gzip", Content_Encoding="gzip"), "fetch_failed"),
-        (answer(gzip.compress(b"x" * 1000, mtime=0)[:-12], Content_Encoding="gzip"), "fetch_failed"),
+        (
+            answer(gzip.compress(b"x" * 1000, mtime=0)[:-12], Content_Encoding="gzip"),
+            "fetch_failed",
+        ),
         (answer(b"x", Content_Encoding="br"), "fetch_failed"),
         (answer(b"x", Content_Encoding="gzip, gzip"), "fetch_failed"),
         (redirect("http://["), "invalid_url"),

@@ -5,7 +5,7 @@ import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import { notifyDone } from "../shell/notify";
 import type { FormEnds } from "./parts/EditDialog";
-import { useFields } from "./parts/fields";
+import { changedOf, useFields } from "./parts/fields";
 import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { SaveForm } from "./parts/SaveForm";
@@ -14,10 +14,8 @@ type Memory = Schemas["AdminMemory"];
 
 export function MemoryForm({ memory, ends }: { memory: Memory; ends: FormEnds }) {
   const { t } = useTexts();
-  const { fields, text, names } = useFields({
-    content: memory.content,
-    tags: memory.tags,
-  });
+  const shown = { content: memory.content, tags: memory.tags };
+  const { fields, text, names } = useFields(shown);
   return (
     <SaveForm
       {...ends}
@@ -25,7 +23,7 @@ export function MemoryForm({ memory, ends }: { memory: Memory; ends: FormEnds })
         data(
           api.PATCH("/api/v1/admin/memory/{memory_id}", {
             params: { path: { memory_id: memory.id }, header: ifMatch(memory.version) },
-            body: fields,
+            body: changedOf(shown, fields),
           }),
         )
       }

@@ -3,7 +3,7 @@ import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import type { FormEnds } from "./parts/EditDialog";
-import { type Digits, textOf, useFields } from "./parts/fields";
+import { changedOf, type Digits, textOf, useFields } from "./parts/fields";
 import { NumberField } from "./parts/NumberField";
 import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
@@ -13,10 +13,40 @@ type Schedule = Schemas["ScheduleView"];
 type Way = "cron" | "every_seconds" | "at";
 const WAYS: readonly Way[] = ["cron", "every_seconds", "at"];
 
+interface Fields {
+  name: string;
+  prompt: string;
+  way: string;
+  cron: string;
+  seconds: Digits;
+  at: string;
+  timezone: string;
+  missed: string;
+  session: string;
+  expires: string;
+}
+
+function bodyOf(fields: Fields) {
+  const when = {
+    cron: { cron: fields.cron.trim() },
+    every_seconds: { every_seconds: Number(fields.seconds) },
+    at: { at: fields.at.trim() },
+  }[fields.way as Way];
+  return {
+    name: fields.name.trim(),
+    prompt: fields.prompt,
+    timezone: textOf(fields.timezone),
+    missed: fields.missed as Schedule["missed"],
+    session: fields.session as Schedule["session"],
+    expires_at: textOf(fields.expires),
+    ...when,
+  };
+}
+
 export function ScheduleForm({ schedule, ends }: { schedule: Schedule | null; ends: FormEnds }) {
   const { t } = useTexts();
   const stored = WAYS.find((way) => schedule?.[way] != null) ?? "cron";
-  const { fields, text, digits } = useFields({
+  const shown = {
     name: schedule?.name ?? "",
     prompt: schedule?.prompt ?? "",
     way: stored as string,
@@ -30,21 +60,9 @@ export function ScheduleForm({ schedule, ends }: { schedule: Schedule | null; en
     owner: "",
     agent: "",
     project: "",
-  });
-  const when = {
-    cron: { cron: fields.cron.trim() },
-    every_seconds: { every_seconds: Number(fields.seconds) },
-    at: { at: fields.at.trim() },
-  }[fields.way as Way];
-  const body = {
-    name: fields.name.trim(),
-    prompt: fields.prompt,
-    timezone: textOf(fields.timezone),
-    missed: fields.missed as Schedule["missed"],
-    session: fields.session as Schedule["session"],
-    expires_at: textOf(fields.expires),
-    ...when,
   };
+  const { fields, text, digits } = useFields(shown);
+  const body = bodyOf(fields);
   return (
     <SaveForm
       {...ends}
@@ -64,7 +82,8 @@ export function ScheduleForm({ schedule, ends }: { schedule: Schedule | null; en
           : data(
               api.PATCH("/api/v1/admin/schedules/{schedule_id}", {
                 params: { path: { schedule_id: schedule.id }, header: ifMatch(schedule.version) },
-                body,
+                // A time that is said again counts from now.
+                body: changedOf(bodyOf(shown), body),
               }),
             )
       }

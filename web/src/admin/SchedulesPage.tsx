@@ -10,7 +10,7 @@ import { AskFirst } from "./parts/AskFirst";
 import { Facts, Foreign, Pill, When } from "./parts/Bits";
 import { EditDialog } from "./parts/EditDialog";
 import { Loaded, More, Page, Section, word } from "./parts/Page";
-import { usePages } from "./parts/pages";
+import { ifMatch, usePages } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 import { ScheduleForm } from "./ScheduleForm";
@@ -159,7 +159,13 @@ function Detail() {
               label={t("common.delete")}
               size="sm"
               what={t("schedules.delete.what")}
-              act={() => data(api.DELETE("/api/v1/admin/schedules/{schedule_id}", { params }))}
+              act={() =>
+                data(
+                  api.DELETE("/api/v1/admin/schedules/{schedule_id}", {
+                    params: { ...params, header: ifMatch(found.version) },
+                  }),
+                )
+              }
               onDone={() => {
                 void go("/admin/schedules");
                 void queries.invalidateQueries({ queryKey: ["admin", "schedules"] });

@@ -11,6 +11,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { newCommandId } from "../events/connection";
 import type { ContentBlock } from "../events/messages";
 import { useTexts } from "../i18n";
 import { useConnection } from "../shell/identity";
@@ -18,7 +19,7 @@ import { notifyError } from "../shell/notify";
 import { mustFit, readFiles } from "./attachments";
 import css from "./Composer.module.css";
 import { UNSENT } from "./ConfirmationCard";
-import { type Draft, draftAt, keepDraft, together } from "./drafts";
+import { type Draft, draftAt, keepDraft, together, useDraftAt } from "./drafts";
 import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
 
@@ -30,7 +31,8 @@ interface Props {
   busy: boolean;
   /** What a promise that is rejected leaves unsaid comes back. */
   onSay: (content: ContentBlock[]) => Promise<void> | void;
-  onCall: (tool: string, args: Record<string, unknown>) => Promise<void>;
+  /** The same call again has the same id: one that was carried out is not carried out twice. */
+  onCall: (tool: string, args: Record<string, unknown>, id: string) => Promise<void>;
   onStop: () => void;
   children?: React.ReactNode;
 }
@@ -49,6 +51,7 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
   const slash = SLASH.exec(words);
   const isEmpty = words === "" && attached.length === 0;
   useFocusWhenFree(field);
+  const attempt = useAttempt();
   const menu = useSlashMenu(slash?.[1] ?? null, choose);
 
   function choose(chosen: ToolRow) {
@@ -122,7 +125,8 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
     if (tool === null) return;
     setCalling(true);
     try {
-      await onCall(tool.name, args);
+      await onCall(tool.name, args, attempt.idOf(JSON.stringify([tool.name, args])));
+      attempt.over();
       setTool(null);
       field.current?.focus();
     } catch (error) {
@@ -247,15 +251,26 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
   );
 }
 
+/** One id for what is tried again, until it has succeeded or something else is tried. */
+function useAttempt() {
+  const attempt = useRef({ what: "", id: "" });
+  return {
+    idOf(what: string): string {
+      if (attempt.current.what !== what) attempt.current = { what, id: newCommandId() };
+      return attempt.current.id;
+    },
+    over() {
+      attempt.current = { what: "", id: "" };
+    },
+  };
+}
+
 /** What is being written at a place; it is there again for whoever comes back. */
 function useDraft(place: string) {
   const connection = useConnection();
-  const [draft, setDraft] = useState(() => draftAt(connection, place));
+  const draft = useDraftAt(connection, place);
   const latest = () => draftAt(connection, place);
-  function keep(change: Partial<Draft>) {
-    keepDraft(connection, place, { ...latest(), ...change });
-    setDraft(latest());
-  }
+  const keep = (change: Partial<Draft>) => keepDraft(connection, place, { ...latest(), ...change });
   return { ...draft, latest, keep };
 }
 

@@ -216,6 +216,8 @@ function useKeys(
  */
 function isMeantElsewhere(target: EventTarget | null): boolean {
   if (!(target instanceof Element)) return false;
+  // An answer was being written when the confirmation took its place.
+  if (target === document.body && document.querySelector(`[hidden] [${UNSENT}]`)) return true;
   if (target.closest(`form, [role="dialog"], [${UNSENT}], [${OTHER_ANSWER}]`)) return true;
   const field = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
   if (!field) return false;

@@ -46,8 +46,11 @@ export function Dock() {
           }
         />
       )}
-      {shown === undefined && question !== undefined && (
-        <QuestionCard key={question.asked.question_id} question={question.asked} />
+      {/* What was begun of an answer is there again when the confirmation is answered. */}
+      {question !== undefined && (
+        <div hidden={shown !== undefined}>
+          <QuestionCard key={question.asked.question_id} question={question.asked} />
+        </div>
       )}
     </div>
   );

@@ -1,7 +1,7 @@
 /** A session that begins with its first message. */
 import { NativeSelect, TextInput, Title } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { api, data } from "../api/client";
 import type { ContentBlock } from "../events/messages";
@@ -22,6 +22,16 @@ export function NewChat() {
   const [agent, setAgent] = useState("");
   const [project, setProject] = useState("default");
   const [model, setModel] = useState("");
+  // Who has gone on to something else is not called back.
+  const here = useRef(false);
+  // The session of a call that was refused: the next try needs no second one.
+  const begun = useRef<string | null>(null);
+  useEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
 
   async function begin(title?: string): Promise<string> {
     setBusy(true);
@@ -45,13 +55,15 @@ export function NewChat() {
     go(id);
   }
 
-  async function callFirst(name: string, args: Record<string, unknown>) {
-    const id = await begin(`/${name}`);
-    await connection.command("tool_call", { session_id: id, name, arguments: args });
+  async function callFirst(name: string, args: Record<string, unknown>, command: string) {
+    begun.current ??= await begin(`/${name}`);
+    const id = begun.current;
+    await connection.command("tool_call", { session_id: id, name, arguments: args }, command);
     go(id);
   }
 
   function go(id: string) {
+    if (!here.current) return;
     moveDraft(connection, NEW_SESSION, id);
     void navigate(`/chat/${id}`);
   }

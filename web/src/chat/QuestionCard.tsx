@@ -9,6 +9,7 @@ import { useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { ErrorView } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
+import { UNSENT } from "./ConfirmationCard";
 import css from "./Dock.module.css";
 
 interface Choice {
@@ -63,6 +64,7 @@ export function QuestionCard({ question }: { question: QuestionAsked }) {
   const [given, setGiven] = useState<Readonly<Record<string, Given>>>({});
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
+  const isBegun = Object.values(given).some((one) => one.choices.length > 0 || one.text !== "");
   const complete = parts.every((part) => {
     const one = given[part.id] ?? NOTHING;
     return one.choices.length > 0 || one.text.trim() !== "";
@@ -96,7 +98,12 @@ export function QuestionCard({ question }: { question: QuestionAsked }) {
   }
 
   return (
-    <form className={`${css.card} ${css.question}`} aria-labelledby={heading} onSubmit={submit}>
+    <form
+      className={`${css.card} ${css.question}`}
+      aria-labelledby={heading}
+      onSubmit={submit}
+      {...(isBegun ? { [UNSENT]: true } : {})}
+    >
       <header className={css.head}>
         <MessageCircleQuestion size={18} aria-hidden className={css.sign} />
         <h2 id={heading} className={css.title}>

@@ -129,8 +129,9 @@ function Foot({ sessionId }: { sessionId: string }) {
     }
   }
 
-  async function call(name: string, args: Record<string, unknown>) {
-    await connection.command("tool_call", { session_id: sessionId, name, arguments: args });
+  async function call(name: string, args: Record<string, unknown>, id: string) {
+    const fields = { session_id: sessionId, name, arguments: args };
+    await connection.command("tool_call", fields, id);
   }
 
   return (

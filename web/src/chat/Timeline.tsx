@@ -28,7 +28,7 @@ import { dollars } from "./cost";
 import { duration } from "./Duration";
 import { type Drawn, drawn, marksOf } from "./folding";
 import { DraftItem, MessageItem, UserMessage } from "./MessageItem";
-import { discard, type Outgoing, outboxOf, say } from "./outbox";
+import { discard, type Outgoing, outboxOf, sayAgain } from "./outbox";
 import { useSession, useThisFeed } from "./useSession";
 
 /** Entries that are drawn at first, and added by each wish for more. */
@@ -206,10 +206,7 @@ function Unsent({ message }: { message: Outgoing }) {
             <Button
               size="compact-xs"
               variant="default"
-              onClick={() => {
-                discard(connection, message.id);
-                say(connection, message.sessionId, message.content);
-              }}
+              onClick={() => sayAgain(connection, message)}
             >
               {t("error.retry")}
             </Button>{" "}

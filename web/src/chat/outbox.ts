@@ -1,7 +1,7 @@
 /** What has been said and has not come back from the log yet, by session. */
 import { createStore, type StoreApi } from "zustand/vanilla";
 import type { ApiError } from "../api/client";
-import type { Connection } from "../events/connection";
+import { type Connection, newCommandId } from "../events/connection";
 import type { ContentBlock } from "../events/messages";
 import { asApiError } from "../events/sessionStore";
 
@@ -26,23 +26,33 @@ export function outboxOf(connection: Connection): Outbox {
   return outbox;
 }
 
-const NEW = () => `cmd_${crypto.randomUUID()}`;
-
 /** Say something; while a run is active it waits for its turn. */
 export function say(
   connection: Connection,
   sessionId: string,
   content: readonly ContentBlock[],
 ): void {
+  const message: Outgoing = { id: newCommandId(), sessionId, content, error: null };
+  outboxOf(connection).setState(({ messages }) => ({ messages: [...messages, message] }));
+  send(connection, message);
+}
+
+/** Try again, under the same id: what has arrived after all is not said twice. */
+export function sayAgain(connection: Connection, message: Outgoing): void {
+  outboxOf(connection).setState(({ messages }) => ({
+    messages: messages.map((one) => (one.id === message.id ? { ...one, error: null } : one)),
+  }));
+  send(connection, message);
+}
+
+function send(connection: Connection, { id, sessionId, content }: Outgoing): void {
   const outbox = outboxOf(connection);
-  const message: Outgoing = { id: NEW(), sessionId, content, error: null };
-  outbox.setState(({ messages }) => ({ messages: [...messages, message] }));
   connection
-    .command("user_message", { session_id: sessionId, content, when_busy: "queue" }, message.id)
+    .command("user_message", { session_id: sessionId, content, when_busy: "queue" }, id)
     .catch((reason: unknown) => {
       const error = asApiError(reason);
       outbox.setState(({ messages }) => ({
-        messages: messages.map((one) => (one.id === message.id ? { ...one, error } : one)),
+        messages: messages.map((one) => (one.id === id ? { ...one, error } : one)),
       }));
     });
 }

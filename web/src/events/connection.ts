@@ -115,7 +115,7 @@ export class Connection {
   command(
     type: string,
     fields: Record<string, unknown>,
-    id: string = `cmd_${crypto.randomUUID()}`,
+    id: string = newCommandId(),
   ): Promise<Record<string, unknown>> {
     const frame: Frame = { v: 1, type, id, ...fields };
     return new Promise((resolve, reject) => {
@@ -155,7 +155,7 @@ export class Connection {
         this.send({
           v: 1,
           type: "unsubscribe",
-          id: `cmd_${crypto.randomUUID()}`,
+          id: newCommandId(),
           session_id: sessionId,
         });
       }
@@ -168,7 +168,7 @@ export class Connection {
     this.socket = socket;
     this.greeted = false;
     socket.onopen = () => {
-      this.greeting = `cmd_${crypto.randomUUID()}`;
+      this.greeting = newCommandId();
       socket.send(
         JSON.stringify({ v: 1, type: "hello", id: this.greeting, client: "tollgate-web" }),
       );
@@ -285,7 +285,7 @@ export class Connection {
   }
 
   private catchUp(sessionId: string, position: Position): void {
-    position.asked = `cmd_${crypto.randomUUID()}`;
+    position.asked = newCommandId();
     this.send({
       v: 1,
       type: "subscribe",
@@ -360,6 +360,8 @@ export class Connection {
     for (const listener of this.listeners) listener(state, code);
   }
 }
+
+export const newCommandId = (): string => `cmd_${crypto.randomUUID()}`;
 
 function parse(data: unknown): ServerMessage | null {
   try {

@@ -30,7 +30,7 @@ export function ConnectionBanner() {
         <div className={css.banner}>
           <WifiOff size={16} aria-hidden />
           <span>{t(state === "refused" ? "connection.refused" : "connection.lost")}</span>
-          {state === "lost" && (
+          {(state === "lost" || state === "refused") && (
             <Button size="compact-xs" variant="default" onClick={() => connection.retryNow()}>
               {t("connection.now")}
             </Button>

@@ -341,11 +341,15 @@ async def run_schedule(schedule_id: PathId, service: ServiceDep, principal: Admi
 
 
 @router.delete(
-    "/schedules/{schedule_id}", summary="Delete a schedule", responses=problems(NotFound)
+    "/schedules/{schedule_id}",
+    summary="Delete a schedule",
+    responses=problems(NotFound, VersionMismatch),
 )
 async def delete_schedule(
-    schedule_id: PathId, service: ServiceDep, principal: Admin
+    schedule_id: PathId, service: ServiceDep, principal: Admin, expected: ExpectedVersion
 ) -> ScheduleView:
     """Scope `admin`. What it was. With its history; a run that has begun goes on."""
-    gone = await service.schedules.delete(None, schedule_id, by=principal.user_id)
+    gone = await service.schedules.delete(
+        None, schedule_id, by=principal.user_id, expected=expected
+    )
     return ScheduleView.of(gone, service.gate.redactor)

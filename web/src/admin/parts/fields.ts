@@ -42,3 +42,11 @@ export const numberOf = (value: Digits): number | null => (value === "" ? null :
 
 /** A text for the service; null where nothing stands. */
 export const textOf = (value: string): string | null => (value.trim() === "" ? null : value.trim());
+
+/** The fields that somebody has changed: what was shown masked, or set in motion, stays as it is. */
+export function changedOf<T extends object>(shown: T, now: T): Partial<T> {
+  const names = (Object.keys(now) as (keyof T)[]).filter(
+    (name) => JSON.stringify(now[name]) !== JSON.stringify(shown[name]),
+  );
+  return Object.fromEntries(names.map((name) => [name, now[name]])) as Partial<T>;
+}
