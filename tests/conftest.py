@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,20 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             config.getoption(name, None) for name in ("ignore", "ignore_glob", "deselect", "lf")
         )
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file stays in one process, and so do all attempts to escape: their judges look at the
+    whole machine for what another attempt may be doing just then."""
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class ByPlace(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "tests/escape" if file.startswith("tests/escape/") else file
+
+    return ByPlace(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)

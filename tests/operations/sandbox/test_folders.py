@@ -17,6 +17,7 @@ from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.folders import TemporaryFolders, remove_tree
 from app.operations.sandbox.sandbox import Sandbox
 from tests.operations.conftest import names, open_descriptors
+from tests.support.places import open_to_others
 
 PATIENCE_S = 10
 
@@ -126,8 +127,7 @@ def test_closed_folders_are_no_hindrance_to_an_ordinary_user(tmp_path: Path):
     place = tmp_path / "open"
     place.mkdir()
     os.chown(place, 65534, 65534)
-    for folder in (place, *list(place.parents)[:3]):
-        folder.chmod(0o755)
+    open_to_others(place)
     code = [sys.executable, "-c", CLOSED, str(place)]
 
     done = subprocess.run(code, cwd=Path.cwd(), capture_output=True, check=False)

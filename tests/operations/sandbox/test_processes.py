@@ -24,6 +24,7 @@ from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace
 from tests.operations.conftest import names, open_descriptors
 from tests.operations.sandbox.procs import is_folder, marker, until_started, with_marker
+from tests.support.places import open_to_others
 
 pytestmark = pytest.mark.requirement("OPS-04")
 
@@ -332,8 +333,7 @@ async def test_descendants_that_are_left_are_counted_and_ended(sandboxed: Operat
 async def test_programs_run_as_the_separate_user(tmp_path: Path):
     place = tmp_path / "shared"
     place.mkdir()
-    for folder in (place, *list(place.parents)[:3]):
-        folder.chmod(0o755)
+    open_to_others(place)
     root = place / "ws"
     root.mkdir()
     os.chown(root, 65534, 65534)
@@ -353,8 +353,7 @@ async def test_the_separate_user_can_change_what_the_file_tools_made(tmp_path: P
     place = tmp_path / "shared"
     root = place / "ws"
     root.mkdir(parents=True)
-    for folder in (root, place, *list(place.parents)[:3]):
-        folder.chmod(0o755)
+    open_to_others(root)
     os.chown(root, 65534, 65534)
     async with (
         Sandbox(SandboxConfig(temporary=place, uid=65534)) as sandbox,

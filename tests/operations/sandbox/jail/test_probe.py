@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.operations.sandbox.jail.probe import probe
+from tests.support.places import open_to_others
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
 
@@ -16,8 +17,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user"
 def test_a_python_that_the_separate_user_cannot_read_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mode: int, readable: bool
 ):
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
+    open_to_others(tmp_path)
     library = tmp_path / "python"
     library.mkdir(mode=mode)
     monkeypatch.setattr(os, "__file__", str(library / "os.py"))
