@@ -30,6 +30,16 @@ def alive(pid: int) -> bool:
     return bool(fields) and fields[0] not in ("Z", "X")
 
 
+def niceness(pid: int) -> int:
+    return int(_fields(pid)[16])
+
+
+def share_of(pid: int) -> tuple[str, str]:
+    """Its session, and how nice that is as a whole where the kernel shares by sessions."""
+    whole = _read(Path(f"/proc/{pid}/autogroup")).decode()
+    return _fields(pid)[3], whole.partition(" ")[2].strip()
+
+
 def environment(pid: int) -> dict[str, str]:
     lines = _read(Path(f"/proc/{pid}/environ")).decode().split("\0")
     return dict(line.split("=", 1) for line in lines if line)

@@ -23,8 +23,10 @@ from tests.operations.sandbox.procs import (
     environment,
     is_folder,
     marker,
+    niceness,
     open_files,
     parent,
+    share_of,
     until_gone,
     until_started,
     with_marker,
@@ -96,6 +98,20 @@ async def test_a_killed_zygote_is_replaced_with_the_next_job(
 
     assert await run(sandboxed, "exit 4") == 4
     assert living_pid(sandbox.zygote) != first
+
+
+async def test_what_runs_is_nice_together_also_where_the_kernel_shares_by_sessions(
+    sandboxed: Operations, sandbox: Sandbox
+):
+    mark = marker()
+    async with asyncio.timeout(30), sandboxed.processes.open(shell(f"sleep {mark} & wait")):
+        running = await until_started(mark, 2)
+        zygote = living_pid(sandbox.zygote)
+
+        assert {niceness(pid) - niceness(os.getpid()) for pid in running} == {10}
+        assert {share_of(pid) for pid in running} == {share_of(zygote)}
+        assert share_of(zygote) != share_of(os.getpid())
+        assert share_of(zygote)[1] in ("", "nice 10")
 
 
 async def test_a_zygote_that_keeps_dying_makes_jobs_fail_for_a_while():

@@ -60,9 +60,11 @@ def _take_descriptors(wires: Wires, confirm: int, around: Surroundings) -> None:
 
 def _confined(job: Job, around: Surroundings) -> list[str]:
     """Everything between the fork and the code that nobody has read."""
-    os.setsid()
-    if job.terminal:
+    if job.terminal:  # it must lead a session; others stay in the zygote's, which stands back
+        os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    else:
+        os.setpgid(0, 0)
     os.nice(_NICE)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     folder.enter(job.root, job.cwd)

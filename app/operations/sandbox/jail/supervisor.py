@@ -97,7 +97,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
     policy = job.policy
     installed: list[str] = []
     own: tuple[str, ...] = ()
-    os.setsid()
+    os.setpgid(0, 0)
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     proc = Proc(origin.proc)  # opened before anything was made read-only
     if origin.contained:
