@@ -18,6 +18,11 @@ Block = dict[str, Any]
 Message = dict[str, Any]
 
 INTERRUPTED = "The service stopped while this call was running; whether it took effect is unknown."
+DELEGATED = (
+    "What it had delegated is kept as {batch_id}, and goes on where it had not ended: "
+    "delegate_status says how far it is, and waits for its end. Ask there before you delegate the "
+    "same again."
+)
 NOT_RUN = "The service stopped before this call began; it was not run. Call it again if it matters."
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from app.agents.asking import call_of
 from app.agents.budget import Budget, Spending
 from app.agents.context.images import result_block
-from app.agents.history import NOT_RUN, missing_result
+from app.agents.history import DELEGATED, NOT_RUN, missing_result
 from app.agents.models.protocol import Completed, ModelClient
 from app.agents.requesting import Asker, Requesting
 from app.agents.sessions import BUSINESS, Block, Session, Sessions
@@ -29,6 +29,7 @@ from app.execution.setup import Gate
 from app.governance.agents import AgentProfile
 from app.governance.limits import NOBODY, Payer
 from app.toolkit.context import NOTHING
+from app.tools.delegation.ports import DELEGATION
 
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
 STOPPED = "The run was cancelled before this call finished."
@@ -259,7 +260,7 @@ class AgentLoop:
     ) -> None:
         if not self._gate.parking.is_parked(run_id):
             results = [
-                result_block(finished[use["id"]])
+                result_block(finished[use["id"]].noted(self._left_by(finished[use["id"]])))
                 if use["id"] in finished
                 else missing_result(use["id"], NOT_RUN if turns.is_left else STOPPED)
                 for use in uses
@@ -271,6 +272,12 @@ class AgentLoop:
             # Not sooner: it may be a call that takes the service down, each time it is made.
             turns.tries = 0
             turns.keep()
+
+    def _left_by(self, outcome: CallOutcome) -> str:
+        """What is told of a call whose sub-agents the next process goes on with."""
+        delegation = self._gate.services.get(DELEGATION)
+        batch_id = delegation and delegation.left_by(outcome.operation_id)
+        return DELEGATED.format(batch_id=batch_id) if batch_id else ""
 
     def _steered(self, session: Session, run_id: str, turns: Turns) -> bool:
         """Add what the user said meanwhile; whether there was anything."""

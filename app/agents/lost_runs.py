@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from app.agents.context.compaction import SUMMARY
-from app.agents.history import INTERRUPTED, NOT_RUN, Block, missing_result
+from app.agents.history import DELEGATED, INTERRUPTED, NOT_RUN, Block, missing_result
 from app.agents.progress import Progress
 from app.core.contain import attempt
 from app.core.text import clean
@@ -55,6 +55,11 @@ _AWAITED = (
 _DECIDED = (
     "SELECT operation_id, verdict FROM audit"
     " WHERE ts >= ? AND kind = 'call.decided' AND session_id = ? AND run_id = ?"
+)
+# Batches that have ended, or go on where that is allowed, by the call that has delegated them.
+_DELEGATED = (
+    "SELECT operation_id, id FROM delegation_batches WHERE session_id = ? AND parent_run_id = ?"
+    " AND (status <> 'running' OR parent IS NOT NULL)"
 )
 _OPEN = "SELECT id FROM confirmations WHERE session_id = ? AND run_id = ? AND status = 'pending'"
 _ENTRIES = "SELECT id, parent_id, role FROM entries WHERE session_id = ? AND run_id = ?"
@@ -140,17 +145,18 @@ def read_lost(transaction: Transaction, row: RunHead, progress: Progress | None)
     unanswered = frozenset(found[0] for found in transaction.fetch(_OPEN, ids))
     trail = Trail(row.user_id, events, verdicts, unanswered)
     calls = {found[0]: StoredCall(*found[1:]) for found in transaction.fetch(_CALLS, ids)}
+    notes = _notes(transaction, *ids)
     if row.batch is not None:
         asked = transaction.fetch(_ASKED, ids)
         awaited = transaction.fetch(_AWAITED, ids * 2)
-        batch, error = attempt(_batch, row.batch, events, calls, asked, awaited)
+        batch, error = attempt(_batch, row.batch, events, calls, asked, awaited, notes)
         if error is not None:
             log.error("what run %s left cannot be read", row.id, exc_info=error)
         if batch is not None:
             return LostRun(row, trail, batch, progress)
     if progress is None:
         return LostRun(row, trail)
-    return LostRun(row, trail, None, progress, _last_turn(transaction, row, events, calls))
+    return LostRun(row, trail, None, progress, _last_turn(transaction, row, events, calls, notes))
 
 
 def _batch(
@@ -159,6 +165,7 @@ def _batch(
     calls: dict[str, StoredCall],
     asked: Sequence[tuple[Any, ...]],
     awaited: Sequence[tuple[Any, ...]],
+    notes: dict[str, str],
 ) -> ParkedBatch | None:
     """The batch, when somebody is asked for one of its calls, or was and nothing came of it."""
     batch = parked_batch(
@@ -170,6 +177,7 @@ def _batch(
             e["confirmation_id"] for e in events if e["type"] == "tool_confirmation_resolved"
         ),
         awaited={row[0]: StoredWait(row[1], row[2], orjson.loads(row[3])) for row in awaited},
+        notes=notes,
     )
     return batch if any(_waits(batch, operation_id) for _, operation_id in batch.requests) else None
 
@@ -188,6 +196,7 @@ def _last_turn(
     row: RunHead,
     events: Sequence[dict[str, Any]],
     calls: dict[str, StoredCall],
+    notes: dict[str, str],
 ) -> LastTurn:
     """What the run's own messages end with."""
     entries = {
@@ -202,7 +211,7 @@ def _last_turn(
         return LastTurn()
     ((content,),) = transaction.fetch(_CONTENT, (row.session_id, entry_id))
     uses = [block for block in orjson.loads(content) if block.get("type") == "tool_use"]
-    results = tuple(_results(uses, entry_id, events, calls))
+    results = tuple(_results(uses, entry_id, events, calls, notes))
     return LastTurn(results, is_answered=not uses and not was_spoken_to)
 
 
@@ -217,7 +226,14 @@ def results_of(
     """What a model is told of each call of an answer that was cut off."""
     found = transaction.fetch(_CALLS, (session_id, run_id))
     calls = {row[0]: StoredCall(*row[1:]) for row in found}
-    return list(_results(uses, message_id, events, calls))
+    notes = _notes(transaction, session_id, run_id)
+    return list(_results(uses, message_id, events, calls, notes))
+
+
+def _notes(transaction: Transaction, session_id: str, run_id: str) -> dict[str, str]:
+    """By operation, what is told of a call that was cut off besides that it was."""
+    rows = transaction.fetch(_DELEGATED, (session_id, run_id))
+    return {operation_id: DELEGATED.format(batch_id=batch_id) for operation_id, batch_id in rows}
 
 
 def _results(
@@ -225,6 +241,7 @@ def _results(
     message_id: str | None,
     events: Sequence[dict[str, Any]],
     calls: dict[str, StoredCall],
+    notes: dict[str, str],
 ) -> Iterator[Block]:
     begun = {
         event["tool_call_id"]: event["operation_id"]
@@ -232,17 +249,20 @@ def _results(
         if event["type"] == "tool_call_started" and event.get("message_id") == message_id
     }
     for use in uses:
-        yield _result(use, begun, calls)
+        yield _result(use, begun, calls, notes)
 
 
-def _result(use: Block, begun: dict[str, str], calls: dict[str, StoredCall]) -> Block:
+def _result(
+    use: Block, begun: dict[str, str], calls: dict[str, StoredCall], notes: dict[str, str]
+) -> Block:
     """What a model is told of a call of a turn that was cut off."""
     call_id = str(use.get("id", ""))
     operation_id = begun.get(clean(call_id))
     if operation_id is None:
         return missing_result(call_id, NOT_RUN)
     stored = calls.get(operation_id)
+    note = notes.get(operation_id, "")
     if stored is None or stored.status == "started":
-        return missing_result(call_id, INTERRUPTED)
+        return missing_result(call_id, f"{INTERRUPTED} {note}".strip())
     request = CallRequest(call_id, str(use.get("name", "")), {})
-    return outcome_of(stored, request, operation_id).tool_result_block()
+    return outcome_of(stored, request, operation_id).noted(note).tool_result_block()

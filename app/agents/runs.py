@@ -73,7 +73,7 @@ class RunEngine:
         self._archive = archive
         self._active: dict[str, Run] = {}
         # Told when somebody stops a run that is under way.
-        self.on_cancel: Callable[[str], None] | None = None
+        self.on_cancel: Callable[[str], None] = lambda _: None
         self._queues = Queues()
         self._durability = durability
         self._records = RunRecords(gate, durability)
@@ -188,8 +188,7 @@ class RunEngine:
         if active is not None and active.id == run_id:
             self._durability.forget(active)
             self._stop(active)
-            if self.on_cancel is not None:
-                self.on_cancel(run_id)
+            self.on_cancel(run_id)
             return True
         item = self._queues.remove(session_id, run_id)
         if item is None:
@@ -418,7 +417,7 @@ class RunEngine:
         if session is None:
             return
         if await is_revoked(parked.batch.token_id, tokens):
-            close_found(self._gate, session.log, parked, _revoked())
+            self._close_found(session, parked, _revoked())
             return
         run = self._found(session, parked)
         work, error = attempt(self._resumption.work_of, run, parked.batch, self._answered)
@@ -426,7 +425,7 @@ class RunEngine:
             log.error("run %s cannot go on", run.id, exc_info=error)
             self._gate.confirmations.forget(run.id)
             self._gate.waiting.forget(run.id)
-            close_found(self._gate, session.log, parked)
+            self._close_found(session, parked)
             return
         self._take_up(run, work)
 
@@ -435,17 +434,24 @@ class RunEngine:
         if session is None:
             return
         if await is_revoked(cut.progress.payer.token_id, tokens):
-            close_found(self._gate, session.log, cut, _revoked())
+            self._close_found(session, cut, _revoked())
             return
         run = self._found(session, cut)
         _, error = attempt(self._resumption.cut_off, run, cut)
         if error is not None:
             log.error("run %s cannot go on", run.id, exc_info=error)
-            close_found(self._gate, session.log, cut)
+            self._close_found(session, cut)
             return
         said = cut.turn.is_answered and not run.unheard
         work = partial(_last_word, cut.progress) if said else partial(self._converse, run)
         self._take_up(run, work)
+
+    def _close_found(
+        self, session: Session, found: ParkedRun | CutRun, error: TollgateError | None = None
+    ) -> None:
+        """It does not go on, and neither does what it has delegated."""
+        close_found(self._gate, session.log, found, error)
+        self.on_cancel(found.id)
 
     async def _wait_again(self, item: WaitingMessage, tokens: Tokens) -> None:
         session = await self._sessions.get(item.session_id)

@@ -92,6 +92,7 @@ class ParkedBatch:
         rows: calls that were claimed or had ended.
         confirmations: the last question about each call.
         awaited: what a call that was running had asked somebody.
+        notes: what else is told of a call that was cut off.
         started: when the calls that were taken up began.
         told: questions whose end is in the event log.
         progress: what the run had come to, as whoever runs it wrote it down.
@@ -112,6 +113,7 @@ class ParkedBatch:
     started: Mapping[str, str]
     told: frozenset[str]
     awaited: Mapping[str, StoredWait]
+    notes: Mapping[str, str]
 
 
 def parked_batch(
@@ -122,6 +124,7 @@ def parked_batch(
     started: Mapping[str, str],
     told: frozenset[str],
     awaited: Mapping[str, StoredWait],
+    notes: Mapping[str, str],
 ) -> ParkedBatch:
     """Read what `Batch.stored` wrote."""
     kept = orjson.loads(stored)
@@ -141,4 +144,5 @@ def parked_batch(
         started,
         told,
         awaited,
+        notes,
     )

@@ -158,9 +158,10 @@ class Finisher:
         self._recorder.completed(call, outcome, chunks=partial.chunks, size=partial.size)
         return outcome
 
-    def interrupted(self, call: Call) -> CallOutcome:
-        """A call that was under way when a former process ended."""
-        return self._ended(call, "interrupted", "interrupted", INTERRUPTED)
+    def interrupted(self, call: Call, note: str = "") -> CallOutcome:
+        """A call that was under way when a former process ended; `note`: told besides."""
+        message = f"{INTERRUPTED}. {note}" if note else INTERRUPTED
+        return self._ended(call, "interrupted", "interrupted", message)
 
     def broken(self, call: Call, error: BaseException | None) -> CallOutcome:
         """A call on whose way something of ours, or a plugin's adapter, failed."""

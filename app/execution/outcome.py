@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -44,6 +44,12 @@ class CallOutcome:
     @property
     def skipped(self) -> bool:
         return self.status == "skipped"
+
+    def noted(self, note: str) -> CallOutcome:
+        """The same; the model of a call that was cut off is told `note` as well."""
+        if self.status not in ("cancelled", "interrupted") or not note:
+            return self
+        return replace(self, text=f"{self.text}\n{note}".strip())
 
     def record(self) -> dict[str, Any]:
         """The unified record: the same in history and on the wire."""

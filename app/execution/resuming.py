@@ -69,8 +69,9 @@ class Resumer:
     ) -> Call:
         call = self._admission.take_up(request, index, context, operation_id=operation_id)
         row = parked.rows.get(operation_id)
+        note = parked.notes.get(operation_id, "")
         if row is not None and row.status != "started":
-            call.outcome = outcome_of(row, request, operation_id)
+            call.outcome = outcome_of(row, request, operation_id).noted(note)
             return call
         started_at = parked.started.get(operation_id)
         if started_at is None:
@@ -87,7 +88,7 @@ class Resumer:
         if row is not None or confirmation is None:
             call.is_claimed = True
             self._recorder.edited(call)
-            self._finisher.interrupted(call)
+            self._finisher.interrupted(call, note)
             return call
         self._wait_again(call, confirmation, is_told=confirmation.id in parked.told)
         return call

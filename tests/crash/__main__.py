@@ -1,6 +1,7 @@
 """`python -m tests.crash --points 30`: kill a service at random moments of a run.
 
-With `--delegated`, at random moments of two sub-agents' work in the background.
+With `--delegated`, at random moments of two sub-agents' work in the background; with `--awaited`,
+while their agent waits for them.
 Prints a line for each point and what was wrong; exits with 1 when anything was.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -16,13 +19,15 @@ from tempfile import TemporaryDirectory
 from tests.crash.delegated import DelegatedTrial
 from tests.crash.trial import Trial, run_trial
 
+Kind = Callable[[], Trial]
 
-async def _tried(kind: type[Trial], *kills: int) -> Trial:
+
+async def _tried(kind: Kind, *kills: int) -> Trial:
     with TemporaryDirectory() as folder:
         return await run_trial(Path(folder), *kills, kind=kind)
 
 
-async def _try_all(kind: type[Trial], points: int, seed: int) -> int:
+async def _try_all(kind: Kind, points: int, seed: int) -> int:
     whole = await _tried(kind)
     print(f"an unbroken run has {whole.moments} moments; wrong: {whole.wrong() or 'nothing'}")
     random = Random(seed)
@@ -56,8 +61,11 @@ def main() -> int:
     parser.add_argument("--points", type=int, default=30, help="how many moments")
     parser.add_argument("--seed", type=int, default=7, help="which moments")
     parser.add_argument("--delegated", action="store_true", help="sub-agents' work")
+    parser.add_argument("--awaited", action="store_true", help="sub-agents that are waited for")
     chosen = parser.parse_args()
-    kind = DelegatedTrial if chosen.delegated else Trial
+    kind: Kind = DelegatedTrial if chosen.delegated else Trial
+    if chosen.awaited:
+        kind = partial(DelegatedTrial, background=False)
     return asyncio.run(_try_all(kind, chosen.points, chosen.seed))
 
 

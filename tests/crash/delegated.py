@@ -1,11 +1,11 @@
-"""Two sub-agents that work in the background, and whose service is killed."""
+"""Two sub-agents, and their service is killed while they work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tests.crash.model import LAST_WORDS, TURNS, DelegatingModel, Model
+from tests.crash.model import HEARD, LAST_WORDS, TURNS, DelegatingModel, Model
 from tests.crash.trial import OUTPUT_TOKENS, Event, Trial
 from tests.support.server_process import Server
 
@@ -19,13 +19,15 @@ class DelegatedTrial(Trial):
     Attributes:
         batches: as the service tells them in the end.
         goes_on: whether what was under way shall go on in the next process.
+        background: whether their agent has ended meanwhile; else it waits for their answers.
     """
 
     batches: list[Event] = field(default_factory=list)
     goes_on: bool = True
+    background: bool = True
 
     def model(self, asked: Callable[[], None]) -> Model:
-        return DelegatingModel(asked)
+        return DelegatingModel(asked, background=self.background)
 
     async def is_over(self, running: Server, session_id: str, seen: list[Event]) -> bool:
         if not seen or seen[-1]["type"] not in _ENDS:
@@ -69,6 +71,8 @@ class DelegatedTrial(Trial):
         own = [run["status"] for run in self.runs if run["trigger"] == "message"]
         if set(own) - {"success"} or len(own) != self.begun:
             yield f"the run ended as {self.runs}"
+        if not self.background and own and HEARD not in str(self.messages[-1:]):
+            yield f"the agent has not heard them: {self.messages[-1:]}"
 
     def _in_the_tasks(self) -> Iterator[str]:
         if len(self.batches) > 1:

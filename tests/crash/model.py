@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import count
 
@@ -12,7 +13,10 @@ Model = Callable[[Received], Turn]
 
 TURNS = 6
 LAST_WORDS = "Everything is done."
+HEARD = "Both have answered."
 GOALS = ("Count the apples.", "Count the pears.")
+
+_KEPT = re.compile(r"is kept as (dlg_\w+)")
 
 
 class MarkingModel:
@@ -50,22 +54,33 @@ class MarkingModel:
 
 
 class DelegatingModel:
-    """Lets two sub-agents work in the background, and each of them calls tools in six turns.
+    """Lets two sub-agents work, and each of them calls tools in six turns.
 
     Args:
         asked: told of each request before it is answered.
+        background: whether it answers at once; else it does with what they have answered.
     """
 
-    def __init__(self, asked: Callable[[], None]) -> None:
+    def __init__(self, asked: Callable[[], None], *, background: bool = True) -> None:
         self._asked = asked
+        self._background = background
         self._works = MarkingModel(asked)
+        self._numbers = count(1)
 
     def __call__(self, received: Received) -> Turn:
         words = received.messages[0]["content"][0]["text"]
         if words.startswith(GOALS):
             return self._works(received)
         self._asked()
-        if len(received.messages) > 1:
+        if self._background and len(received.messages) > 1:
             return Turn(text("They are at work."))
-        arguments = {"tasks": [{"goal": goal} for goal in GOALS], "background": True}
-        return Turn(tool_use("delegate_parallel", arguments, id="d1"))
+        heard = str(received.messages)
+        if not self._background and heard.count(LAST_WORDS) == len(GOALS):
+            return Turn(text(HEARD))
+        number = next(self._numbers)
+        if kept := _KEPT.search(heard):
+            asking = {"id": kept[1], "wait_s": 60}
+            return Turn(tool_use("delegate_status", asking, id=f"s{number}"))
+        tasks = [{"goal": goal} for goal in GOALS]
+        arguments = {"tasks": tasks, "background": self._background}
+        return Turn(tool_use("delegate_parallel", arguments, id=f"d{number}"))

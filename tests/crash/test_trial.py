@@ -36,6 +36,13 @@ async def test_sub_agents_in_the_background_go_on_after_their_service_was_killed
     assert trial.wrong() == []
 
 
+@pytest.mark.parametrize("kills", [(30,), (90, 40)], ids=str)
+async def test_sub_agents_that_are_waited_for_go_on_too(tmp_path: Path, kills: tuple[int, ...]):
+    trial = await run_trial(tmp_path, *kills, kind=partial(DelegatedTrial, background=False))
+    assert trial.was_resumed
+    assert trial.wrong() == []
+
+
 async def test_sub_agents_end_with_their_service_where_that_is_asked_for(tmp_path: Path):
     kind = partial(DelegatedTrial, goes_on=False)
     trial = await run_trial(tmp_path, 60, kind=kind, TOLLGATE_DURABLE_RUNS="close")

@@ -127,6 +127,10 @@ class Book:
         for task in batch.tasks:
             task.goes_on = True
             self.save(task)
+        self.keep_parent(batch)
+
+    def keep_parent(self, batch: Batch) -> None:
+        """Who waits for the batch has changed; as `save`."""
         row = (batch.background, self._parent_of(batch), batch.id)
         self._ledger.append(KEEP_PARENT, row)
 

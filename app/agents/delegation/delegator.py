@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from app.agents.delegation.book import Book
-from app.agents.delegation.model import Batch, Parent, Task
+from app.agents.delegation.model import Batch, Parent, Standing, Task
 from app.agents.delegation.ports import Workers
 from app.agents.delegation.reviving import IsRevoked, Reviving
 from app.agents.delegation.terms import TermsKeeper, check_batch, fingerprint_of
@@ -30,8 +30,8 @@ from app.tools.delegation.ports import BatchKind, BatchReport, TaskSpec, TaskSta
 
 log = logging.getLogger(__name__)
 
-Paying = Callable[[str, str | None], tuple[Payer, bool]]
-"""Session and run → whom the run is counted for, and whether somebody is there to confirm."""
+StandingOf = Callable[[str, str | None], Standing]
+"""Session and run → what there is to know of the run."""
 
 _MAX_BROADCAST = 20_000
 _MAX_UNHEARD = 50
@@ -48,13 +48,13 @@ class Delegator:
         settings: Settings,
         *,
         workers: Workers,
-        paying: Paying,
+        standing_of: StandingOf,
         durability: Durability = CLOSING,
     ) -> None:
         self._gate = gate
         self._sessions = sessions
         self._settings = settings
-        self._paying = paying
+        self._standing_of = standing_of
         self._continues = durability.continues
         self._book = Book(gate)
         self._terms = TermsKeeper(gate, settings)
@@ -191,6 +191,13 @@ class Delegator:
                     told.append(task.id)
         return told
 
+    def left_by(self, operation_id: str) -> str | None:
+        """See `Delegation.left_by`."""
+        for batch in self._live.values():
+            if batch.parent.operation_id == operation_id:
+                return batch.id if any(task.is_left for task in batch.tasks) else None
+        return None
+
     def run_cancelled(self, run_id: str) -> None:
         """Somebody has stopped a run: what it has left in the background is stopped with it."""
         self._stop_below(run_id, "cancelled")
@@ -259,8 +266,13 @@ class Delegator:
                 roots=task.terms.roots,
                 max_depth=task.terms.max_depth,
             )
-        payer, attended = self._paying(session.id, ctx.run_id)
-        return replace(parent, payer=payer, attended=attended)
+        standing = self._standing_of(session.id, ctx.run_id)
+        return replace(
+            parent,
+            payer=standing.payer,
+            attended=standing.attended,
+            outlives=standing.outlives,
+        )
 
     def _task_of_run(self, run_id: str | None) -> tuple[Batch, Task] | None:
         for batch in self._live.values():
@@ -315,10 +327,11 @@ class Delegator:
             if not background:
                 await asyncio.shield(batch.work)
         except asyncio.CancelledError:
-            goes_on = batch.background and batch.kept.done()
-            if batch.followers == 1 and not goes_on:
-                for task in batch.tasks:
-                    task.goes_on = False  # whoever wanted it is told that it was not begun
+            is_kept = batch.kept.done()
+            if batch.followers == 1 and not (batch.background and is_kept):
+                if not is_kept:
+                    for task in batch.tasks:
+                        task.goes_on = False  # whoever wanted it is told that it was not begun
                 await self._stop(batch.tasks, self._stopped_as)
             raise
         finally:
@@ -342,7 +355,8 @@ class Delegator:
 
     def _outlives(self, batch: Batch) -> bool:
         """Whether the next process goes on with it: nobody waits for it who ends with this one."""
-        return self._continues and batch.background and batch.parent.depth == 0
+        waits_on = batch.background or batch.parent.outlives
+        return self._continues and waits_on and batch.parent.depth == 0
 
     def _give_up(self, batch: Batch, error: BaseException) -> None:
         """Nothing of it has begun, and nobody finds it."""

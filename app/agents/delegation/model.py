@@ -24,6 +24,20 @@ from app.tools.delegation.ports import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Of a run that delegates.
+
+    Attributes:
+        attended: somebody is there to confirm.
+        outlives: it goes on in the next process, and so does the work that it waits for.
+    """
+
+    payer: Payer
+    attended: bool
+    outlives: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:
     """Who delegates, and for whom.
@@ -35,6 +49,7 @@ class Parent:
         scope, roots, max_depth: what a delegating sub-agent itself may use, see and start; it
             gives no more. None for an agent.
         counted_run: whose limit of calls holds for all of it: the run of the agent.
+        outlives: as in `Standing`.
         report: where the progress of the batch is told while somebody waits for it.
     """
 
@@ -53,6 +68,7 @@ class Parent:
     roots: tuple[str, ...] = ()
     max_depth: int | None = None
     counted_run: str | None = None
+    outlives: bool = False
     report: ReportProgress | None = None
 
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from app.agents.delegation.delegator import Delegator
+from app.agents.delegation.model import Standing
 from app.agents.delegation.ports import Workers
 from app.agents.durability import Durability
 from app.agents.models.protocol import ModelClient
@@ -16,7 +17,7 @@ from app.agents.sessions import Sessions
 from app.core.settings import Settings
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
-from app.governance.limits import NOBODY, Payer
+from app.governance.limits import NOBODY
 from app.tools.delegation.ports import DELEGATION
 
 
@@ -39,16 +40,16 @@ async def delegating(
         left: runs of sub-agents that a former process has left, and that may go on.
     """
 
-    def paying(session_id: str, run_id: str | None) -> tuple[Payer, bool]:
+    def standing_of(session_id: str, run_id: str | None) -> Standing:
         run = runs.active(session_id)
         if run is None or run.id != run_id:
-            return NOBODY, False
-        return run.payer, run.attended
+            return Standing(NOBODY, attended=False, outlives=False)
+        return Standing(run.payer, run.attended, outlives=durability.leaves(run))
 
     delegator = Delegator(
         *(gate, sessions, model, settings),
         workers=workers,
-        paying=paying,
+        standing_of=standing_of,
         durability=durability,
     )
     runs.on_cancel = delegator.run_cancelled

@@ -1,5 +1,6 @@
-"""After a restart: work in the background goes on, all other is told as interrupted.
+"""After a restart: what an agent has delegated goes on, all other is told as interrupted.
 
+Where the agent waited for it, its call was cut off; from now on the work is in the background.
 A task goes on from its last finished model request or round of calls. A call that had begun may
 have taken effect and is never run again; the sub-agent is told that it was cut off. Where somebody
 was asked, the question stays open, and the round goes on with the answer.
@@ -86,6 +87,8 @@ class Reviving:
         """The batch as it goes on; None when it must not, or cannot."""
         if lost.parent_status in _STOPPED:
             return None
+        if not lost.report.background and lost.parent_status != "running":
+            return None  # who waited for it does not go on
         kept, error = attempt(parent_read, parent)
         if kept is not None:
             if await is_revoked(kept.payer.token_id):
@@ -184,6 +187,7 @@ class Reviving:
         Nothing is awaited here: one commit holds all of it, so that a process that ends in the
         middle has done nothing.
         """
+        self._book.keep_parent(batch)
         for task in batch.tasks:
             if task.is_over:
                 continue

@@ -178,3 +178,6 @@ class Delegation(Protocol):
 
         It reads it before its next model request.
         """
+
+    def left_by(self, operation_id: str) -> str | None:
+        """The batch a call has delegated, while the service stops and leaves it to the next."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.agents.delegation.delegator import Delegator
+from app.agents.delegation.model import Standing
 from app.agents.delegation.ports import Workers
 from app.agents.durability import durability
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
@@ -118,7 +119,9 @@ async def _furnished(
     delegator = Delegator(
         *(service.gate, service.sessions, model, service.settings),
         workers=doubles,
-        paying=lambda session_id, _: payers.get(session_id, (NOBODY, True)),
+        standing_of=lambda session_id, _: Standing(
+            *payers.get(session_id, (NOBODY, True)), outlives=False
+        ),
         durability=durability(service.gate, service.settings.durable_runs),
     )
     return Department(office, goals, doubles, delegator, payers=payers)
