@@ -1,7 +1,8 @@
 /** The control room in a real browser, against the real service. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { asking, axeOf, say, signedIn, startBrowser, startService } from "./harness.mjs";
+import { test } from "node:test";
+import { axeOf, say } from "./harness.mjs";
+import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
 const PAGES = [
@@ -38,39 +39,13 @@ const PAGES = [
   ...["plugins", "usage", "tokens", "system", "settings", "doctor"],
 ];
 
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-async function scene(play, options = {}) {
-  const { page, context, complaints } = await signedIn(browser, service, {
-    locale: "en-GB",
-    ...options,
-  });
-  try {
-    await play(page, context, complaints);
-  } finally {
-    await context.close();
-  }
-}
-
-const ask = (...request) => asking(service)(...request);
-
 const open = async (page, path) => {
   await page.goto(`${service.url}/admin/${path}`);
   await page.locator("main h1").waitFor();
 };
 
 test("a switch that somebody else has moved is shown, not overwritten", LIMIT, () =>
-  scene(async (page) => {
+  sceneWithRefusals(async (page) => {
     await open(page, "tools");
     await page.getByRole("textbox", { name: "Search" }).fill("calculator");
     const toggle = page.getByRole("switch", { name: "calculator for everybody" });
@@ -94,7 +69,7 @@ test("a switch that somebody else has moved is shown, not overwritten", LIMIT, (
 );
 
 test("an address that leads nowhere says so, at every depth", LIMIT, () =>
-  scene(async (page) => {
+  sceneWithRefusals(async (page) => {
     for (const path of ["nothing", "sources/nothing", "rules/no/such", "agents/a/b"]) {
       await page.goto(`${service.url}/admin/${path}`);
       await page.getByRole("heading", { name: "There is no such page" }).waitFor();
@@ -103,7 +78,7 @@ test("an address that leads nowhere says so, at every depth", LIMIT, () =>
 );
 
 test("a tool is tried, and its result drawn", LIMIT, () =>
-  scene(async (page, _, complaints) => {
+  sceneWithRefusals(async (page, _, complaints) => {
     await open(page, "tools/tool/calculator");
     await page.getByRole("button", { name: "Make a call" }).click();
     await page.getByRole("textbox", { name: /^expression/ }).fill("6 * 7");
@@ -120,7 +95,7 @@ test("a tool is tried, and its result drawn", LIMIT, () =>
 );
 
 test("a call of another session is declined from the inbox", LIMIT, () =>
-  scene(async (page, context) => {
+  sceneWithRefusals(async (page, context) => {
     await page.goto(`${service.url}/chat`);
     const asked = await context.newPage();
     await asked.goto(`${service.url}/chat`);
@@ -144,7 +119,7 @@ test("a call of another session is declined from the inbox", LIMIT, () =>
 );
 
 test("a rule is held against past calls before it is stored", LIMIT, () =>
-  scene(async (page) => {
+  sceneWithRefusals(async (page) => {
     await ask("POST", "/tools/bash/call", { arguments: { command: "echo hello" } });
     await open(page, "rules/new");
     await page.getByLabel("Conditions (JSON)").fill('{"command": ["echo"]}');
@@ -161,7 +136,7 @@ test("a rule is held against past calls before it is stored", LIMIT, () =>
 );
 
 test("a command is taken apart, with what speaks against each piece", LIMIT, () =>
-  scene(async (page) => {
+  sceneWithRefusals(async (page) => {
     await open(page, "rules/explain");
     await page.getByLabel("Command").fill("cd build && rm -rf out | tee log");
     await page.getByRole("button", { name: "Explain" }).click();
@@ -176,7 +151,7 @@ test("a command is taken apart, with what speaks against each piece", LIMIT, () 
 
 for (const colorScheme of ["light", "dark"]) {
   test(`every page is accessible, complete and fits 380 px: ${colorScheme}`, LIMIT, () =>
-    scene(
+    sceneWithRefusals(
       async (page, _, complaints) => {
         for (const path of PAGES) {
           await open(page, path);

@@ -1,38 +1,10 @@
 /** Agents in a real browser, against the real service: every field of a profile, and its tools. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { asking, axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+import { test } from "node:test";
+import { axeOf } from "./harness.mjs";
+import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-async function scene(play, options = {}) {
-  const { page, context, complaints } = await signedIn(browser, service, {
-    locale: "en-GB",
-    ...options,
-  });
-  try {
-    await play(page, asking(service));
-    // What the service refuses on purpose here, the browser notes.
-    assert.deepEqual(
-      complaints.filter((one) => !/status of (409|412|422)/.test(one)),
-      [],
-    );
-  } finally {
-    await context.close();
-  }
-}
-
 const tag = async (page, label, ...names) => {
   for (const name of names) {
     await page.getByRole("combobox", { name: label }).fill(name);
@@ -41,7 +13,7 @@ const tag = async (page, label, ...names) => {
 };
 
 test("every field of a profile is kept as it was entered", LIMIT, () =>
-  scene(async (page, ask) => {
+  sceneWithRefusals(async (page) => {
     await ask("POST", "/admin/agents", { id: "writer", title: "Writer" });
     await page.goto(`${service.url}/admin/agents/writer`);
     const field = (name) => page.getByRole("textbox", { name, exact: true });
@@ -124,7 +96,7 @@ test("every field of a profile is kept as it was entered", LIMIT, () =>
 );
 
 test("a tool is taken from one agent, and another is explained to it", LIMIT, () =>
-  scene(async (page, ask) => {
+  sceneWithRefusals(async (page) => {
     await ask("POST", "/admin/agents", { id: "clerk" });
     await page.goto(`${service.url}/admin/agents/clerk`);
     const tools = page
@@ -143,7 +115,7 @@ test("a tool is taken from one agent, and another is explained to it", LIMIT, ()
 );
 
 test("whoever was overtaken sees what the other did", LIMIT, () =>
-  scene(async (page, ask) => {
+  sceneWithRefusals(async (page) => {
     await ask("POST", "/admin/agents", { id: "scout", title: "Scout" });
     await page.goto(`${service.url}/admin/agents/scout`);
     const title = page.getByRole("textbox", { name: "Title", exact: true });

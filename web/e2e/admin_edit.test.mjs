@@ -1,42 +1,22 @@
 /** Triggers, webhooks, channels, projects and memory, changed in a real browser. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { asking, axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+import { test } from "node:test";
+import { axeOf } from "./harness.mjs";
+import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-async function scene(path, play) {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+const at = (path, play) =>
+  sceneWithRefusals(async (page) => {
     await page.goto(`${service.url}/admin/${path}`);
-    await play(page, asking(service), page.getByRole("dialog"));
-    // What the service refuses on purpose here, the browser notes.
-    assert.deepEqual(
-      complaints.filter((one) => !/status of (409|412|422)/.test(one)),
-      [],
-    );
-  } finally {
-    await context.close();
-  }
-}
+    await play(page, page.getByRole("dialog"));
+  });
 
 const gone = (dialog) => dialog.waitFor({ state: "detached" });
 const press = (scope, name) => scope.getByRole("button", { name, exact: true }).click();
 
 test("a trigger is made and changed; its address and headers are not shown again", LIMIT, () =>
-  scene("triggers", async (page, ask, dialog) => {
+  at("triggers", async (page, dialog) => {
     await press(page, "New trigger");
     await dialog.getByLabel("Name", { exact: false }).first().fill("deploy");
     await dialog.getByLabel("Address").fill("https://ci.example.org/hooks/very-secret");
@@ -66,7 +46,7 @@ test("a trigger is made and changed; its address and headers are not shown again
 );
 
 test("a webhook is changed, and gets a new secret that is shown once", LIMIT, () =>
-  scene("triggers/webhooks", async (page, ask, dialog) => {
+  at("triggers/webhooks", async (page, dialog) => {
     const made = await ask("POST", "/admin/webhooks", { name: "alerts", template: "{{body}}" });
     await page.reload();
     await press(page, "Edit: alerts");
@@ -84,7 +64,7 @@ test("a webhook is changed, and gets a new secret that is shown once", LIMIT, ()
 );
 
 test("a channel is made, refused without groups, and changed", LIMIT, () =>
-  scene("channels", async (page, ask, dialog) => {
+  at("channels", async (page, dialog) => {
     await press(page, "New channel");
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Support desk");
     await dialog.getByRole("switch", { name: "Agents may write" }).press("Space");
@@ -108,7 +88,7 @@ test("a channel is made, refused without groups, and changed", LIMIT, () =>
 );
 
 test("a project is made, moved and forgotten", LIMIT, () =>
-  scene("system", async (page, ask, dialog) => {
+  at("system", async (page, dialog) => {
     const stored = async () =>
       (await ask("GET", "/admin/projects")).projects.filter((project) => project.stored);
     await press(page, "New project");
@@ -135,7 +115,7 @@ test("a project is made, moved and forgotten", LIMIT, () =>
 );
 
 test("memories are taken in, corrected, exported as they are, and forgotten", LIMIT, () =>
-  scene("memory", async (page, _ask, dialog) => {
+  at("memory", async (page, dialog) => {
     const file = (text) => ({
       name: "memory.jsonl",
       mimeType: "application/x-ndjson",
@@ -173,7 +153,7 @@ test("memories are taken in, corrected, exported as they are, and forgotten", LI
 );
 
 test("a schedule is made, changed and run at once, with its history", LIMIT, () =>
-  scene("schedules", async (page, ask, dialog) => {
+  at("schedules", async (page, dialog) => {
     await press(page, "New schedule");
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("News");
     await dialog.getByLabel("What the agent is told").fill("Read the news.");

@@ -1,44 +1,16 @@
 /** Data sources in a real browser, against the real service: made, tested, narrowed, given, removed. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { asking, axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+import { test } from "node:test";
+import { axeOf } from "./harness.mjs";
+import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-async function scene(play, options = {}) {
-  const { page, context, complaints } = await signedIn(browser, service, {
-    locale: "en-GB",
-    ...options,
-  });
-  try {
-    await play(page, asking(service));
-    // What the service refuses on purpose here, the browser notes.
-    assert.deepEqual(
-      complaints.filter((one) => !/status of (412|422)/.test(one)),
-      [],
-    );
-  } finally {
-    await context.close();
-  }
-}
-
 const saved = (page) => page.getByText("Saved").first().waitFor();
 const section = (page, title) =>
   page.locator("section").filter({ has: page.getByRole("heading", { name: title }) });
 
 test("a source is made, looked into, narrowed to what may be read, and removed", LIMIT, () =>
-  scene(async (page, ask) => {
+  sceneWithRefusals(async (page) => {
     await page.goto(`${service.url}/admin/sources/new`);
     await page.getByLabel("Kind").selectOption("sqlite");
     await page.getByRole("textbox", { name: "Name", exact: true }).fill("Shop");
@@ -92,7 +64,7 @@ test("a source is made, looked into, narrowed to what may be read, and removed",
 );
 
 test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
-  scene(async (page, ask) => {
+  sceneWithRefusals(async (page) => {
     const made = await ask("POST", "/admin/sources", {
       name: "Orders",
       kind: "postgres",

@@ -1,7 +1,8 @@
 /** Settings and doctor in a real browser, against the real service. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { axeOf, signedIn, startBrowser, startService } from "./harness.mjs";
+import { test } from "node:test";
+import { axeOf } from "./harness.mjs";
+import { scene, service } from "./stage.mjs";
 
 const LOOKS = [
   ["en-GB", "light"],
@@ -10,23 +11,11 @@ const LOOKS = [
   ["zh-CN", "dark"],
 ];
 const LIMIT = { timeout: 120_000 };
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
 
 for (const [locale, colorScheme] of LOOKS) {
   test(`settings and doctor in ${locale}, ${colorScheme}`, LIMIT, async () => {
     const options = { locale, colorScheme, viewport: { width: 380, height: 800 } };
-    const { page, context, complaints } = await signedIn(browser, service, options);
-    try {
+    await scene(async (page) => {
       for (const path of ["settings", "doctor"]) {
         await page.goto(`${service.url}/admin/${path}`);
         await page.locator("main table").waitFor();
@@ -39,16 +28,12 @@ for (const [locale, colorScheme] of LOOKS) {
         if (folder)
           await page.screenshot({ path: `${folder}/${path}-${locale}-${colorScheme}.png` });
       }
-      assert.deepEqual(complaints, []);
-    } finally {
-      await context.close();
-    }
+    }, options);
   });
 }
 
-test("a setting is found by its variable, and its origin is told", LIMIT, async () => {
-  const { page, context } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+test("a setting is found by its variable, and its origin is told", LIMIT, () =>
+  scene(async (page) => {
     await page.goto(`${service.url}/admin/settings`);
     await page.getByLabel("Search", { exact: true }).fill("TOLLGATE_LOG_LEVEL");
     const row = page.locator("main tbody tr");
@@ -56,7 +41,5 @@ test("a setting is found by its variable, and its origin is told", LIMIT, async 
     assert.equal(await row.count(), 1);
     assert.match(await row.innerText(), /warning[\s\S]*Default: info/);
     assert.equal((await page.locator("main").innerText()).includes(service.token), false);
-  } finally {
-    await context.close();
-  }
-});
+  }),
+);

@@ -1,20 +1,9 @@
 /** The chat in a real browser, against the real service and a scripted model. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { composer, say, signedIn, startBrowser, startService, startWire } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { composer, say, startWire } from "./harness.mjs";
+import { ask, browser, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
 const ended = (page, count = 1) =>
@@ -28,20 +17,6 @@ const ready = (page) =>
     .getByRole("button", { name: /^Approve once/ })
     .and(page.locator(":enabled"))
     .waitFor();
-
-/** Run a scene on a page of its own, and see that nothing was complained about. */
-async function scene(play, options = {}) {
-  const { page, context, complaints } = await signedIn(browser, service, {
-    locale: "en-GB",
-    ...options,
-  });
-  try {
-    await play(page, context);
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
-}
 
 test("a message is answered, and the words come as they are written", LIMIT, () =>
   scene(async (page) => {
@@ -286,27 +261,16 @@ test(
 
 /** A session with many batches of 128 calls each. */
 async function longSession(batches) {
-  const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
-  const post = async (path, body) => {
-    const answer = await fetch(`${service.url}/api/v1${path}`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(body),
-    });
-    assert.ok(answer.ok, await answer.clone().text());
-    return answer.json();
-  };
-  const { id } = await post("/sessions", { title: "Long" });
+  const { id } = await ask("POST", "/sessions", { title: "Long" });
   for (let batch = 0; batch < batches; batch += 1) {
     const calls = Array.from({ length: 128 }, (_, index) => ({
       name: "calculator",
       // What fails is not folded away.
       arguments: { expression: index % 2 === 0 ? `${batch} + ${index}` : `${index} / 0` },
     }));
-    await post("/tools/calls", { session_id: id, calls });
+    await ask("POST", "/tools/calls", { session_id: id, calls });
   }
-  const log = await fetch(`${service.url}/api/v1/sessions/${id}/events?limit=1`, { headers });
-  assert.ok((await log.json()).head >= 10_000);
+  assert.ok((await ask("GET", `/sessions/${id}/events?limit=1`)).head >= 10_000);
   return id;
 }
 
@@ -339,18 +303,13 @@ test("a sub-agent's work stands inside of the call that delegated", LIMIT, () =>
 
 test("a tool that is switched off is refused in a session that runs, and says why", LIMIT, () =>
   scene(async (page) => {
-    const change = (enabled) =>
-      fetch(`${service.url}/api/v1/tools/calculator`, {
-        method: "PATCH",
-        headers: { authorization: `Bearer ${service.token}`, "content-type": "application/json" },
-        body: JSON.stringify({ enabled }),
-      });
+    const change = (enabled) => ask("PATCH", "/tools/calculator", { enabled });
     const count = 'call calculator {"expression": "6 * 7"}';
     await say(page, count);
     await ended(page);
     await call(page, "success").waitFor();
     try {
-      assert.equal((await change(false)).status, 200);
+      await change(false);
       await say(page, count);
       await ended(page, 2);
       await call(page, "disabled").getByText("Switched off").first().waitFor();

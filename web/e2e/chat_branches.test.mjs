@@ -1,19 +1,8 @@
 /** Going on from earlier messages, and coming back. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { composer, say, signedIn, startBrowser, startService } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { test } from "node:test";
+import { composer, say } from "./harness.mjs";
+import { ask, scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
 const answered = (page, words) => page.getByText(`You said: ${words}`, { exact: true }).waitFor();
@@ -21,16 +10,6 @@ const item = (page, words) => page.locator("[data-kind=message]").filter({ hasTe
 const log = (page) => page.getByRole("log");
 const gone = (page, words) =>
   log(page).getByText(words, { exact: true }).first().waitFor({ state: "detached" });
-
-async function scene(play) {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
-    await play(page, context);
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
-}
 
 /** Say something, and wait until the run has ended. */
 async function talk(page, words) {
@@ -115,10 +94,7 @@ test("a picture is sent again with the words that were edited", LIMIT, () =>
     await page.keyboard.press("Enter");
     await answered(page, "look closer");
     const id = page.url().split("/").at(-1);
-    const answer = await fetch(`${service.url}/api/v1/sessions/${id}/messages`, {
-      headers: { authorization: `Bearer ${service.token}` },
-    });
-    const [{ content }] = (await answer.json()).messages;
+    const [{ content }] = (await ask("GET", `/sessions/${id}/messages`)).messages;
     assert.deepEqual(
       content.map((block) => block.type),
       ["image", "text"],

@@ -1,19 +1,8 @@
 /** What somebody has begun to write is nowhere lost. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { composer, say, signedIn, startBrowser, startService } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { test } from "node:test";
+import { composer, say } from "./harness.mjs";
+import { scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
 
@@ -24,9 +13,8 @@ async function begin(page, words) {
   await page.getByText(`You said: ${words}`, { exact: true }).waitFor();
 }
 
-test("unsent words wait in the session in which they were begun", LIMIT, async () => {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+test("unsent words wait in the session in which they were begun", LIMIT, () =>
+  scene(async (page) => {
     await begin(page, "first");
     await begin(page, "second");
     const list = page.getByRole("navigation", { name: "Sessions" });
@@ -43,47 +31,43 @@ test("unsent words wait in the session in which they were begun", LIMIT, async (
     await composer(page).press("Enter");
     await page.getByText("You said: a thought begun", { exact: true }).waitFor();
     assert.equal(await composer(page).inputValue(), "");
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
-});
+  }),
+);
 
-test("a first message comes back when no session can be begun", LIMIT, async () => {
-  const { page, context } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
-    const sessions = (url) => url.pathname === "/api/v1/sessions";
-    let release;
-    const held = new Promise((resolve) => {
-      release = resolve;
-    });
-    await page.route(sessions, async (route) => {
-      if (route.request().method() !== "POST") return route.continue();
-      await held;
-      await route.fulfill({
-        status: 503,
-        contentType: "application/problem+json",
-        body: JSON.stringify({ code: "storage_unavailable", detail: "The disk is full" }),
+test("a first message comes back when no session can be begun", LIMIT, () =>
+  scene(
+    async (page) => {
+      const sessions = (url) => url.pathname === "/api/v1/sessions";
+      let release;
+      const held = new Promise((resolve) => {
+        release = resolve;
       });
-    });
-    await say(page, "do not lose me");
-    await page.waitForFunction(() => document.querySelector("[data-composer]")?.value === "");
-    await composer(page).pressSequentially("nor me");
-    release();
-    await page.waitForFunction(
-      () => document.querySelector("[data-composer]")?.value === "do not lose me\nnor me",
-    );
-    await page.unroute(sessions);
-    await composer(page).press("Enter");
-    await page.getByText("You said: do not lose me").waitFor();
-  } finally {
-    await context.close();
-  }
-});
+      await page.route(sessions, async (route) => {
+        if (route.request().method() !== "POST") return route.continue();
+        await held;
+        await route.fulfill({
+          status: 503,
+          contentType: "application/problem+json",
+          body: JSON.stringify({ code: "storage_unavailable", detail: "The disk is full" }),
+        });
+      });
+      await say(page, "do not lose me");
+      await page.waitForFunction(() => document.querySelector("[data-composer]")?.value === "");
+      await composer(page).pressSequentially("nor me");
+      release();
+      await page.waitForFunction(
+        () => document.querySelector("[data-composer]")?.value === "do not lose me\nnor me",
+      );
+      await page.unroute(sessions);
+      await composer(page).press("Enter");
+      await page.getByText("You said: do not lose me").waitFor();
+    },
+    { allowed: /status of 503/ },
+  ),
+);
 
-test("what is written while a session is begun goes along into it", LIMIT, async () => {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+test("what is written while a session is begun goes along into it", LIMIT, () =>
+  scene(async (page) => {
     let release;
     const held = new Promise((resolve) => {
       release = resolve;
@@ -104,8 +88,5 @@ test("what is written while a session is begun goes along into it", LIMIT, async
     await page.getByRole("link", { name: "New session" }).first().click();
     await page.getByText("What shall be done?").waitFor();
     assert.equal(await composer(page).inputValue(), "");
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
-});
+  }),
+);

@@ -1,19 +1,8 @@
 /** Files that are dropped onto the place where one writes. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { composer, say, signedIn, startBrowser, startService } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { test } from "node:test";
+import { composer, say } from "./harness.mjs";
+import { ask, scene } from "./stage.mjs";
 
 async function drop(page, name, bytes) {
   const files = await page.evaluateHandle(
@@ -30,8 +19,7 @@ async function drop(page, name, bytes) {
 test("a text file goes along with its name, and what is none is refused plainly", {
   timeout: 90_000,
 }, async () => {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+  await scene(async (page) => {
     await drop(page, "archive.zip", Buffer.from([80, 75, 3, 4, 0, 0]));
     await page.getByText(/“archive.zip” is neither a picture/).waitFor();
     assert.equal(await page.getByRole("button", { name: "Remove archive.zip" }).count(), 0);
@@ -47,10 +35,7 @@ test("a text file goes along with its name, and what is none is refused plainly"
     await log.getByRole("group", { name: "list.csv" }).getByText("<b>x</b>,4").waitFor();
 
     const id = page.url().split("/").at(-1);
-    const answer = await fetch(`${service.url}/api/v1/sessions/${id}/messages`, {
-      headers: { authorization: `Bearer ${service.token}` },
-    });
-    const [{ content }] = (await answer.json()).messages;
+    const [{ content }] = (await ask("GET", `/sessions/${id}/messages`)).messages;
     assert.equal(content[1].text, "File `list.csv`:\n```\nname,price\nbread,3\n<b>x</b>,4\n```");
 
     await page.getByRole("button", { name: "Edit and send again" }).first().focus();
@@ -60,8 +45,5 @@ test("a text file goes along with its name, and what is none is refused plainly"
     await field.fill("what is cheap");
     await field.press("Enter");
     await page.getByText(/^You said: what is cheapFile/).waitFor();
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
+  });
 });

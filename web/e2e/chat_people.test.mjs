@@ -1,21 +1,12 @@
 /** Two people at one browser: what one has written is never sent by the other. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { composer, say, signedIn, startBrowser, startService, startWire } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { test } from "node:test";
+import { composer, say, startWire } from "./harness.mjs";
+import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
+// What is another's is not there, which the browser notes.
+const ANOTHERS = { allowed: /status of 404/ };
 
 async function signOut(page) {
   await page.getByRole("button", { name: /Account and appearance/ }).click();
@@ -36,40 +27,39 @@ const isBob = (page) =>
     .waitFor();
 
 async function messagesOf(sessionId) {
-  const headers = { authorization: `Bearer ${service.token}` };
-  const answer = await fetch(`${service.url}/api/v1/sessions/${sessionId}/messages`, { headers });
-  assert.ok(answer.ok);
-  return JSON.stringify((await answer.json()).messages);
+  return JSON.stringify((await ask("GET", `/sessions/${sessionId}/messages`)).messages);
 }
 
 test("words that wait for the connection are not sent as the next person's", LIMIT, async () => {
   const wire = await startWire(service.url);
-  const { page, context } = await signedIn(browser, service, { url: wire.url, locale: "en-GB" });
   try {
-    await say(page, "hello from ann");
-    await page.getByText("You said: hello from ann").waitFor();
-    const sessionId = page.url().split("/").at(-1);
-    wire.cut();
-    await page.getByText(/^Connection lost/).waitFor();
-    await say(page, "for ann alone");
-    await page.getByText("Sending").waitFor();
-    const other = await context.newPage();
-    await other.goto(service.url);
-    await signOut(other);
-    await signInAsBob(other);
-    wire.mend();
-    await isBob(page);
-    assert.equal(await page.getByText("for ann alone").count(), 0);
-    assert.equal((await messagesOf(sessionId)).includes("for ann alone"), false);
+    await scene(
+      async (page, context) => {
+        await say(page, "hello from ann");
+        await page.getByText("You said: hello from ann").waitFor();
+        const sessionId = page.url().split("/").at(-1);
+        wire.cut();
+        await page.getByText(/^Connection lost/).waitFor();
+        await say(page, "for ann alone");
+        await page.getByText("Sending").waitFor();
+        const other = await context.newPage();
+        await other.goto(service.url);
+        await signOut(other);
+        await signInAsBob(other);
+        wire.mend();
+        await isBob(page);
+        assert.equal(await page.getByText("for ann alone").count(), 0);
+        assert.equal((await messagesOf(sessionId)).includes("for ann alone"), false);
+      },
+      { ...ANOTHERS, url: wire.url },
+    );
   } finally {
-    await context.close();
     wire.stop();
   }
 });
 
-test("words that were not sent are gone when their writer signs out", LIMIT, async () => {
-  const { page, context } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+test("words that were not sent are gone when their writer signs out", LIMIT, () =>
+  scene(async (page) => {
     await say(page, "hello again");
     await page.getByText("You said: hello again").waitFor();
     await composer(page).fill("half a thought of ann");
@@ -78,7 +68,5 @@ test("words that were not sent are gone when their writer signs out", LIMIT, asy
     await page.getByRole("alert").waitFor();
     assert.equal((await page.content()).includes("of ann"), false);
     assert.equal(await page.getByText("hello again").count(), 0);
-  } finally {
-    await context.close();
-  }
-});
+  }, ANOTHERS),
+);

@@ -1,19 +1,8 @@
 /** Finding a session by what was said in it. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { say, signedIn, startBrowser, startService } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { test } from "node:test";
+import { say } from "./harness.mjs";
+import { scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
 
@@ -25,9 +14,8 @@ async function talk(page, words) {
   await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
 }
 
-test("words that were said are found and marked, in Chinese too", LIMIT, async () => {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+test("words that were said are found and marked, in Chinese too", LIMIT, () =>
+  scene(async (page) => {
     await talk(page, "how to keep a sourdough starter alive");
     await talk(page, "怎么做面包和蛋糕");
     await talk(page, "<mark>plain</mark> matters");
@@ -52,15 +40,11 @@ test("words that were said are found and marked, in Chinese too", LIMIT, async (
     await list.getByRole("link").focus();
     await page.keyboard.press("Enter");
     await page.getByText("You said: how to keep a sourdough starter alive").first().waitFor();
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
-});
+  }),
+);
 
-test("a find far up in a long session is shown, and stays in view", LIMIT, async () => {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+test("a find far up in a long session is shown, and stays in view", LIMIT, () =>
+  scene(async (page) => {
     await talk(page, "the rare quokka");
     for (let turn = 0; turn < 12; turn += 1) {
       const words = `turn ${turn} ${"word ".repeat(120)}`.trim();
@@ -85,8 +69,5 @@ test("a find far up in a long session is shown, and stays in view", LIMIT, async
     await page.waitForFunction(inView);
     await page.getByRole("button", { name: "To the newest" }).waitFor();
     assert.equal(await page.evaluate(inView), true);
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
-});
+  }),
+);

@@ -1,19 +1,8 @@
 /** What comes over the wire: nothing for a while, or far too much. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { composer, say, signedIn, startBrowser, startService, startWire } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { test } from "node:test";
+import { composer, say, startWire } from "./harness.mjs";
+import { scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 150_000 };
 const AWAY_MS = 10_000;
@@ -21,47 +10,49 @@ const LINE = 5_000_000;
 
 test("ten seconds without a connection lose nothing and double nothing", LIMIT, async () => {
   const wire = await startWire(service.url);
-  const { page, context } = await signedIn(browser, service, { url: wire.url, locale: "en-GB" });
-  page.setDefaultTimeout(60_000);
   try {
-    const lines = Array.from({ length: 24 }, (_, index) => `line ${index + 1}`);
-    await say(
-      page,
-      `run for i in ${lines.map((_, index) => index + 1).join(" ")}; do echo line $i; sleep 0.5; done`,
+    await scene(
+      async (page) => {
+        page.setDefaultTimeout(60_000);
+        const lines = Array.from({ length: 24 }, (_, index) => `line ${index + 1}`);
+        await say(
+          page,
+          `run for i in ${lines.map((_, index) => index + 1).join(" ")}; do echo line $i; sleep 0.5; done`,
+        );
+        await page
+          .locator("article")
+          .getByRole("group")
+          .getByText(/line 2/)
+          .waitFor();
+        wire.cut();
+        await page.getByText(/^Connection lost/).waitFor();
+        await say(page, "said while away");
+        await page.getByText("Sending").waitFor();
+        // Some attempts to connect fail meanwhile, and the pauses between them grow.
+        await page.waitForTimeout(AWAY_MS);
+        assert.equal(await page.getByText("Sending").count(), 1);
+        wire.mend();
+        await page.getByText("You said: said while away").waitFor();
+        await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
+        const log = page.getByRole("log");
+        assert.equal(await log.getByText("said while away", { exact: true }).count(), 1);
+        assert.equal(await page.getByText("Sending").count(), 0);
+        const card = page.locator("article[data-status=success]");
+        await card.getByRole("button", { expanded: false }).first().click();
+        const shown = await card.getByRole("group", { name: "Output" }).innerText();
+        assert.equal(shown.trim(), lines.join("\n"));
+        assert.equal(await page.locator("article[data-call]").count(), 1);
+      },
+      { url: wire.url },
     );
-    await page
-      .locator("article")
-      .getByRole("group")
-      .getByText(/line 2/)
-      .waitFor();
-    wire.cut();
-    await page.getByText(/^Connection lost/).waitFor();
-    await say(page, "said while away");
-    await page.getByText("Sending").waitFor();
-    // Some attempts to connect fail meanwhile, and the pauses between them grow.
-    await page.waitForTimeout(AWAY_MS);
-    assert.equal(await page.getByText("Sending").count(), 1);
-    wire.mend();
-    await page.getByText("You said: said while away").waitFor();
-    await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
-    const log = page.getByRole("log");
-    assert.equal(await log.getByText("said while away", { exact: true }).count(), 1);
-    assert.equal(await page.getByText("Sending").count(), 0);
-    const card = page.locator("article[data-status=success]");
-    await card.getByRole("button", { expanded: false }).first().click();
-    const shown = await card.getByRole("group", { name: "Output" }).innerText();
-    assert.equal(shown.trim(), lines.join("\n"));
-    assert.equal(await page.locator("article[data-call]").count(), 1);
   } finally {
-    await context.close();
     wire.stop();
   }
 });
 
 test("a line of 5 MB is inert, and the page takes little of it", LIMIT, async () => {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  page.setDefaultTimeout(60_000);
-  try {
+  await scene(async (page) => {
+    page.setDefaultTimeout(60_000);
     await page.evaluate(() => {
       globalThis.longest = 0;
       new PerformanceObserver((list) => {
@@ -98,8 +89,5 @@ test("a line of 5 MB is inert, and the page takes little of it", LIMIT, async ()
     assert.equal(wide, false);
     const longest = await page.evaluate(() => globalThis.longest);
     console.log(`longest task: ${Math.round(longest)} ms; ${drawn}, then ${all} characters drawn`);
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
+  });
 });

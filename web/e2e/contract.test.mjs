@@ -1,42 +1,12 @@
 /** The contract's lines about pages, each seen in a real browser: the ids stand in the titles. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { deflateSync } from "node:zlib";
-import { say, signedIn, startBrowser, startService } from "./harness.mjs";
+import { say } from "./harness.mjs";
+import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
-
-async function scene(play) {
-  const { page, context, complaints } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
-    await play(page);
-    assert.deepEqual(complaints, []);
-  } finally {
-    await context.close();
-  }
-}
-
-async function ask(method, path, body) {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${service.token}`, "content-type": "application/json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  assert.ok(answer.ok, `${path}: ${answer.status}`);
-  return answer.json();
-}
 
 const switchCalculator = (enabled) => ask("PATCH", "/admin/tools/calculator", { enabled });
 

@@ -72,22 +72,6 @@ export async function say(page, words) {
   await composer(page).press("Enter");
 }
 
-/** Requests as a program makes them, beside the page. */
-export const asking =
-  (service) =>
-  async (method, path, body, headers = {}) => {
-    const answer = await fetch(`${service.url}/api/v1${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${service.token}`,
-        "content-type": "application/json",
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return answer.json();
-  };
-
 let scanner;
 
 /** What axe finds wrong with the page; it comes over the protocol, as scripts inline are forbidden. */

@@ -1,19 +1,8 @@
 /** No key that was meant for something else answers a question about a risky call. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { composer, say, signedIn, startBrowser, startService } from "./harness.mjs";
-
-let service;
-let browser;
-
-before(async () => {
-  [service, browser] = await Promise.all([startService(), startBrowser()]);
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.stop();
-});
+import { test } from "node:test";
+import { composer, say } from "./harness.mjs";
+import { scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
 const PIXEL = Buffer.from(
@@ -26,14 +15,11 @@ const ready = (page) => approve(page).and(page.locator(":enabled")).waitFor();
 
 /** A page with a risky command that waits for a person. */
 async function asked(words, play) {
-  const { page, context } = await signedIn(browser, service, { locale: "en-GB" });
-  try {
+  await scene(async (page) => {
     await say(page, words);
     await ready(page);
     await play(page);
-  } finally {
-    await context.close();
-  }
+  });
 }
 
 test("a picture without words is sent, and approves nothing", LIMIT, () =>
