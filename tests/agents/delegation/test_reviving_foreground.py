@@ -20,7 +20,7 @@ from tests.agents.delegation.successor import all_over, cut, next_service, tasks
 from tests.agents.parked import ASKS, answer
 from tests.execution.lab import PATIENCE_S
 from tests.support.scripted_anthropic.server import Received
-from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
+from tests.support.scripted_anthropic.turns import Block, Gate, Turn, text, tool_use
 
 pytestmark = pytest.mark.usefixtures("no_processes")
 
@@ -34,7 +34,7 @@ def settings(settings: Settings, tmp_path: Path) -> Settings:
     return settings.model_copy(update={"workspace": tmp_path / "workspace"})
 
 
-def delegating(*goals: str) -> dict[str, Any]:
+def delegating(*goals: str) -> Block:
     return tool_use("delegate_parallel", {"tasks": [{"goal": goal} for goal in goals]}, id="d1")
 
 
@@ -48,6 +48,7 @@ def runs_of(settings: Settings) -> list[str]:
 
 
 def end_of(settings: Settings, call_id: str) -> str:
+    end: str
     (end,) = (
         event["status"]
         for event in events_of(settings)
