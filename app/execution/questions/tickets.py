@@ -20,6 +20,9 @@ from app.tools.interaction.ports import Escalation, TicketState, TicketStatus
 AGENT = "agent:"
 """How the name of whoever answers begins when it is an agent."""
 
+# Callers in whose session there is an agent to tell; of a sub-agent, the one that has delegated.
+_WITH_AGENT = ("agent", "subagent")
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
@@ -159,8 +162,8 @@ class OpenTickets:
         log.emit(TicketResolved, **ids, ticket_id=ticket_id, status=status, answer=shown, by=actor)
         if wait is not None:
             self._waiting.resolve(wait, Ended(status, answer))
-        is_read = wait is not None or after.caller != "agent" or status != "answered"
-        return Resolved(after, None if is_read else _message(after))
+        is_heard = after.caller in _WITH_AGENT and status == "answered"
+        return Resolved(after, _message(after) if is_heard and wait is None else None)
 
     # -- within ---------------------------------------------------------------------------
 
@@ -173,9 +176,11 @@ class OpenTickets:
 
 
 def _message(ticket: StoredTicket) -> str:
+    whose = "a ticket of your sub-agent," if ticket.caller == "subagent" else "your ticket"
+    asked = "It" if ticket.caller == "subagent" else "You"
     return (
-        f"{_answerer(ticket)} has answered your ticket {ticket.id}.\n"
-        f"You asked: {ticket.reason}\nTheir answer: {ticket.answer}"
+        f"{_answerer(ticket)} has answered {whose} {ticket.id}.\n"
+        f"{asked} asked: {ticket.reason}\nTheir answer: {ticket.answer}"
     )
 
 

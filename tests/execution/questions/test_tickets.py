@@ -11,6 +11,7 @@ import pytest
 from app.core.errors import Conflict, NotFound, VersionMismatch
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
+from app.execution.context import Caller
 from app.execution.outcome import CallOutcome
 from app.execution.questions.ticket_rows import PER_SESSION, TicketFilter
 from app.execution.questions.tickets import Resolved
@@ -95,6 +96,25 @@ async def test_a_cancelled_call_leaves_its_ticket_open(house: Lab):
     assert (await call).status == "cancelled"
     assert (await house.gate.tickets.get(opened["ticket_id"])).status == "open"
     assert (await resolve(house, opened["ticket_id"])).message is not None
+
+
+@pytest.mark.parametrize(
+    ("caller", "told"),
+    [
+        ("agent", "has answered your ticket"),
+        ("subagent", "has answered a ticket of your sub-agent"),
+        ("rest", None),
+    ],
+)
+async def test_who_hears_an_answer_that_no_call_waits_for(
+    house: Lab, caller: Caller, told: str | None
+):
+    request = CallRequest("c1", "escalate", {"reason": "Pay?"})
+    (outcome,) = await house.run(request, caller=caller)
+    message = (await resolve(house, outcome.result.data["ticket_id"])).message
+    assert (message is None) == (told is None)
+    assert (told or "") in (message or "")
+    assert message is None or "Pay it" in message
 
 
 async def test_one_reason_makes_one_ticket_in_a_run(house: Lab):
