@@ -12,6 +12,7 @@ from app.tools.delegation.ports import (
     ENDED,
     BatchKind,
     BatchReport,
+    Delegation,
     TaskReport,
     TaskSpec,
     TaskStatus,
@@ -165,6 +166,9 @@ class ScriptedDelegation:
             self.heard.setdefault(task_id, []).append(text)
         return told
 
+    def left_by(self, operation_id: str) -> str | None:
+        return None  # it does not outlive its process
+
     def _twin(self, specs: Sequence[TaskSpec], ctx: ToolContext) -> BatchReport | None:
         """A batch at work that was started with the same words."""
         for former, batch in zip(self.started, self.batches.values(), strict=False):
@@ -240,3 +244,8 @@ def _check(specs: Sequence[TaskSpec]) -> None:
         if not ready:
             raise InvalidInput("after: the tasks wait for each other", field="after")
         done |= ready
+
+
+# What is looked up by name is checked for its methods when it is used: one that lacks a method is
+# "not available". Types say so earlier, and name it.
+_: type[Delegation] = ScriptedDelegation
