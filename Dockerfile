@@ -16,9 +16,9 @@ WORKDIR /src
 COPY requirements/build.txt requirements/runtime.txt requirements/
 # The environment that runs has no pip: the build environment fills it, with wheels only.
 RUN python -m venv /opt/build \
- && /opt/build/bin/pip install --only-binary=:all: --require-hashes -r requirements/build.txt \
+ && /opt/build/bin/pip install --only-binary=:all: --no-deps --require-hashes -r requirements/build.txt \
  && python -m venv --without-pip /opt/tollgate \
- && /opt/build/bin/pip --python /opt/tollgate/bin/python install --only-binary=:all: --require-hashes -r requirements/runtime.txt
+ && /opt/build/bin/pip --python /opt/tollgate/bin/python install --only-binary=:all: --no-deps --require-hashes -r requirements/runtime.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY alembic alembic

@@ -236,7 +236,9 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
     if "packages" in steps:
         say(f"Installing the locked {group} packages (about a minute the first time) ...")
         locks = [f"--requirement=requirements/{name}.txt" for name in ("build", group)]
-        checked([*pip, "--require-hashes", *locks], "The packages")
+        # The locks are whole. Left to resolve, pip tries the newest release of a package that
+        # another one wants with an extra, and stops because that release has no hash here.
+        checked([*pip, "--no-deps", "--require-hashes", *locks], "The packages")
     if "project" in steps:
         say("Installing Tollgate itself ...")
         own = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]

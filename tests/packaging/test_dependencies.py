@@ -2,7 +2,10 @@
 
 import re
 import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
+
+from packaging.requirements import Requirement
 
 import app
 from tests.support.source import ROOT
@@ -37,6 +40,31 @@ def test_every_direct_dependency_is_locked():
     lock = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8")
     locked = set(re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==", lock, re.MULTILINE))
     assert explained().keys() - locked == set()
+
+
+def unmet(requirement: Requirement, seen: set[str]) -> list[str]:
+    """What is not installed of a requirement and of all that follows from it."""
+    extras = {"", *requirement.extras}
+    if (key := f"{requirement.name}{sorted(extras)}") in seen:
+        return []
+    seen.add(key)
+    try:
+        found = distribution(requirement.name)
+    except PackageNotFoundError:
+        return [f"{requirement}: missing"]
+    fits = requirement.specifier.contains(found.version, prereleases=True)
+    missing = [] if fits else [f"{requirement}: {found.version}"]
+    for wanted in map(Requirement, found.requires or []):
+        if wanted.marker is None or any(wanted.marker.evaluate({"extra": x}) for x in extras):
+            missing += unmet(wanted, seen)
+    return missing
+
+
+def test_the_locks_hold_all_that_the_locked_packages_need():
+    """They are installed as they stand: nothing is resolved that they might have left out."""
+    seen: set[str] = set()
+    assert unmet(Requirement("tollgate[dev]"), seen) == []
+    assert len(seen) > 60
 
 
 def test_the_package_and_the_image_carry_the_version_of_the_project():

@@ -37,7 +37,7 @@ def test_every_install_from_an_index_is_hashed(stages):
     installs = [part for run in runs for part in run.split("&&") if " install -" in part]
     from_index = [part for part in installs if "pip" in part and "--no-index" not in part]
     assert len(from_index) == 2
-    assert [part for part in from_index if "--require-hashes" not in part] == []
+    assert [part for part in from_index if "--no-deps --require-hashes" not in part] == []
 
 
 def test_the_final_layer_takes_only_the_finished_environment(stages):
