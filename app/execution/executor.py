@@ -353,7 +353,8 @@ class Executor:
 
     async def _run(self, call: Call) -> CallOutcome:
         assert call.tool is not None
-        epoch = self._cache.epoch(call.context.scope)
+        is_shared = self._may_share(call)
+        epoch = self._cache.epoch(call.context.scope) if is_shared else None
         ran = await self._runner.run(call)
         try:
             if call.tool.has_side_effects:
@@ -364,7 +365,7 @@ class Executor:
             outcome = await self._finisher.ran(call, ran)
         finally:
             ran.let_go()
-        if self._may_share(call):
+        if is_shared:
             self._cache.put(call.context.session_id, call.context.scope, call.key, outcome, epoch)
         return outcome
 

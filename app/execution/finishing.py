@@ -55,8 +55,7 @@ class Finisher:
 
     async def ran(self, call: Call, ran: Ran) -> CallOutcome:
         """A call that ran, well or not."""
-        result = self._redacted(ran.result)
-        text = clean(result.for_model())
+        result, text = self._told(ran.result)
         shown, artifact_id, truncated = text, None, False
         limit = self._limit(call, text)
         if ran.live is not None or len(text) > limit:
@@ -80,8 +79,8 @@ class Finisher:
             truncated=truncated,
         )
         live = ran.live
-        size = live.size if live else len(text.encode())
-        self._recorder.completed(call, outcome, chunks=live.chunks if live else 0, size=size)
+        told = (live.chunks, live.size) if live else (0, 0 if shown is text else len(text.encode()))
+        self._recorder.completed(call, outcome, chunks=told[0], size=told[1])
         return outcome
 
     async def refused(self, call: Call, refusal: Refusal) -> CallOutcome:
@@ -203,6 +202,17 @@ class Finisher:
     async def _notify(self, kind: HookType, call: Call, result: ToolResult, reason: str) -> None:
         if self._hooks.of(kind, call.tool_name):
             await self._hooks.notify(kind, self.hook_context(call, result, reason))
+
+    def _told(self, result: ToolResult) -> tuple[ToolResult, str]:
+        """The result without secrets, and what the model reads of it."""
+        bare = result.success and result.text is None and result.raw_result is None
+        if bare and not isinstance(result.data, str):
+            # What is looked through is what is told: encoded once.
+            encoded = dump_json(result.data)
+            if self._redactor.is_text_clean(encoded):
+                return result, encoded.decode()
+        result = self._redacted(result)
+        return result, clean(result.for_model())
 
     def _redacted(self, result: ToolResult) -> ToolResult:
         """Secrets never leave, whatever printed them. Most results hold none, and stay."""

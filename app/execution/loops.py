@@ -56,27 +56,35 @@ class LoopGuard:
 
     def note(self, session_id: str, key: Key, text: str, *, wrote: bool) -> str | None:
         """Count a finished call; a warning for the model when it repeats itself."""
-        calls = self._sessions.setdefault(session_id, OrderedDict())
-        self._sessions.move_to_end(session_id)
-        if len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
+        calls = self._of(session_id)
         seen = calls.get(key)
         if seen is None:
             seen = calls[key] = _Seen(hash(text))
+            if len(calls) > MAX_CALLS:
+                calls.popitem(last=False)
         else:
             seen.compare(text)
-        calls.move_to_end(key)
+            calls.move_to_end(key)
         if wrote:
             for other in [k for k in calls if k != key]:
                 del calls[other]
-        if len(calls) > MAX_CALLS:
-            calls.popitem(last=False)
         if seen.times < self.warn_after:
             return None
         return (
             f"Note: this exact call has now given this same result {seen.times} times. "
             "Repeating it will not help; change the arguments or try another way."
         )
+
+    def _of(self, session_id: str) -> OrderedDict[Key, _Seen]:
+        """The calls of a session, which is now the last to be forgotten."""
+        calls = self._sessions.get(session_id)
+        if calls is None:
+            calls = self._sessions[session_id] = OrderedDict()
+            if len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+        else:
+            self._sessions.move_to_end(session_id)
+        return calls
 
 
 def _digest(text: str) -> int:

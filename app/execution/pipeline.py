@@ -159,8 +159,10 @@ class Call:
             alias = self.entry.alias if self.entry else None
             name = alias.name if alias is not None and alias.reshape is not None else self.tool_name
             project = self.context.project
-            roots = project.roots if project else ()
-            self._key = name, b"\0".join((self.prepared.canonical, *map(os.fsencode, roots)))
+            canonical = self.prepared.canonical
+            if project is not None and project.roots:
+                canonical = b"\0".join((canonical, *map(os.fsencode, project.roots)))
+            self._key = name, canonical
         return self._key
 
     @property
@@ -199,8 +201,10 @@ class Batch:
 
         Something is left for each call that has not ended.
         """
-        others = sum([call.outcome is None for call in self.calls]) - 1
-        return max(LEAST_TOLD, budget - self.told_chars - max(0, others) * LEAST_TOLD)
+        if len(self.calls) > 1:
+            others = sum([call.outcome is None for call in self.calls]) - 1
+            budget -= max(0, others) * LEAST_TOLD
+        return max(LEAST_TOLD, budget - self.told_chars)
 
     def let_go(self) -> None:
         """Part with the calls once all have ended, so that each is freed at once.

@@ -85,7 +85,7 @@ class Recorder:
             raw_result=None if result.raw_result is None else self._raw_result(outcome),
             truncated=outcome.truncated or len(text) > MAX_CONTENT_CHARS,
             artifact_id=artifact_id,
-            size=size or len(text.encode()),
+            size=size or (len(text) if text.isascii() else len(text.encode())),
             chunks=chunks,
             error=None if result.success else _error(outcome),
             duration_ms=round(outcome.execution_time * 1000, 3),
@@ -157,13 +157,14 @@ class Recorder:
             if isinstance(raw, str):
                 raw = self._redactor.raw_json(raw)
             encoded = dump_json(raw)
-        call.arguments_json = encoded.decode()
+        shown = call.arguments_json = encoded.decode()
         if len(encoded) > MAX_ARGS_CHARS:
             raw = bounded(raw)
             encoded = dump_json(raw)
+            shown = encoded.decode()
         if _LONG_NUMBER.search(encoded) is not None:
-            encoded = dump_json(exact_json(raw))
-        return raw, redacted, encoded.decode()
+            shown = dump_json(exact_json(raw)).decode()
+        return raw, redacted, shown
 
     def edited(self, call: Call) -> str:
         """Take the arguments that the call has now into its record; as they are shown."""

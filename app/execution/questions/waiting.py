@@ -169,7 +169,7 @@ class Waiting:
 
     def settled(self, call: Call) -> None:
         """As `give_up`, for a call whose end is recorded; one that is left to others has none."""
-        if call.outcome is not None:
+        if self._open.by_operation and call.outcome is not None:
             self.give_up(call)
 
     def leaves(self, call: Call) -> bool:
