@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from app.core.beginnings import Beginnings
 from app.core.secret_formats import ANYTHING, SecretFormats, compile_bytes, encodings, is_plain
 from app.core.text import clean, json_default
 
@@ -73,6 +74,7 @@ class Redactor:
         encoded = {text for secret in self._secrets for text in encodings(secret)}
         # The longest first: a shorter one may be its beginning.
         self._encoded = tuple(sorted(encoded, key=len, reverse=True))
+        self._beginnings = Beginnings(chain(self._secrets, self._encoded))
         in_json += self._encoded
         # One search over the bytes: most of what is looked at holds nothing like this.
         values = "|".join(re.escape(secret) for secret in in_json) or r"[^\x00-\x{10FFFF}]"
@@ -130,23 +132,14 @@ class Redactor:
         A secret may come in pieces, so what may be the beginning of one is held back.
         """
         text = self.known(text)
-        held = max(self._partial_value(text), self._formats.unfinished(text))
+        held = max(self._beginnings.at_end(text), self._formats.unfinished(text))
         if not held:
             return self._formats.masked(text), ""
         return self._formats.masked(text[:-held]), text[-held:]
 
     def partial(self, text: str) -> int:
         """How many characters at the end of `text` may be the beginning of a secret."""
-        return max(self._partial_value(text), self._formats.unfinished(text))
-
-    def _partial_value(self, text: str) -> int:
-        longest = 0
-        for secret in chain(self._secrets, self._encoded):
-            for length in range(min(len(secret) - 1, len(text)), longest, -1):
-                if text.endswith(secret[:length]):
-                    longest = length
-                    break
-        return longest
+        return max(self._beginnings.at_end(text), self._formats.unfinished(text))
 
     def _is_text_clean(self, encoded: bytes) -> bool:
         return self._values.search(encoded) is None and not self._formats.may_find(encoded)
