@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 Fetch = Callable[..., list[tuple[Any, ...]]]
-BLOCK = 512
+BLOCK = 2048
 
 _LAST = "SELECT max(position) FROM events"
 _COVERED = "SELECT covers_to FROM event_blocks ORDER BY number DESC LIMIT 1"
