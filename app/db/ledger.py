@@ -1,7 +1,8 @@
 """Where everything that must survive is written: one thread, grouped commits, watermarks.
 
 Rows appended while a commit is under way form the next one, so a busy service pays
-one commit for many rows and an idle one waits for nobody. A commit that fails (disk
+one commit for many rows and an idle one waits for nobody. After a commit of many rows the
+next one lingers a moment, unless somebody waits for it. A commit that fails (disk
 full, database locked) is tried again until it succeeds: nothing is dropped and the
 order never changes, while callers who need durability get `StorageUnavailable` at
 once instead of waiting.
@@ -35,6 +36,11 @@ RELEASED_AT_ONCE = 8
 # While those are let go who waited for a commit, what they write next is gathered up to so many
 # rows: 64 producers that wait for each event pay one commit in place of five to eight.
 GATHERED_ROWS = 64
+# After so many rows in one commit the next is put off by so many seconds, or until it holds so
+# many: a commit costs as much as dozens of rows, whatever it holds.
+BUSY_ROWS = 32
+LINGER_S = 0.002
+LINGER_ROWS = 512
 RETRY_S = 0.5
 CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is rare
 
@@ -138,7 +144,9 @@ class SqliteLedger:
         self._handed_over = 0
         self._committed = 0
         self._in_flight = 0
-        self._scheduled = False
+        self._scheduled: asyncio.Handle | None = None
+        self._lingers = False
+        self._is_busy = False
         self._is_releasing = False
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._works: deque[_Work] = deque()
@@ -195,6 +203,8 @@ class SqliteLedger:
         if not self._scheduled and not self._in_flight:
             if not self._is_releasing or self._mark - self._handed_over >= GATHERED_ROWS:
                 self._schedule()
+        elif self._lingers and self._mark - self._handed_over >= LINGER_ROWS:
+            self._hurry()
         elif self._mark - self._committed > MAX_PENDING_ROWS and self._error is not None:
             rows.pop()
             self._mark -= 1
@@ -209,6 +219,8 @@ class SqliteLedger:
         assert self._loop is not None
         future: asyncio.Future[None] = self._loop.create_future()
         self._waiters.append((self._mark, future))
+        if self._lingers:
+            self._hurry()
         await future
 
     async def outlast(self) -> None:
@@ -235,12 +247,27 @@ class SqliteLedger:
 
     def _schedule(self) -> None:
         assert self._loop is not None
-        self._scheduled = True
-        self._loop.call_soon(self._flush)
+        self._lingers = self._is_busy and not self._waiters
+        if self._lingers:
+            self._scheduled = self._loop.call_later(LINGER_S, self._flush)
+        else:
+            self._scheduled = self._loop.call_soon(self._flush)
+
+    def _hurry(self) -> None:
+        """What lingers is committed after this turn of the loop."""
+        assert self._loop is not None
+        assert self._scheduled is not None
+        self._scheduled.cancel()
+        self._lingers = False
+        self._scheduled = self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
-        self._scheduled = False
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+            self._scheduled = None
+            self._lingers = False
         if self._mark > self._handed_over:
+            self._is_busy = self._mark - self._handed_over >= BUSY_ROWS
             self._handed_over = self._mark
             batch = _Batch(self._mark, self._rows)
             self._rows = {}
@@ -265,7 +292,14 @@ class SqliteLedger:
         finally:
             # Whatever a listener did: what was appended meanwhile waits for nobody else.
             if not self._in_flight and not self._is_releasing:
-                self._flush()
+                self._go_on()
+
+    def _go_on(self) -> None:
+        """Commit what was appended meanwhile."""
+        if self._waiters or not self._is_busy:
+            self._flush()
+        elif self._mark > self._handed_over and not self._scheduled:
+            self._schedule()
 
     def _release(self) -> None:
         """Let those go on who waited for what is committed: a few in each turn of the loop.
