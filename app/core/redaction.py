@@ -75,12 +75,15 @@ class Redactor:
         # The longest first: a shorter one may be its beginning.
         self._encoded = tuple(sorted(encoded, key=len, reverse=True))
         self._beginnings = Beginnings(chain(self._secrets, self._encoded))
-        in_json += self._encoded
-        # One search over the bytes: most of what is looked at holds nothing like this.
-        values = "|".join(re.escape(secret) for secret in in_json) or r"[^\x00-\x{10FFFF}]"
-        self._values = compile_bytes(values)
-        self._suspects = compile_bytes(rf'{ANYTHING}|(?i:{_WORDS})":|{values}')
-        self._text_suspects = compile_bytes(f"{ANYTHING}|{values}")
+        self._values = (*self._in_json, *(value.encode() for value in self._encoded))
+        # One search over the bytes: most of what is looked at holds nothing like this. For how
+        # secrets begin and not for the whole of them, whose automaton outgrows every cache.
+        begun = {value[:_MIN_SECRET] for value in map(clean, self._secrets)}
+        begun |= {value[:_MIN_SECRET] for value in (*in_json, *self._encoded)}
+        stems = "|".join(map(re.escape, sorted(begun))) or r"[^\x00-\x{10FFFF}]"
+        self._stems = compile_bytes(stems)
+        self._suspects = compile_bytes(rf'{ANYTHING}|(?i:{_WORDS})":|{stems}')
+        self._text_suspects = compile_bytes(f"{ANYTHING}|{stems}")
 
     def text(self, text: str) -> str:
         """`text` with every secret in it masked."""
@@ -90,6 +93,8 @@ class Redactor:
 
     def known(self, text: str) -> str:
         """`text` with every known secret value masked, and what one was encoded together with."""
+        if not self._may_hold(text):
+            return text
         for secret in self._secrets:
             if secret in text:
                 text = text.replace(secret, MASK)
@@ -142,7 +147,21 @@ class Redactor:
         return max(self._beginnings.at_end(text), self._formats.unfinished(text))
 
     def _is_text_clean(self, encoded: bytes) -> bool:
-        return self._values.search(encoded) is None and not self._formats.may_find(encoded)
+        return not self._holds_value(encoded) and not self._formats.may_find(encoded)
+
+    def _may_hold(self, text: str) -> bool:
+        """Whether something in it begins as a known secret, or an encoding of one, does."""
+        try:
+            encoded = text.encode()
+        except UnicodeEncodeError:  # lone surrogates, which a secret may hold as well
+            return True
+        return self._stems.search(encoded) is not None
+
+    def _holds_value(self, encoded: bytes) -> bool:
+        """Whether a known secret, or an encoding of one, stands in compact JSON."""
+        if self._stems.search(encoded) is None:
+            return False
+        return any(value in encoded for value in self._values)
 
     def _has_no_own(self, encoded: bytes) -> bool:
         """Whether no pattern of the operator's matches a string in the JSON."""

@@ -168,3 +168,21 @@ def test_of_two_values_encoded_of_which_one_begins_the_other_nothing_remains():
     first, second = "prefix-secret-aaaa", "prefix-secret-aaaa-suffix-77"
     text = b64encode(second.encode()).decode()
     assert Redactor([first, second]).text(text) == MASK
+
+
+_ODD = st.text(st.sampled_from('ab"\\\n\0.|(密\udc80é'), min_size=6, max_size=9)
+
+
+@given(st.lists(_ODD, max_size=4), _ODD, _ODD, st.data())
+def test_whatever_a_value_is_made_of_it_is_found(
+    values: list[str], before: str, after: str, data: st.DataObject
+):
+    redactor = Redactor(values)
+    value = data.draw(st.sampled_from(values)) if values else ""
+    text = f"{before}{value}{after}"
+    shown = redactor.known(text)
+    assert [value for value in values if value in shown] == []
+    if not any(value in text for value in values):
+        assert shown == text
+    if value:
+        assert not redactor.is_text_clean(dump_json([text]))
