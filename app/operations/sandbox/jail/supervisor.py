@@ -70,7 +70,6 @@ class _Stage:
 
 def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
     """Run `job` to its end and report on its status pipe; never returns."""
-    began = time.monotonic()
     parents = {_INIT, os.getppid(), job.service_pid} - {0}
     try:
         stage = _surround(job, origin)
@@ -80,7 +79,7 @@ def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
             stage.proc, contained=origin.contained, scoped=scoped, protected=list(parents)
         )
         watch = Watch(job, ears, stage.proc, ending, stage.installed)
-        verdict = watch.until_the_end(began)
+        verdict = watch.until_the_end()
     except Exception as error:  # noqa: BLE001 - the service waits for an answer
         say(wires.status, event=ENDED, reason=_SETUP, error=str(error) or type(error).__name__)
         os._exit(1)

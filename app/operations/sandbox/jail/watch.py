@@ -60,7 +60,8 @@ class Watch:
     """Watches one tree until a reason to end it.
 
     Attributes:
-        clock: when its time began, in monotonic seconds.
+        clock: when its time began, in monotonic seconds: with its work, and not before it is
+            confined, for what the walls take is none of its time.
         remains: what of it has been reaped.
     """
 
@@ -68,7 +69,7 @@ class Watch:
         self, job: Job, ears: Ears, proc: Proc, ending: Ending, installed: tuple[str, ...]
     ) -> None:
         self.ears = ears
-        self.clock = 0.0
+        self.clock = time.monotonic()
         self.meter = Meter(job.policy, proc)
         self.remains = Remains()
         self._policy = job.policy
@@ -76,7 +77,8 @@ class Watch:
         self._installed = installed
         self._confirmed = b""
         self._confirming = True
-        self._running = not job.parked
+        self._parked = job.parked
+        self._running = False
         self._guard: Guard | None = None
         self._pidfd = os.pidfd_open(ears.top)
         self._poll = select.poll()
@@ -84,10 +86,9 @@ class Watch:
             if descriptor is not None:
                 self._poll.register(descriptor, _READ)
 
-    def until_the_end(self, began: float) -> Verdict:
-        """Watch; the time of a run that is not parked counts from `began`."""
-        self.clock = began
-        look = began + self.meter.interval_s
+    def until_the_end(self) -> Verdict:
+        """Watch. Whoever holds the leash bounds what comes before its time begins."""
+        look = time.monotonic() + self.meter.interval_s
         while True:
             events = dict(self._poll.poll(self._patience(look)))
             verdict = self._hear(events)
@@ -153,6 +154,8 @@ class Watch:
         word = json.loads(self._confirmed) if self._confirmed.endswith(b"\n") else {}
         if "layers" not in word:
             return Verdict("setup", error=word.get("error", _NEVER_CONFINED))
+        if not self._parked:
+            self._begin()
         on = {*self._installed, *word["layers"]}
         say(
             self.ears.status,
@@ -163,13 +166,16 @@ class Watch:
         )
         return None
 
+    def _begin(self) -> None:
+        self._running = True
+        self.clock = time.monotonic()
+
     def _obey(self) -> Verdict | None:
         orders = os.read(self.ears.leash, 64)
         if not orders:
             return Verdict("killed")
         if GO in orders and not self._running:
-            self._running = True
-            self.clock = time.monotonic()
+            self._begin()
         if TERMINATE in orders:
             self._ending.ask()
         return None

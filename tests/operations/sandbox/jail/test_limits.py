@@ -57,6 +57,17 @@ def test_processor_time(inside: Inside, layers: tuple[str, ...], root: Path):
     assert result.ended["reason"] == "timeout"
 
 
+def test_time_begins_when_the_walls_stand(inside: Inside, layers: tuple[str, ...], root: Path):
+    for job in (
+        bash("sleep 30", root, layers, wall_s=0),
+        python("while True: pass", "strict", root, COMMON, wall_s=0),
+    ):
+        result = inside.run(job)
+
+        assert [event["event"] for event in result.events] == ["started", "ended"]
+        assert result.ended["reason"] == "timeout"
+
+
 def test_a_fork_bomb_is_bounded_and_ended(inside: Inside, layers: tuple[str, ...], root: Path):
     script = "bomb() { bomb | bomb & }; bomb; while :; do sleep 0.1; done"
 
