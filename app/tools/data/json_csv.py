@@ -9,7 +9,8 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.tools.data.json_text import dump
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# The wide forms run in East Asian editions of spreadsheet programs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _MAX_COLUMNS = 1000
 _MAX_CELLS = 1_000_000
 # As JSON, every row names every column again.

@@ -33,6 +33,7 @@ _MAKERS = frozenset(
         "value_projection",
     }
 )
+_TAKE_EXPRESSIONS = frozenset({"map", "max_by", "min_by", "sort_by"})
 
 
 def query(value: Any, expression: str) -> Any:
@@ -44,6 +45,7 @@ def query(value: Any, expression: str) -> Any:
     budget = _Budget()
     try:
         parsed = Parser().parse(expression).parsed
+        _check_references(parsed)
         found = _Interpreter(budget).visit(parsed, value)
     except JMESPathError as error:
         reason = " ".join(str(error).split())[:300]
@@ -61,6 +63,22 @@ def query(value: Any, expression: str) -> Any:
     if depth_of(found) > MAX_DEPTH:
         raise ToolFailed("JMESPath error: the result is nested too deep", code="query_too_costly")
     return found
+
+
+def _check_references(parsed: dict[str, Any]) -> None:
+    """Refuse `&…` where the library would hand it out as a value: it is none of JSON."""
+    waiting = [{"type": "query", "children": [parsed]}]
+    while waiting:
+        node = waiting.pop()
+        takes = node["type"] == "function_expression" and node["value"] in _TAKE_EXPRESSIONS
+        children = [child for child in node["children"] if isinstance(child, dict)]
+        if not takes and any(child["type"] == "expref" for child in children):
+            named = ", ".join(sorted(_TAKE_EXPRESSIONS))
+            raise ToolFailed(
+                f"JMESPath error: &expression is an argument of {named} only",
+                code="bad_expression",
+            )
+        waiting += children
 
 
 def _has_infinite(value: Any) -> bool:

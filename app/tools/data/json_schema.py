@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -133,6 +134,8 @@ def _checker(draft: Any, value: Any, schema: Any) -> Any:
         "patternProperties": patterns.of_keys,
         "additionalProperties": patterns.of_other_keys,
         "uniqueItems": _unique_items,
+        "multipleOf": _multiple_of,
+        "divisibleBy": _multiple_of,
     }
     own = {name: function for name, function in ours.items() if name in draft.VALIDATORS}
     keywords = {
@@ -268,6 +271,15 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, _schema: Any) -> I
         distinct = {json.dumps(_canonical(item), sort_keys=True) for item in instance}
         if len(distinct) != len(instance):
             yield ValidationError("has equal items")
+
+
+def _multiple_of(validator: Any, factor: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    """By the digits as written: as doubles, 4.35 is no multiple of 0.01, and some numbers are
+    too large."""
+    if not validator.is_type(instance, "number"):
+        return
+    if (Fraction(repr(instance)) / Fraction(repr(factor))).denominator != 1:
+        yield ValidationError(f"{instance!r} is not a multiple of {factor!r}")
 
 
 def _canonical(value: Any) -> Any:

@@ -62,6 +62,19 @@ async def test_cells_that_a_spreadsheet_would_run_are_counted_and_made_text_on_d
 
 
 @pytest.mark.parametrize(
+    "cell",
+    ["=1", "+1+1", "-1+1", "@A1", "\t=1", "\r=1", "\n=1", "\uff1d1", "\uff0b1+1", "\uff20A1"],
+)
+async def test_whatever_a_spreadsheet_takes_for_a_formula_is_made_text(cell: str):
+    guarded = await convert(json.dumps([{"a": cell}]), "to_csv", guard_formulas=True)
+    assert guarded.data["formula_cells"] == 1
+    assert list(csv.reader(io.StringIO(guarded.data["result"], newline=""))) == [
+        ["a"],
+        [f"'{cell}"],
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "operation", "code"),
     [
         ("[1, 2]", "to_csv", "not_rows"),

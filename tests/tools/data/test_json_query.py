@@ -54,6 +54,16 @@ async def test_an_expression_finds_what_it_names(expression, found):
         "max_by(people, &tags)",
         "((((" * 100,
         "!" * 900 + "@",
+        *(
+            "&@",
+            "[&people]",
+            "{a: &@}",
+            "people | &@",
+            "to_string(&@)",
+            "type(&@)",
+            "sort_by(&@, @)",
+        ),
+        *("not_null(&@)", "people[?&name]", "map(&[&name], people)", "people[*].[&age]"),
     ],
 )
 async def test_an_expression_that_cannot_be_carried_out_is_a_typed_failure(expression):

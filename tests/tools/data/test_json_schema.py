@@ -13,6 +13,7 @@ from tests.tools.calls import call
 
 CONTEXT = ToolContext(tool_call_id="call_1", operation_id="call_1")
 D2020 = "https://json-schema.org/draft/2020-12/schema"
+D3 = "http://json-schema.org/draft-03/schema#"
 D7 = "http://json-schema.org/draft-07/schema#"
 
 
@@ -65,6 +66,19 @@ async def test_every_error_comes_with_its_place():
     ]
     reasons = [row["reasons"] for row in result.data["errors"] if "reasons" in row]
     assert reasons == [["/kind: 1 was expected", "/kind: None is not of type 'string'"]]
+
+
+@pytest.mark.parametrize(
+    ("value", "factor", "fits"),
+    [
+        *((4.35, 0.01, True), (0.3, 0.1, True), (0.35, 0.1, False), (12391239123, 1e-8, True)),
+        *((10**900, 0.5, True), (10**900 + 1, 2.0, False), (1e308, 1e-300, True), (-7, 7, True)),
+    ],
+)
+@pytest.mark.parametrize(("draft", "keyword"), [(D2020, "multipleOf"), (D3, "divisibleBy")])
+async def test_a_multiple_is_one_by_its_digits(value, factor, fits, draft, keyword):
+    result = await check(value, {"$schema": draft, keyword: factor})
+    assert result.data["valid"] is fits
 
 
 @pytest.mark.parametrize(
