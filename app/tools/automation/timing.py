@@ -166,10 +166,13 @@ def moment_of(text: str, timezone: str, now: datetime) -> datetime:
     """`in 10m`, or ISO 8601 as `to_utc` reads it.
 
     Raises:
-        ValueError: it is neither, or clocks skip it.
+        ValueError: it is neither, clocks skip it, or it lies beyond the calendar.
     """
     if found := _IN.fullmatch(text.strip()):
         # Whole milliseconds, as it is stored: the rest would be a second time after the first.
         kept = now.replace(microsecond=now.microsecond // 1000 * 1000)
-        return kept + timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+        try:
+            return kept + timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+        except OverflowError:
+            raise ValueError(f"{text.strip()!r} lies beyond the calendar") from None
     return to_utc(check_moment(text.strip()), timezone)

@@ -148,3 +148,6 @@ def test_moments_are_read_as_they_are_written():
     for text in ("in 10 minutes", "tomorrow", "2026-03-29T02:30", "in -1m"):
         with pytest.raises(ValueError, match=r"no date or time|clocks skip"):
             moment_of(text, "Europe/Berlin", START)
+    for text in ("in 9999999d", "9999-12-31T23:59-05:00"):
+        with pytest.raises(ValueError, match="beyond the calendar"):
+            moment_of(text, "UTC", START)
