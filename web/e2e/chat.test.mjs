@@ -254,10 +254,28 @@ test(
       console.log(`opened after ${Math.round(performance.now() - begun)} ms`);
       const drawn = await page.locator("[data-kind]").count();
       assert.ok(drawn > 0 && drawn <= 150, `${drawn} entries are drawn`);
+      const log = page.getByRole("log");
+      const first = page.locator("[data-entry]").first();
+      const entry = await first.getAttribute("data-entry");
+      const kept = page.locator(`[data-entry="${entry}"]`);
+      await log.evaluate((box) => box.scrollTo(0, 0));
+      const place = await topOf(kept);
       await page.getByRole("button", { name: /^Show earlier/ }).click();
       await page.locator("[data-kind]").nth(200).waitFor();
+      // What was being read stays where it was: the earlier entries come above it.
+      assert.ok(Math.abs((await topOf(kept)) - place) < 60, "the text jumped away");
+      await log.focus();
+      await page.keyboard.press("End");
+      await page.waitForFunction(
+        (box) => box.scrollTop + box.clientHeight > box.scrollHeight - 40,
+        await log.elementHandle(),
+      );
+      await composer(page).fill("still here");
+      assert.equal(await composer(page).inputValue(), "still here");
     }),
 );
+
+const topOf = (entry) => entry.evaluate((box) => Math.round(box.getBoundingClientRect().top));
 
 /** A session with many batches of 128 calls each. */
 async function longSession(batches) {

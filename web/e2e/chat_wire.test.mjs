@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { composer, say, startWire } from "./harness.mjs";
-import { scene, service } from "./stage.mjs";
+import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 150_000 };
 const AWAY_MS = 10_000;
@@ -49,6 +49,70 @@ test("ten seconds without a connection lose nothing and double nothing", LIMIT, 
     wire.stop();
   }
 });
+
+/** The answer of the scene `half`, which stops in its middle. */
+async function answeredOnce(page) {
+  const whole = page.getByText("The first half, and the other half.", { exact: true });
+  await page.locator("[data-kind=run_end]").waitFor();
+  assert.equal(await whole.count(), 1);
+  assert.equal(await page.getByText(/The first half,/).count(), 1);
+  assert.equal(await page.getByTestId("draft").count(), 0);
+}
+
+const firstHalf = (page) =>
+  page.getByTestId("draft").getByText("The first half,", { exact: true }).waitFor();
+
+for (const [name, isAway] of [
+  ["goes on while nobody is there", true],
+  ["goes on when the page is there again", false],
+]) {
+  test(`an answer that is cut in its middle and ${name} comes once`, LIMIT, async () => {
+    const wire = await startWire(service.url);
+    try {
+      await scene(
+        async (page) => {
+          await say(page, "half please");
+          await firstHalf(page);
+          wire.cut();
+          await page.getByText(/^Connection lost/).waitFor();
+          if (isAway) {
+            await service.goOn();
+            await ended(page.url().split("/").at(-1));
+          }
+          wire.mend();
+          await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
+          if (!isAway) {
+            await firstHalf(page);
+            await service.goOn();
+          }
+          await answeredOnce(page);
+        },
+        { url: wire.url },
+      );
+    } finally {
+      wire.stop();
+    }
+  });
+}
+
+test("a reload in the middle of an answer shows what was written, and the rest", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "half please");
+    await firstHalf(page);
+    await page.reload();
+    await firstHalf(page);
+    await service.goOn();
+    await answeredOnce(page);
+  }),
+);
+
+/** The service has come to the end of the session's run, whoever watches. */
+async function ended(sessionId) {
+  for (;;) {
+    const { messages } = await ask("GET", `/sessions/${sessionId}/messages`);
+    if (JSON.stringify(messages).includes("the other half")) return;
+  }
+}
 
 test("a line of 5 MB is inert, and the page takes little of it", LIMIT, async () => {
   await scene(async (page) => {

@@ -7,7 +7,7 @@ import type { Draft, Message } from "../events/model";
 import { useTexts } from "../i18n";
 import { text } from "../renderers/data";
 import { Output } from "../renderers/Output";
-import { visible } from "../shared/visible";
+import { visible, visibleProse } from "../shared/visible";
 import { fileIn } from "./attachments";
 import { MessageTools } from "./Branching";
 import tools from "./Branching.module.css";
@@ -18,9 +18,10 @@ const LazyMarkdown = lazy(() => import("./Markdown"));
 
 /** The words as they stand until they can be drawn. */
 function Markdown({ text: words, streaming = false }: { text: string; streaming?: boolean }) {
+  const shown = visibleProse(words);
   return (
-    <Suspense fallback={<p className={`${css.plain} foreign`}>{words}</p>}>
-      <LazyMarkdown text={words} streaming={streaming} />
+    <Suspense fallback={<p className={`${css.plain} foreign`}>{shown}</p>}>
+      <LazyMarkdown text={shown} streaming={streaming} />
     </Suspense>
   );
 }
@@ -92,7 +93,7 @@ export function UserMessage({
           const file = fileIn(block);
           return file === null ? (
             <p key={index} className="foreign">
-              {text(block.text)}
+              {visibleProse(text(block.text))}
             </p>
           ) : (
             <AttachedFile key={index} file={file} />
@@ -172,7 +173,7 @@ function Thinking({ words, live = false }: { words: string; live?: boolean }) {
         {live && <span className={css.dots} aria-hidden />}
         <Arrow size={14} aria-hidden />
       </UnstyledButton>
-      {open && <p className={`${css.thought} foreign`}>{words}</p>}
+      {open && <p className={`${css.thought} foreign`}>{visibleProse(words)}</p>}
     </div>
   );
 }

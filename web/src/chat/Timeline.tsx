@@ -10,7 +10,16 @@ import {
   RotateCw,
   Terminal,
 } from "lucide-react";
-import { memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  memo,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { useLocation } from "react-router";
 import { useStore } from "zustand";
 import { ApiError } from "../api/client";
@@ -39,8 +48,14 @@ export function Timeline({ children }: { children?: ReactNode }) {
   const { t } = useTexts();
   const [shown, setShown] = useState(STEP);
   const { box, inner, away, toEnd, leaveEnd } = useStickToEnd();
+  const hold = useHeldPlace(box);
   const { hash } = useLocation();
   const sought = hash.slice(1);
+
+  function showEarlier() {
+    hold();
+    setShown(shown + STEP);
+  }
 
   function lookAt() {
     leaveEnd();
@@ -66,7 +81,7 @@ export function Timeline({ children }: { children?: ReactNode }) {
                 items={items}
                 shown={shown}
                 sought={sought}
-                onMore={() => setShown(shown + STEP)}
+                onMore={showEarlier}
                 onSought={lookAt}
               />
             )}
@@ -296,6 +311,22 @@ function noteText(note: Note, t: Translate): string {
     case "process_ended":
       return t("note.process_ended", { command: visible(note.command), code: note.exitCode });
   }
+}
+
+/** What is being read stays where it is when earlier entries come above it: browsers see to that
+ * only where something is above already. */
+function useHeldPlace(box: RefObject<HTMLDivElement | null>) {
+  const held = useRef<{ entry: Element; top: number } | null>(null);
+  useLayoutEffect(() => {
+    if (held.current === null || box.current === null) return;
+    const { entry, top } = held.current;
+    held.current = null;
+    box.current.scrollTop += entry.getBoundingClientRect().top - top;
+  });
+  return () => {
+    const entry = box.current?.querySelector("[data-kind]");
+    if (entry) held.current = { entry, top: entry.getBoundingClientRect().top };
+  };
 }
 
 /** Stay at the end while one is there; leave alone who reads further up. */

@@ -4,9 +4,20 @@
 const HIDING =
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g;
 
+// In prose, joiners and single marks of direction belong to how some languages are written.
+const TRICKING =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2060-\u2069\ufff9-\ufffb]/g;
+
 export function visible(text: string): string {
-  return text.replace(HIDING, (mark) => {
-    const code = mark.codePointAt(0) ?? 0;
-    return `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
-  });
+  return text.replace(HIDING, written);
+}
+
+/** The same for what people and models say, where emoji and Persian stay as they are. */
+export function visibleProse(text: string): string {
+  return text.replace(TRICKING, written);
+}
+
+function written(mark: string): string {
+  const code = mark.codePointAt(0) ?? 0;
+  return `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
