@@ -15,3 +15,9 @@ test("prose keeps joined emoji, Persian, lines and tabs, which a name does not",
   expect(visibleProse(`${family}\n\t${persian}`)).toBe(`${family}\n\t${persian}`);
   expect(visible(family)).toBe("👩⟨200D⟩👧");
 });
+
+test("a sentence in tags, which only models would read, is written out everywhere", () => {
+  const hidden = String.fromCodePoint(0xe0072, 0xe006d);
+  expect(visible(`ls${hidden}`)).toBe("ls⟨E0072⟩⟨E006D⟩");
+  expect(visibleProse(`ls${hidden}`)).toBe("ls⟨E0072⟩⟨E006D⟩");
+});
