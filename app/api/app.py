@@ -20,6 +20,7 @@ from app.api.rest import (
     delegations,
     desktop,
     events,
+    files,
     hooks_in,
     house,
     identity,
@@ -80,6 +81,7 @@ _TAGS = [
     {"name": "questions", "description": "What tools ask the user, and the answers."},
     {"name": "delegations", "description": "What agents have given to sub-agents."},
     {"name": "artifacts", "description": "Files that calls produced."},
+    {"name": "files", "description": "What people send into a workspace."},
     {"name": "checkpoints", "description": "What runs changed in files, and taking it back."},
     {"name": "webhooks", "description": "What other systems begin here, signed."},
     {"name": "desktop", "description": "Operators of desktops: their tasks."},
@@ -116,7 +118,7 @@ def create_app(
     app.state.operator_rates = desktop.OperatorRates()
     app.state.feeds = dict[Feed, str]()
     app.add_middleware(Pages)
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, uploads=settings.max_upload_bytes)
     app.add_middleware(SameSite)
     errors.install(app)
     app.router.routes.extend(every_route())
@@ -128,7 +130,7 @@ def every_route() -> Sequence[BaseRoute]:
     """Every route, in the order in which they are tried."""
     # `/tools/calls` before `/tools/{name}`.
     subjects = (
-        *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts),
+        *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts, files),
         questions,
         *(delegations, admin_delegations),
         *(checkpoints, timeline, todos),

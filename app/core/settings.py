@@ -304,6 +304,9 @@ class Settings(BaseSettings):
     max_frame_bytes: int = Field(
         default=1 << 20, ge=1 << 10, description="Largest message a client may send, in bytes."
     )
+    max_upload_bytes: int = Field(
+        default=32 << 20, ge=0, le=64 << 20, description="A file for a workspace; 0: none may come."
+    )
     command_rate: float = Field(default=20, gt=0, description="Commands per second and connection.")
     command_burst: int = Field(default=60, ge=1, description="Commands at once, after a pause.")
     max_subscriptions: int = Field(

@@ -33,6 +33,7 @@ from app.execution.questions.tickets import OpenTickets
 from app.execution.questions.waiting import Waiting
 from app.execution.stores import Stores, open_stores
 from app.execution.syncing import CatalogSync, in_step
+from app.execution.uploads import Uploads
 from app.governance.agent_store import AgentStore
 from app.governance.audit.keeper import looked_after
 from app.governance.audit.writing import Audit
@@ -80,6 +81,7 @@ class Gate:
     workspaces: Workspaces
     projects: Projects
     undo: Undo
+    uploads: Uploads
     processes: Processes
     stores: Stores
     executor: Executor
@@ -199,6 +201,7 @@ def assemble(
     own = OwnFolders(settings.data_dir, settings.workspace_dir)
     projects = Projects(ledger, clock, workspaces, audit=audit, changes=changes, own=own)
     agents = AgentStore(governed.governance, clock)
+    undo = Undo(machine.watching, projects, machine.cache, audit)
     return Gate(
         settings=settings,
         clock=clock,
@@ -222,7 +225,8 @@ def assemble(
         artifacts=machine.artifacts,
         workspaces=workspaces,
         projects=projects,
-        undo=Undo(machine.watching, projects, machine.cache, audit),
+        undo=undo,
+        uploads=Uploads(undo, machine.cache, audit, max_bytes=settings.max_upload_bytes),
         processes=processes,
         stores=open_stores(ground, governed, projects, agents),
         executor=machine.executor,

@@ -1,8 +1,9 @@
 /** Files that are dropped onto the place where one writes. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { composer, say } from "./harness.mjs";
-import { ask, scene } from "./stage.mjs";
+import { ask, scene, sceneWithRefusals, service } from "./stage.mjs";
 
 async function drop(page, name, bytes) {
   const files = await page.evaluateHandle(
@@ -16,14 +17,11 @@ async function drop(page, name, bytes) {
   await composer(page).dispatchEvent("drop", { dataTransfer: files });
 }
 
-test("a text file goes along with its name, and what is none is refused plainly", {
-  timeout: 90_000,
-}, async () => {
-  await scene(async (page) => {
-    await drop(page, "archive.zip", Buffer.from([80, 75, 3, 4, 0, 0]));
-    await page.getByText(/“archive.zip” is neither a picture/).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Remove archive.zip" }).count(), 0);
+const LIMIT = { timeout: 90_000 };
+const ZIP = [80, 75, 3, 4, 0, 0, 255];
 
+test("a text file goes along with its name", LIMIT, async () => {
+  await scene(async (page) => {
     await drop(page, "list.csv", Buffer.from("name,price\nbread,3\n<b>x</b>,4\n"));
     await page.getByRole("button", { name: "Remove list.csv" }).waitFor();
     await say(page, "what is dear");
@@ -45,5 +43,68 @@ test("a text file goes along with its name, and what is none is refused plainly"
     await field.fill("what is cheap");
     await field.press("Enter");
     await page.getByText(/^You said: what is cheapFile/).waitFor();
+  });
+});
+
+test("any other file goes into the workspace, where tools read it", LIMIT, async () => {
+  await scene(async (page) => {
+    await drop(page, "set up.zip", Buffer.from(ZIP));
+    await page.getByRole("img", { name: "Goes into the workspace" }).waitFor();
+    await say(page, "unpack it");
+    const log = page.getByRole("log");
+    await log.getByText("uploads/set up.zip", { exact: true }).waitFor();
+    await page.getByText(/^You said: unpack itFile in the workspace: /).waitFor();
+
+    await say(page, "run wc -c < 'uploads/set up.zip'");
+    await page.getByText("Done. The result is above.").waitFor();
+    await log.getByText("7", { exact: true }).first().waitFor();
+    const there = readFileSync(`${service.data}/workspace/uploads/set up.zip`);
+    assert.deepEqual([...there], ZIP);
+    assert.equal(await page.getByRole("button", { name: "Remove set up.zip" }).count(), 0);
+  });
+});
+
+test("another file of the name is replaced only when that is said", LIMIT, async () => {
+  await sceneWithRefusals(async (page) => {
+    const place = `${service.data}/workspace/uploads/same.bin`;
+    await drop(page, "same.bin", Buffer.from([0, 1]));
+    await say(page, "first");
+    await page.getByText(/^You said: first/).waitFor();
+
+    await drop(page, "same.bin", Buffer.from([0, 2]));
+    await say(page, "second");
+    await page.getByText(/The workspace has another file “same.bin”/).waitFor();
+    assert.equal(await composer(page).inputValue(), "second");
+    assert.deepEqual([...readFileSync(place)], [0, 1]);
+
+    await page.getByRole("button", { name: "Replace the other same.bin" }).press("Enter");
+    await page.getByText("replaces the other").waitFor();
+    await composer(page).press("Enter");
+    await page.getByText(/^You said: second/).waitFor();
+    assert.deepEqual([...readFileSync(place)], [0, 2]);
+  });
+});
+
+test("what no workspace can take is refused before anything is begun", LIMIT, async () => {
+  await scene(async (page) => {
+    const large = await page.evaluateHandle(() => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([new Uint8Array((32 << 20) + 1)], "film.mp4"));
+      return transfer;
+    });
+    await composer(page).dispatchEvent("drop", { dataTransfer: large });
+    await page.getByText(/“film.mp4” is too large: .* may have 32 MB/).waitFor();
+
+    const before = (await ask("GET", "/sessions")).sessions.length;
+    await page.getByLabel("Workspace", { exact: true }).selectOption("No workspace");
+    await drop(page, "a.zip", Buffer.from(ZIP));
+    await say(page, "look at it");
+    await page.getByText(/This session has no workspace/).waitFor();
+    assert.equal(await composer(page).inputValue(), "look at it");
+    assert.equal((await ask("GET", "/sessions")).sessions.length, before);
+
+    await page.getByLabel("Workspace", { exact: true }).selectOption("default");
+    await composer(page).press("Enter");
+    await page.getByText(/^You said: look at it/).waitFor();
   });
 });

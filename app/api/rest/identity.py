@@ -42,6 +42,7 @@ class Me(BaseModel):
         came_by="login",
         expires_at=MOMENT,
         csrf_token="9f86d081884c7d65",  # noqa: S106 - an example
+        max_upload_bytes=33_554_432,
     )
 
     user_id: str
@@ -53,6 +54,9 @@ class Me(BaseModel):
     expires_at: str | None = Field(description="When they end by themselves.")
     csrf_token: str | None = Field(
         description="With a cookie: send it as `X-CSRF-Token` with whatever changes something."
+    )
+    max_upload_bytes: int = Field(
+        description="Largest file that may be sent into a workspace; 0 for none."
     )
 
     @classmethod
@@ -70,6 +74,7 @@ class Me(BaseModel):
             came_by=principal.came_by,
             expires_at=min(ends, default=None),
             csrf_token=csrf_token(secret) if principal.login_id else None,
+            max_upload_bytes=service.settings.max_upload_bytes,
         )
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.deps import SAFE_METHODS
 from app.api.errors import problem_response
+from app.api.rest.routing import PREFIX
 from app.api.service import Service
 from app.core.errors import Forbidden, TooLarge
 from app.core.turns import Turns
 
 MAX_BODY_BYTES = 8 << 20
+_UPLOAD = re.compile(rf"{PREFIX}/sessions/[^/]+/files\Z")
 # A route that knows better (a download, a page) sets its own.
 _ANSWER_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -61,20 +65,26 @@ class SameSite:
 
 
 class BodyLimit:
-    """Refuses bodies over a limit: announced ones unread, others once they pass it."""
+    """Refuses bodies over a limit: announced ones unread, others once they pass it.
 
-    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES) -> None:
+    Args:
+        uploads: the limit where files are sent, when it is the larger one.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, *, uploads: int = 0) -> None:
         self._app = app
         self._limit = limit
-        self._message = f"The body is larger than {limit} bytes"
+        self._uploads = max(limit, uploads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        limit = self._uploads if _UPLOAD.match(scope["path"]) else self._limit
+        told = f"The body is larger than {limit} bytes"
         announced = Headers(scope=scope).get("content-length", "")
-        if announced.isdecimal() and int(announced[:20]) > self._limit:
-            await problem_response(TooLarge(self._message))(scope, receive, send)
+        if announced.isdecimal() and int(announced[:20]) > limit:
+            await problem_response(TooLarge(told))(scope, receive, send)
             return
         received = 0
 
@@ -82,9 +92,9 @@ class BodyLimit:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self._limit:
+            if received > limit:
                 # The framework lets its own exception through, and no other.
-                raise HTTPException(TooLarge.http_status, self._message)
+                raise HTTPException(TooLarge.http_status, told)
             return message
 
         await self._app(scope, receive_counted, send)

@@ -98,6 +98,7 @@ async def test_me_tells_who_one_is_and_how_one_came_in(serving: Running):
         "came_by": "token",
         "expires_at": token.expires_at,
         "csrf_token": None,
+        "max_upload_bytes": 32 << 20,
     }
     assert by_cookie == {**by_token, "came_by": "login", "csrf_token": ann.me["csrf_token"]}
     assert by_cookie == ann.me

@@ -1,6 +1,6 @@
 /** Where the person writes: messages, slash commands, files. */
-import { ActionIcon, CloseButton, Textarea, Tooltip } from "@mantine/core";
-import { ArrowUp, FileText, Paperclip, Square } from "lucide-react";
+import { ActionIcon, Textarea, Tooltip } from "@mantine/core";
+import { ArrowUp, Paperclip, Square } from "lucide-react";
 import {
   type ClipboardEvent,
   type DragEvent,
@@ -14,14 +14,16 @@ import {
 import { newCommandId } from "../events/connection";
 import type { ContentBlock } from "../events/messages";
 import { useTexts } from "../i18n";
-import { useConnection } from "../shell/identity";
+import { useConnection, useIdentity } from "../shell/identity";
 import { notifyError } from "../shell/notify";
-import { mustFit, readFiles } from "./attachments";
+import { AttachedFiles } from "./AttachedFiles";
+import { type Attachment, mustFit, readFiles } from "./attachments";
 import css from "./Composer.module.css";
 import { UNSENT } from "./ConfirmationCard";
 import { type Draft, draftAt, keepDraft, together, useDraftAt } from "./drafts";
 import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
+import { OtherFileThere } from "./uploads";
 
 interface Props {
   /** Whose draft it is: a session's id, or `NEW_SESSION`. */
@@ -29,8 +31,8 @@ interface Props {
   /** A run is active, which can be stopped. */
   active: boolean;
   busy: boolean;
-  /** What a promise that is rejected leaves unsaid comes back. */
-  onSay: (content: ContentBlock[]) => Promise<void> | void;
+  /** Say it, once the files are in the workspace. What a rejection leaves unsaid comes back. */
+  onSay: (content: ContentBlock[], files: readonly Attachment[]) => Promise<void>;
   /** The same call again has the same id: one that was carried out is not carried out twice. */
   onCall: (tool: string, args: Record<string, unknown>, id: string) => Promise<void>;
   onStop: () => void;
@@ -43,6 +45,8 @@ const SHOWN = 40;
 export function Composer({ place, active, busy, onSay, onCall, onStop, children }: Props) {
   const { t } = useTexts();
   const { words, attached, latest, keep } = useDraft(place);
+  const { me } = useIdentity();
+  const [sending, setSending] = useState<readonly Attachment[]>([]);
   const [reading, setReading] = useState(0);
   const [tool, setTool] = useState<ToolRow | null>(null);
   const [calling, setCalling] = useState(false);
@@ -61,23 +65,24 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
 
   function send() {
     const said = words.trim();
-    // A file that is still read would be left behind.
-    if ((said === "" && attached.length === 0) || busy || reading > 0) return;
-    const pictures = attached.filter((one) => one.preview !== null);
-    const files = attached.filter((one) => one.preview === null);
+    // A file that is still read would be left behind, and one on its way overtaken.
+    if ((said === "" && attached.length === 0) || busy || reading > 0 || sending.length > 0) return;
+    const uploads = attached.filter((one) => one.upload !== null);
     const unsent = latest();
     keep({ words: "", attached: [] });
+    setSending(uploads);
     // The words come before the files: they make the title of a new session.
-    Promise.resolve(
-      onSay([
-        ...pictures.map((one) => one.block),
-        ...(said === "" ? [] : [{ type: "text", text: said }]),
-        ...files.map((one) => one.block),
-      ]),
-    ).catch((error: unknown) => {
-      notifyError(error);
-      keep(together(unsent, latest()));
-    });
+    const content: ContentBlock[] = [
+      ...blocksOf(attached.filter((one) => one.preview !== null)),
+      ...(said === "" ? [] : [{ type: "text", text: said }]),
+      ...blocksOf(attached.filter((one) => one.preview === null)),
+    ];
+    onSay(content, uploads)
+      .catch((error: unknown) => {
+        notifyError(error);
+        keep(together(asked(unsent, error), latest()));
+      })
+      .finally(() => setSending([]));
   }
 
   function press(event: KeyboardEvent) {
@@ -94,7 +99,7 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
   async function attach(files: Iterable<File>) {
     setReading((count) => count + 1);
     try {
-      const added = await readFiles(files);
+      const added = await readFiles(files, me?.max_upload_bytes ?? 0);
       // Files that came while these were read must fit beside them.
       const all = [...latest().attached, ...added];
       mustFit(all);
@@ -158,29 +163,11 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
         onDrop={drop}
         onDragOver={(event) => event.preventDefault()}
       >
-        {attached.length > 0 && (
-          <ul className={css.attached}>
-            {attached.map((one) => (
-              <li key={one.id}>
-                {one.preview === null ? (
-                  <span className={css.file}>
-                    <FileText size={15} aria-hidden />
-                    <span className="foreign">{one.name}</span>
-                  </span>
-                ) : (
-                  <img src={one.preview} alt={one.name} />
-                )}
-                <CloseButton
-                  size="xs"
-                  aria-label={t("chat.remove_file", { name: one.name })}
-                  onClick={() =>
-                    keep({ attached: attached.filter((other) => other.id !== one.id) })
-                  }
-                />
-              </li>
-            ))}
-          </ul>
-        )}
+        <AttachedFiles
+          attached={attached}
+          sending={sending}
+          onChange={(changed) => keep({ attached: changed })}
+        />
         <Textarea
           ref={field}
           variant="unstyled"
@@ -238,7 +225,7 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
               size="lg"
               radius="xl"
               aria-label={t("chat.send")}
-              loading={busy}
+              loading={busy || sending.length > 0}
               disabled={reading > 0 || (words.trim() === "" && attached.length === 0)}
               onClick={send}
             >
@@ -249,6 +236,20 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
       </div>
     </div>
   );
+}
+
+const blocksOf = (attached: readonly Attachment[]): ContentBlock[] =>
+  attached.map((one) => one.block).filter((block) => block !== null);
+
+/** The draft, with the question whether a file may replace the one that is there. */
+function asked(draft: Draft, error: unknown): Draft {
+  if (!(error instanceof OtherFileThere)) return draft;
+  const attached = draft.attached.map((one) =>
+    one.id === error.id && one.upload !== null
+      ? { ...one, upload: { ...one.upload, other: "asked" as const } }
+      : one,
+  );
+  return { ...draft, attached };
 }
 
 /** One id for what is tried again, until it has succeeded or something else is tried. */

@@ -8,7 +8,7 @@ import { useTexts } from "../i18n";
 import { text } from "../renderers/data";
 import { useConnection } from "../shell/identity";
 import { notifyError } from "../shell/notify";
-import { fileIn } from "./attachments";
+import { isFile } from "./attachments";
 import { useBranches, useGoTo } from "./Branching";
 import css from "./Branching.module.css";
 import { say } from "./outbox";
@@ -56,7 +56,7 @@ export function EditMessage({ message, onDone }: { message: Message; onDone: () 
   }, [content]);
 
   const pictures = (content ?? []).filter((block) => block.type !== "text");
-  const files = (content ?? []).filter((block) => fileIn(block) !== null);
+  const files = (content ?? []).filter(isFile);
   const said = words.trim();
   const ready =
     idle && content !== null && !busy && (said !== "" || pictures.length + files.length > 0);
@@ -124,7 +124,7 @@ export function EditMessage({ message, onDone }: { message: Message; onDone: () 
 
 function wordsOf(content: readonly ContentBlock[]): string {
   return content
-    .filter((block) => block.type === "text" && fileIn(block) === null)
+    .filter((block) => block.type === "text" && !isFile(block))
     .map((block) => text(block.text))
     .join("\n\n");
 }

@@ -1,14 +1,14 @@
 /** What was said, by whom; thoughts are folded. */
 import { UnstyledButton } from "@mantine/core";
-import { Brain, ChevronDown, ChevronRight, FileText } from "lucide-react";
+import { Brain, ChevronDown, ChevronRight, FileText, FolderUp } from "lucide-react";
 import { lazy, memo, Suspense, useCallback, useId, useState } from "react";
 import type { ContentBlock } from "../events/messages";
 import type { Draft, Message } from "../events/model";
 import { useTexts } from "../i18n";
-import { text } from "../renderers/data";
+import { bytes, text } from "../renderers/data";
 import { Output } from "../renderers/Output";
 import { visible, visibleProse } from "../shared/visible";
-import { fileIn } from "./attachments";
+import { fileIn, referenceIn } from "./attachments";
 import { MessageTools } from "./Branching";
 import tools from "./Branching.module.css";
 import css from "./Chat.module.css";
@@ -90,6 +90,8 @@ export function UserMessage({
       <div className={css.bubble} dir="auto">
         {content.map((block, index) => {
           if (block.type !== "text") return <Picture key={index} block={block} />;
+          const reference = referenceIn(block);
+          if (reference !== null) return <WorkspaceFile key={index} {...reference} />;
           const file = fileIn(block);
           return file === null ? (
             <p key={index} className="foreign">
@@ -126,6 +128,18 @@ function AttachedFile({ file }: { file: { name: string; words: string } }) {
         {open && <Output text={file.words} label={visible(file.name)} />}
       </div>
     </div>
+  );
+}
+
+/** A file that went into the workspace: the path is what tools call it. */
+function WorkspaceFile({ path, size }: { path: string; size: number }) {
+  const { t, language } = useTexts();
+  return (
+    <p className={css.placed}>
+      <FolderUp size={15} aria-label={t("chat.file.in_workspace")} role="img" />
+      <span className="foreign">{visible(path)}</span>
+      <small>{bytes(size, language)}</small>
+    </p>
   );
 }
 

@@ -5,13 +5,15 @@ import { useEffect, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { api, data } from "../api/client";
 import type { ContentBlock } from "../events/messages";
-import { useTexts } from "../i18n";
+import { translate, useTexts } from "../i18n";
 import { useConnection, useIdentity } from "../shell/identity";
+import { type Attachment, refused } from "./attachments";
 import css from "./Chat.module.css";
 import { Composer } from "./Composer";
 import { moveDraft, NEW_SESSION } from "./drafts";
 import { say } from "./outbox";
 import { createSession, SESSIONS } from "./sessions";
+import { sendFiles } from "./uploads";
 
 export function NewChat() {
   const { t } = useTexts();
@@ -24,8 +26,14 @@ export function NewChat() {
   const [model, setModel] = useState("");
   // Who has gone on to something else is not called back.
   const here = useRef(false);
-  // The session of a call that was refused: the next try needs no second one.
+  // The sessions of a call and of files that were refused: the next try needs no second one.
   const begun = useRef<string | null>(null);
+  const filled = useRef<string | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another choice needs another session
+  useEffect(() => {
+    begun.current = null;
+    filled.current = null;
+  }, [agent, project, model]);
   useEffect(() => {
     here.current = true;
     return () => {
@@ -49,9 +57,12 @@ export function NewChat() {
     }
   }
 
-  async function sayFirst(content: ContentBlock[]) {
-    const id = await begin();
-    say(connection, id, content);
+  async function sayFirst(content: ContentBlock[], files: readonly Attachment[]) {
+    if (files.length > 0 && project === "") throw refused(translate("chat.file.no_workspace"));
+    filled.current ??= await begin();
+    const id = filled.current;
+    const blocks = await sendFiles(id, files);
+    say(connection, id, [...content, ...blocks]);
     go(id);
   }
 

@@ -16,6 +16,7 @@ import { Dock } from "./Dock";
 import { asMarkdown, saveFile } from "./exporting";
 import { say } from "./outbox";
 import { Timeline } from "./Timeline";
+import { sendFiles } from "./uploads";
 import { FeedProvider, useFeed, useOpening, useSession, useThisFeed } from "./useSession";
 
 export function SessionView({ sessionId }: { sessionId: string }) {
@@ -141,7 +142,9 @@ function Foot({ sessionId }: { sessionId: string }) {
         place={sessionId}
         active={active.length > 0}
         busy={false}
-        onSay={(content) => say(connection, sessionId, content)}
+        onSay={async (content, files) =>
+          say(connection, sessionId, [...content, ...(await sendFiles(sessionId, files))])
+        }
         onCall={call}
         onStop={stop}
       >

@@ -34,7 +34,7 @@ export const chat = {
   "chat.placeholder": ["Message, or / for a tool", "输入消息，或用 / 调用工具"],
   "chat.send": ["Send", "发送"],
   "chat.stop": ["Stop the run", "停止运行"],
-  "chat.attach": ["Add pictures or text files", "添加图片或文本文件"],
+  "chat.attach": ["Add files", "添加文件"],
   "chat.attached": ["Attached picture", "附带的图片"],
   "chat.remove_file": ["Remove {name}", "移除 {name}"],
   "chat.file.too_much": [
@@ -42,13 +42,27 @@ export const chat = {
     "一条消息的附件总计不能超过 700 KB，请压缩图片或分次发送。",
   ],
   "chat.file.too_large": [
-    "“{name}” is too large: text files may have 200 KB. Put it into the workspace, where tools can read it.",
-    "“{name}”过大：文本文件不能超过 200 KB。请将其放入工作区，供工具读取。",
+    "“{name}” is too large: a file for the workspace may have {most}.",
+    "“{name}”过大：放入工作区的文件不能超过 {most}。",
   ],
-  "chat.file.not_text": [
-    "“{name}” is neither a picture (PNG, JPEG, GIF, WebP) nor UTF-8 text, and a message holds nothing else. Put it into the workspace, where tools can read it.",
-    "“{name}”既不是图片（PNG、JPEG、GIF、WebP）也不是 UTF-8 文本，消息只能包含这两类内容。请将其放入工作区，供工具读取。",
+  "chat.file.no_uploads": [
+    "“{name}” cannot go along: a message holds pictures and texts of up to 200 KB, and this installation takes no files into workspaces.",
+    "无法附带“{name}”：消息只能包含图片和不超过 200 KB 的文本，而此安装不接受向工作区上传文件。",
   ],
+  "chat.file.no_workspace": [
+    "This session has no workspace that could hold files. Remove them, or begin a session with a workspace.",
+    "此会话没有可存放文件的工作区。请移除文件，或新建带工作区的会话。",
+  ],
+  "chat.file.other": [
+    "The workspace has another file “{name}”. Choose Replace beside it and send again, or rename yours.",
+    "工作区中已有另一个文件“{name}”。请选择其旁的“替换”后重新发送，或重命名你的文件。",
+  ],
+  "chat.file.replace": ["Replace the other {name}", "替换工作区中的 {name}"],
+  "chat.file.replace_short": ["Replace", "替换"],
+  "chat.file.replaced": ["replaces the other", "将替换原文件"],
+  "chat.file.sending": ["Sending {name}", "正在发送 {name}"],
+  "chat.file.to_workspace": ["Goes into the workspace", "将放入工作区"],
+  "chat.file.in_workspace": ["In the workspace", "位于工作区"],
   "chat.file.unreadable": [
     "“{name}” cannot be read. Folders cannot be sent; choose files.",
     "无法读取“{name}”。不能发送文件夹，请选择文件。",

@@ -1,0 +1,91 @@
+"""Files that a person sends into the workspace of a session."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.errors import problems
+from app.api.rest.raw_bodies import RawBodies
+from app.api.rest.routing import routes_of
+from app.api.rest.shapes import example
+from app.core.errors import (
+    AlreadyExists,
+    NotFound,
+    OutsideWorkspace,
+    ProjectRequired,
+    RateLimited,
+    ToolFailed,
+)
+
+router = routes_of("files")
+
+BYTES = "application/octet-stream"
+_UPLOAD = {
+    "path": "uploads/report.pdf",
+    "size": 48_211,
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "change": "created",
+}
+_REFUSALS = (NotFound, AlreadyExists, ToolFailed, OutsideWorkspace, ProjectRequired, RateLimited)
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The bytes of the file.",
+        "content": {
+            BYTES: {"schema": {"type": "string", "format": "binary"}, "example": "%PDF-1.7 …"}
+        },
+    }
+}
+
+# Each is held whole; a slow line needs its time.
+_uploads = RawBodies("An upload", "uploads", at_once=8, seconds=300.0)
+
+
+class UploadView(BaseModel):
+    """A file in the workspace."""
+
+    model_config = example(**_UPLOAD)
+
+    path: str = Field(description="From the root of the workspace, as tools name it.")
+    size: int = Field(description="In bytes.")
+    sha256: str
+    change: Literal["created", "replaced", "unchanged"] = Field(
+        description="`unchanged`: the same bytes were there already."
+    )
+
+
+@router.post(
+    "/sessions/{session_id}/files",
+    summary="Put a file into the workspace",
+    responses=problems(*_REFUSALS, body=True),
+    openapi_extra=_BODY,
+)
+async def upload_file(
+    request: Request,
+    session: ReadableSession,
+    service: ServiceDep,
+    principal: Chatter,
+    name: Annotated[
+        str, Query(min_length=1, max_length=200, description="Plain name of the file.")
+    ],
+    overwrite: Annotated[bool, Query(description="Also over another file of this name.")] = False,  # noqa: FBT002 - a query parameter
+) -> UploadView:
+    """Scope `chat`. The body is the file; it comes whole or not at all to `uploads/{name}`.
+
+    At most `TOLLGATE_MAX_UPLOAD_BYTES`, which `GET /me` tells. The same file again changes
+    nothing; 409: another one is there. It is taken back like the changes of a run.
+    """
+    uploads = service.gate.uploads
+    uploads.place(session, name)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BYTES:
+        raise HTTPException(415, f"Send the bytes of the file as Content-Type: {BYTES}")
+    data = await _uploads.read(request, max_bytes=uploads.max_bytes)
+    kept = await uploads.keep(session, name, data, actor=principal.user_id, overwrite=overwrite)
+    return UploadView(**asdict(kept))

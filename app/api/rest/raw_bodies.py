@@ -1,0 +1,52 @@
+"""Bodies that are not JSON, read piece by piece within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+
+from app.core.errors import RateLimited, TooLarge
+
+
+class RawBodies:
+    """Reads bodies of one kind; those that are read at the same time are counted."""
+
+    def __init__(self, one: str, many: str, *, at_once: int, seconds: float) -> None:
+        self._one = one
+        self._many = many
+        self._at_once = at_once
+        self._seconds = seconds
+        self._count = 0
+
+    async def read(self, request: Request, *, max_bytes: int) -> bytes:
+        """The body of a request.
+
+        Raises:
+            TooLarge: it has more than `max_bytes`; one that says so itself is not read.
+            RateLimited: too many are being read, or this one takes too long.
+        """
+        announced = request.headers.get("content-length", "")
+        if announced.isdecimal() and int(announced[:20]) > max_bytes:
+            raise self._too_large(max_bytes)
+        if self._count >= self._at_once:
+            raise RateLimited(f"Too many {self._many} at once", retry_after_ms=1000)
+        self._count += 1
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._body(request, max_bytes)
+        except TimeoutError:
+            raise RateLimited("The body took too long", retry_after_ms=1000) from None
+        finally:
+            self._count -= 1
+
+    async def _body(self, request: Request, max_bytes: int) -> bytes:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > max_bytes:
+                raise self._too_large(max_bytes)
+        return bytes(body)
+
+    def _too_large(self, max_bytes: int) -> TooLarge:
+        return TooLarge(f"{self._one} has at most {max_bytes} bytes")

@@ -1,0 +1,137 @@
+"""Files that people put into the workspace of a session, for its tools to read."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.errors import AlreadyExists, Forbidden, InvalidInput, ProjectRequired, TooLarge
+from app.core.ids import new_id
+from app.core.visible import visible
+from app.db.tables import SessionRow
+from app.execution.cache import ResultCache
+from app.execution.checkpoints.undo import Undo
+from app.governance.audit.writing import Audit
+from app.operations.protocols.files import FileState, FileStates
+
+FOLDER = "uploads"
+MAX_NAME_BYTES = 200
+
+Change = Literal["created", "replaced", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as it lies there now.
+
+    Attributes:
+        path: from the root of the workspace.
+        size: in bytes.
+        sha256: in hex.
+        change: `unchanged` when the same bytes were there already.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    change: Change
+
+
+class Uploads:
+    """Writes files into one folder of a workspace, whole, and over nothing unasked."""
+
+    def __init__(self, undo: Undo, cache: ResultCache, audit: Audit, *, max_bytes: int) -> None:
+        self._undo = undo
+        self._cache = cache
+        self._audit = audit
+        self.max_bytes = max_bytes
+
+    def place(self, session: SessionRow, name: str) -> tuple[str, str]:
+        """The project and the path of a file of this name, before its bytes are read.
+
+        Raises:
+            Forbidden: uploads are switched off.
+            ProjectRequired: the session has no workspace.
+            InvalidInput: `name` is not the plain name of one file.
+        """
+        if self.max_bytes == 0:
+            raise Forbidden("Uploads are switched off: TOLLGATE_MAX_UPLOAD_BYTES is 0")
+        if session.project_id is None:
+            raise ProjectRequired("uploads")
+        return session.project_id, f"{FOLDER}/{_checked(name)}"
+
+    async def keep(
+        self, session: SessionRow, name: str, data: bytes, *, actor: str, overwrite: bool = False
+    ) -> Upload:
+        """Put a file there. It is listed among the session's changes, and can be taken back.
+
+        Args:
+            overwrite: also when a file with other bytes is there.
+
+        Raises:
+            AlreadyExists: such a file is there.
+            TooLarge: `data` is more than one upload may have.
+            NotFound: the project is gone.
+            ToolFailed: the folder leads out of the workspace, or a folder has that name.
+            StorageUnavailable: the disk is full; nothing has changed.
+            Forbidden, ProjectRequired, InvalidInput: as `place`.
+        """
+        project_id, path = self.place(session, name)
+        if len(data) > self.max_bytes:
+            raise TooLarge(f"An upload has at most {self.max_bytes} bytes")
+        change: Change = "created"
+
+        def put(found: FileStates) -> FileStates:
+            nonlocal change
+            there = found[path]
+            if there is None:
+                change = "created"
+            elif there.data == data:
+                change = "unchanged"
+                return {}
+            elif overwrite:
+                change = "replaced"
+            else:
+                raise AlreadyExists(
+                    f"Another file {path!r} is there; rename yours, or send overwrite=true",
+                    path=path,
+                )
+            return {path: FileState(data, None if there is None else there.mode)}
+
+        files = self._undo.watched(session.id, new_id("upload"), project_id)
+        self._cache.written(project_id)
+        try:
+            await files.apply([path], put, durable=True)
+        finally:
+            self._cache.written(project_id)
+        digest = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
+        kept = Upload(path, len(data), digest, change)
+        self._audit.record(
+            "file.uploaded",
+            actor=actor,
+            subject=path,
+            session_id=session.id,
+            detail={
+                "project_id": project_id,
+                "size": kept.size,
+                "sha256": digest,
+                "change": change,
+            },
+        )
+        return kept
+
+
+def _checked(name: str) -> str:
+    if "/" in name or "\\" in name or name in ("", ".", ".."):
+        raise InvalidInput(
+            f"name {name!r} must be that of one file, without folders", field="query.name"
+        )
+    if visible(name) != name or "\n" in name:
+        raise InvalidInput("name has characters that cannot be seen", field="query.name")
+    if len(name.encode()) > MAX_NAME_BYTES:
+        raise InvalidInput(
+            f"name is longer than {MAX_NAME_BYTES} bytes in UTF-8", field="query.name"
+        )
+    return name
