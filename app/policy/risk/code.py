@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Stream, ask, run, script
+from app.policy.risk.code_strings import read_code
 from app.policy.risk.python_code import assess_python
 from app.policy.risk.sql import assess_sql
-
-_STRING = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 
 _DANGER: dict[str, str] = {
     "node": r"\b(?:rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|rimraf|truncate|truncateSync|"
@@ -58,12 +57,6 @@ _DANGER: dict[str, str] = {
 }
 _PATTERNS = {language: re.compile(pattern, re.DOTALL) for language, pattern in _DANGER.items()}
 _MAX = 16_000
-_COMMENTS = {
-    "node": re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL),
-    "lua": re.compile(r"--(?!\[\[)[^\n]*"),
-    "perl": re.compile(r"(?m)(?:^|\s)#[^\n]*"),
-    "ruby": re.compile(r"(?m)(?:^|\s)#(?!\{)[^\n]*"),
-}
 _SHELL_CALL = re.compile(
     r"\b(?:execSync|exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|"
     r"do shell script)\s*\(?\s*"
@@ -75,8 +68,8 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
     """Findings for `text`, a program in `language`; shell commands in it come as payloads."""
     if language == "python":
         yield from assess_python(text)
-    elif language == "sql":
-        yield from assess_sql(text)
+    elif language in {"sql", "mysql"}:
+        yield from assess_sql(text, mysql=language == "mysql")
     elif len(text) > _MAX:
         yield ask("opaque_code", f"{language} code that is too long to read here")
     elif language in _PATTERNS:
@@ -88,31 +81,13 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
 def _scan(language: str, text: str) -> Iterator[Answer]:
     for call in _SHELL_CALL.finditer(text):
         yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
-    bare = _without_shell_calls(text)
-    comments = _COMMENTS.get(language)
-    held: list[str] = []
-
-    def hold(match: re.Match[str]) -> str:
-        held.append(match.group()[1:-1])
-        before = bare[max(0, match.start() - 80) : match.start()].rstrip()
-        after = bare[match.end() : match.end() + 80].lstrip()
-        indexed = (
-            re.search(r"[\w)\]]\s*\[$", before) and after.startswith("]")
-        ) or before.endswith("require(")
-        interpolated = (
-            re.search(r"#\{([^}]*)\}|@\{\[(.*?)\]\}", held[-1])
-            if language in {"ruby", "perl"}
-            else None
-        )
-        if interpolated:
-            return " " + (interpolated.group(1) or interpolated.group(2) or "") + " "
-        return f".{held[-1]}(" if indexed else '""'
-
-    code = _STRING.sub(hold, bare)
-    yield from _to_paths(language, text, held)
-    yield from _held_danger(language, text, held)
-    code = comments.sub(" ", code) if comments else code
-    if match := _PATTERNS[language].search(code):
+    read = read_code(language, _without_shell_calls(text))
+    yield from _to_paths(language, text, read.texts)
+    yield from _held_danger(language, text, read.texts)
+    match = _PATTERNS[language].search(read.code)
+    if not match and not read.certain:
+        match = _PATTERNS[language].search(text)
+    if match:
         what = match.group().strip()[:40] or "code"
         yield ask("code_danger", f"{language} code uses {what}")
 

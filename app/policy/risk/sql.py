@@ -7,12 +7,17 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, ask, script
 
-_TOKEN = re.compile(
-    r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/|--[^\n]*|(?P<hash>\#[^\n]*)|"
-    r"(?P<dollar>\$(\w*)\$.*?\$\4\$)|'(?:[^'\\]|''|\\.)*'"
-    r"|(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])",
-    re.DOTALL,
+_NAMES = r"(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])"
+_DOLLAR = r"(?P<dollar>\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
+_COMMENT = r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/"
+_ESCAPED = r"'(?:[^'\\]|''|\\.)*'"
+_STANDARD = re.compile(
+    rf"{_COMMENT}|--[^\n]*|{_DOLLAR}|\b[eE]{_ESCAPED}|(?P<text>'(?:[^']|'')*')|{_NAMES}", re.DOTALL
 )
+_MYSQL = re.compile(
+    rf"{_COMMENT}|--(?=\s|$)[^\n]*|\#[^\n]*|{_DOLLAR}|(?P<text>{_ESCAPED})|{_NAMES}", re.DOTALL
+)
+"""MySQL reads a backslash in a text, `#` and `--` in its own way, and others may do so too."""
 _DANGER: list[tuple[str, str]] = [
     (r"drop\b", "drops objects"),
     (r"truncate\b", "empties tables"),
@@ -47,8 +52,11 @@ _ANYWHERE = re.compile(
 )
 
 
-def assess_sql(text: str) -> Iterator[Answer]:
-    """Findings for one or more statements; client commands that start a shell are payloads."""
+def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
+    """Findings for one or more statements; client commands that start a shell are payloads.
+
+    For a client that is not known to be MySQL's, both readings of its quotes count.
+    """
     for meta in _META.finditer(text):
         yield script(meta.group(1))
     for piped in re.findall(
@@ -59,7 +67,13 @@ def assess_sql(text: str) -> Iterator[Answer]:
         yield ask("opaque_code", "runs what a query answers as SQL")
     # A client's own commands end with their line; \copy is one that SQL patterns know.
     text = re.sub(r"(?m)^\s*\\copy\b", ";copy", text)
-    plain = _plain(re.sub(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$", ";", text))
+    text = re.sub(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$", ";", text)
+    readings = [_plain(text, tokens) for tokens in ((_MYSQL,) if mysql else (_STANDARD, _MYSQL))]
+    for plain in dict.fromkeys(readings):
+        yield from _statements(plain)
+
+
+def _statements(plain: str) -> Iterator[Answer]:
     if match := _ANYWHERE.search(plain):
         yield ask("sql", f"SQL uses {match.group()}")
     pieces = re.split(
@@ -75,14 +89,14 @@ def assess_sql(text: str) -> Iterator[Answer]:
                 break
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, tokens: re.Pattern[str]) -> str:
     def replace(match: re.Match[str]) -> str:
         if match.group("version") is not None:
-            return f" {_plain(match.group('version'))} "
+            return f" {_plain(match.group('version'), tokens)} "
         if match.group("name") is not None:
             return " quoted_name "
-        if match.group().startswith("'") or match.group("dollar"):
+        if match.group("text") or match.group("dollar") or match.group()[:1] in "eE":
             return " '' "
         return " "
 
-    return re.sub(r"\s+", " ", _TOKEN.sub(replace, text)).strip().lower()
+    return re.sub(r"\s+", " ", tokens.sub(replace, text)).strip().lower()

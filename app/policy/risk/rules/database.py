@@ -58,8 +58,12 @@ _CLIENTS: dict[str, Client] = {
 }
 
 
+_MYSQL = frozenset(["mysql", "mariadb", "mycli"])
+
+
 def _rule(spec: Client) -> Rule:
     def rule(call: Call) -> Iterator[Answer]:
+        language = "mysql" if call.name in _MYSQL else "sql"
         clusters = call.name not in {"sqlite3", "sqlite", "duckdb"}
         given = options(call.args, f"{spec.valued} {spec.code}", clusters=clusters)
         if spec.needs and spec.needs not in given.rest:
@@ -73,15 +77,15 @@ def _rule(spec: Client) -> Rule:
         for text in texts:
             for path in re.findall(r"(?m)^\s*(?:\.read|\\ir?|source|\\\.)\s+(\S+)", text):
                 if call.was_written(path.rstrip(";")):
-                    yield script(call.written(path.rstrip(";")), "sql")
-            yield script(text, "sql")
+                    yield script(call.written(path.rstrip(";")), language)
+            yield script(text, language)
         if (
             not texts
             and call.stdin
             and not call.stdin.file
             and not given.has("-f", "--file", "-l", "--list", "-i")
         ) or (call.stdin and call.stdin.text is not None and not texts):
-            yield script(call.stdin.text, "sql")
+            yield script(call.stdin.text, language)
 
     return rule
 
@@ -89,6 +93,9 @@ def _rule(spec: Client) -> Rule:
 def _redis(call: Call) -> Iterator[Answer]:
     given = options(call.args, "h p a n u r i s -user -pass", stop=True)
     words = [word.upper() for word in given.rest]
+    if given.has("--eval"):
+        yield ask("redis", "redis runs a script")
+        return
     if call.stdin and not words:
         words = (call.stdin.text or "UNKNOWN_INPUT").upper().split()
     if not words:
@@ -200,9 +207,10 @@ def _migration(call: Call) -> Iterator[Answer]:
         yield ask("migration", f"{call.name} can lose the database's content")
 
 
+_CHANGES_ROWS = re.compile(r"\.(?:_?raw_?)?(?:delete|update|raw|execute)\w*\s*\(|\bcursor\b")
 _DJANGO = re.compile(
     r"^(?:flush|reset_db|clean_\w+|remove_stale_contenttypes)\b|"
-    r"^migrate\s+\S+\s+(?:zero|\d{1,4}\w*)\b|^shell\b.*-c"
+    r"^migrate\s+\S+\s+(?:zero|\d{1,4}\w*)\b"
 )
 
 
@@ -217,6 +225,11 @@ def _django(call: Call) -> Iterator[Answer]:
             return
     if args[:1] == ["dbshell"] and call.stdin:
         yield script(call.stdin.text, "sql")
+    if args[:1] == ["shell"]:
+        for code in options(args[1:], "c i -command -interface").all_values("-c", "--command"):
+            yield script(code, "python")
+            if _CHANGES_ROWS.search(code):
+                yield ask("migration", "the code deletes or changes rows")
     if _DJANGO.search(" ".join(args)):
         yield ask("migration", "Django would empty or roll back the database")
 

@@ -77,7 +77,13 @@ def _tar(call: Call) -> Iterator[Answer]:
 
 
 def _awk(call: Call) -> Iterator[Answer]:
-    given = options(call.args, "F v f e E -field-separator -assign -file -source", stop=True)
+    given = options(
+        call.args,
+        "F v f e E i l -field-separator -assign -file -source -include -load",
+        stop=True,
+    )
+    if given.has("-l", "--load") and call.name == "gawk":
+        yield ask("loaded_code", "gawk loads a program library")
     programs = given.all_values("-e", "--source")
     if not programs and not given.has("-f", "--file", "-E") and given.rest:
         programs = given.rest[:1]
@@ -95,8 +101,9 @@ def _written(call: Call, paths: list[str]) -> list[str]:
     return [UNKNOWN if text is None else text for text in texts]
 
 
-_AWK_STRING = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
-_AWK_REGEX = re.compile(r"(?:(?<=[~(,!&|{};])|^)\s*/(?:[^/\\\n]|\\.)+/")
+_AWK_TOKEN = re.compile(
+    r"(?:(?<=[~(,!&|{};\n])|^)\s*/(?:[^/\\\n]|\\.)+/|\"(?P<text>(?:[^\"\\]|\\.)*)\"|#[^\n]*"
+)
 _AWK_RUNS = re.compile(
     r"\bsystem\s*\(\s*(?P<system>\x01\d+\x01\s*\))?|(?P<read>\x01\d+\x01\s*)?\|&?\s*getline"
     r"|(?<!\|)\|&?(?!\|)\s*(?P<pipe>\x01\d+\x01(?!\s*[\w\x01]))?|@load|@include|/inet/"
@@ -108,19 +115,10 @@ def _awk_program(call: Call, program: str) -> Iterator[Answer]:
     if UNKNOWN in program:
         yield ask("opaque_code", "runs an awk program that is not known here")
         return
-    texts: list[str] = []
-
-    def hold(match: re.Match[str]) -> str:
-        texts.append(match.group(1).replace('\\"', '"'))
-        return f"\x01{len(texts) - 1}\x01"
-
-    bare = _AWK_REGEX.sub(" ", program)
-    bare = re.sub(r"#[^\n]*", "", _AWK_STRING.sub(hold, bare))
-    for match in _AWK_RUNS.finditer(bare):
-        if literal := match.group("system") or match.group("read") or match.group("pipe"):
-            yield script(texts[int(literal.split("\x01")[1])], stdin=Stream(None))
-        else:
-            yield ask("code_danger", "the awk program runs commands")
+    bare, texts = _awk_code(program)
+    if '"' in bare and re.search(r"\bsystem\s*\(|\||\bgetline\b", program):
+        yield ask("code_danger", "the awk program's quotes hide what it runs")
+    yield from _awk_commands(bare, texts)
     for target in re.findall(r">>?\s*\x01(\d+)\x01", bare):
         yield from writing(call.at(texts[int(target)]), call.home)
     if re.search(r"\bprintf?\b[^;}\n]*>>?\s*(?:\(|[A-Za-z_])", bare):
@@ -128,6 +126,27 @@ def _awk_program(call: Call, program: str) -> Iterator[Answer]:
         for text in texts:
             if text.startswith(("/", "~")):
                 yield from writing(call.at(text), call.home)
+
+
+def _awk_code(program: str) -> tuple[str, list[str]]:
+    """The program with each text as its number between two \x01, and the texts."""
+    texts: list[str] = []
+
+    def hold(match: re.Match[str]) -> str:
+        if match["text"] is None:
+            return " "
+        texts.append(match["text"].replace('\\"', '"'))
+        return f"\x01{len(texts) - 1}\x01"
+
+    return _AWK_TOKEN.sub(hold, program), texts
+
+
+def _awk_commands(bare: str, texts: list[str]) -> Iterator[Answer]:
+    for match in _AWK_RUNS.finditer(bare):
+        if literal := match.group("system") or match.group("read") or match.group("pipe"):
+            yield script(texts[int(literal.split("\x01")[1])], stdin=Stream(None))
+        else:
+            yield ask("code_danger", "the awk program runs commands")
 
 
 _SED_E = re.compile(
@@ -160,7 +179,7 @@ def _sed_program(call: Call, program: str) -> Iterator[Answer]:
         yield ask("opaque_code", "runs a sed program that is not known here")
         return
     for substitution in _SED_S.finditer(program):
-        if "e" in substitution.group(4):
+        if "e" in substitution.group(4).partition("w")[0]:
             yield ask("code_danger", "sed runs what it substituted")
         if "w" in substitution.group(4):
             yield from writing(

@@ -1,0 +1,137 @@
+"""The texts and comments of a program told apart from its code, as its language reads them.
+
+A quote in a comment or in a regular expression begins no text: one that were taken for it
+would hide the code behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+_LINE_TEXT = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
+_TEXT = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"
+_SLASHES = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+_HASH = r"(?<!\S)#(?!\{)[^\n]*"
+_REGEX = (
+    r"(?:(?:^|[=(,:;!&|?{}\[~\n<>+*%]|\b(?:return|typeof|case|in|split|grep|if|unless|and|or|not"
+    r"|when|while|until)\b)\s*|\b(?<![$@%&\w>.-])(?:m|qr)\s*)"
+    r"(?P<regex>/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*)(?P<called>\.exec\b)?"
+)
+_BRACKETED = r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]|<[^<>]*>"
+_PERL_QUOTES = (
+    r"(?<![$@%&\w>-])(?:"
+    r"(?:s|tr|y)(?P<delimiter>[^\w\s=)}\]>])(?:\\.|(?!(?P=delimiter)).){0,400}+(?P=delimiter)"
+    r"(?:\\.|(?!(?P=delimiter)).){0,400}+(?P=delimiter)"
+    rf"|(?:s|tr|y)\s*(?:{_BRACKETED})\s*(?:{_BRACKETED})"
+    rf"|(?:m|q|qq|qw|qr|qx)(?:\s*(?:{_BRACKETED})|"
+    r"(?P<mark>[^\w\s=(){}\[\]<>,;])(?:\\.|(?!(?P=mark)).){0,400}+(?P=mark)))"
+)
+_RUBY_QUOTES = rf"%[qQwWiIrx]?(?:{_BRACKETED}|(?P<mark>[|!/])(?:(?!(?P=mark)).){0, 400}+(?P=mark))"
+
+_COMMENTS = {
+    **dict.fromkeys(("node", "java", "groovy", "scala", "swift"), _SLASHES),
+    "php": rf"{_SLASHES}|{_HASH}",
+    **dict.fromkeys(("perl", "ruby", "R", "julia", "elixir", "octave", "gnuplot"), _HASH),
+    "lua": r"--\[\[.*?(?:\]\]|\Z)|--[^\n]*",
+    "haskell": r"--[^\n]*|\{-.*?(?:-\}|\Z)",
+}
+_QUOTES = {
+    "node": rf"(?P<template>`(?:[^`\\]|\\.)*`)|{_REGEX}",
+    "perl": rf"(?P<kept>{_PERL_QUOTES})|{_REGEX}",
+    "ruby": rf"(?P<kept>{_RUBY_QUOTES})|{_REGEX}",
+    "lua": r"(?P<kept>\[(?P<level>=*)\[.*?(?:\](?P=level)\]|\Z))",
+}
+_MANY_LINES = frozenset(["perl", "ruby", "php"])
+_AFTER_TEXT = re.compile(
+    r"\s+(?!(?:in|of|instanceof|as|from|if|unless|x|eq|ne|lt|gt|le|ge|cmp|and|or|xor|not|for"
+    r"|foreach|while|until|do|then|else|end|when|rescue)\b)[A-Za-z_$@][\w]*|[\w$@]"
+)
+_INTERPOLATED = re.compile(r"#\{([^}]*)\}|@\{\[(.*?)\]\}")
+_HERE = re.compile(r"<<[~-]?\s*[\"'A-Z]|<<<")
+
+
+@dataclass(slots=True)
+class ReadCode:
+    """`code` is the program without its texts and comments; `texts` are those it holds.
+
+    `certain` is False when a quote may stand for something else than we took it for.
+    """
+
+    code: str = ""
+    texts: list[str] = field(default_factory=list)
+    certain: bool = True
+
+
+def read_code(language: str, program: str) -> ReadCode:
+    """Texts become `""`; one that is an index or is required becomes `.text(`."""
+    found = ReadCode()
+    pieces: list[str] = []
+    end = 0
+    for token in _tokens(language).finditer(program):
+        pieces.append(program[end : token.start()])
+        pieces.extend(_replaced(language, token, found))
+        end = token.end()
+    pieces.append(program[end:])
+    found.code = "".join(pieces)
+    bare = found.code.replace('""', "")
+    if "'" in bare or '"' in bare or (language in _MANY_LINES and _HERE.search(found.code)):
+        found.certain = False
+    return found
+
+
+@lru_cache(maxsize=64)
+def _tokens(language: str) -> re.Pattern[str]:
+    text = _TEXT if language in _MANY_LINES else _LINE_TEXT
+    parts = [f"(?P<text>{text})"]
+    if comment := _COMMENTS.get(language):
+        parts.insert(0, f"(?P<comment>{comment})")
+    if quotes := _QUOTES.get(language):
+        parts.append(quotes)
+    return re.compile("|".join(parts), re.DOTALL)
+
+
+def _replaced(language: str, token: re.Match[str], found: ReadCode) -> Iterator[str]:
+    kinds = token.groupdict()
+    if kinds.get("comment"):
+        yield " "
+    elif kinds.get("template"):
+        yield from _template(token.group())
+    elif regex := kinds.get("regex"):
+        yield token.group()[: token.start("regex") - token.start()]
+        yield _unquoted(regex)
+        if kinds["called"]:
+            # What a regular expression executes is a search.
+            yield ".match"
+    elif kinds.get("kept"):
+        yield _unquoted(token.group())
+    else:
+        yield from _text(language, token, found)
+
+
+def _template(token: str) -> Iterator[str]:
+    start = token.find("${")
+    yield "`` " if start < 0 else f"`` {_unquoted(token[start:])} "
+
+
+def _unquoted(text: str) -> str:
+    return text.replace("'", " ").replace('"', " ")
+
+
+def _text(language: str, token: re.Match[str], found: ReadCode) -> Iterator[str]:
+    text = token.group()[1:-1]
+    found.texts.append(text)
+    if _AFTER_TEXT.match(token.string, token.end()):
+        found.certain = False
+    before = token.string[max(0, token.start() - 80) : token.start()].rstrip()
+    after = token.string[token.end() : token.end() + 80].lstrip()
+    indexed = (re.search(r"[\w)\]]\s*\[$", before) and after.startswith("]")) or before.endswith(
+        "require("
+    )
+    inner = _INTERPOLATED.search(text) if language in {"ruby", "perl"} else None
+    if inner:
+        yield f" {inner.group(1) or inner.group(2) or ''} "
+    else:
+        yield f".{text}(" if indexed else '""'
