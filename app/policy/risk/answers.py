@@ -14,7 +14,11 @@ MAX_REMEMBERED = 512
 
 
 def judged(call: Call) -> tuple[Answer, ...]:
-    rules = RULES.get(call.name) or RULES.get(plain_name(call.name))
+    rules = RULES.get(call.name)
+    if rules is None:
+        # A rule looks its tables up by the name, so it has to get the one that it is known by.
+        call.name = plain_name(call.name)
+        rules = RULES.get(call.name)
     if rules is None:
         return tuple(wrapped_by_stranger(call))
     return tuple(answer for rule in rules for answer in rule(call))

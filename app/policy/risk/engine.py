@@ -257,7 +257,10 @@ class Assessor:
             for answer in assignment(name, value):
                 self._answer(answer, None, scope)
         if not argv or argv[0] in {"export", "declare", "typeset", "local", "readonly"}:
-            if any(re.fullmatch(r"-\w*[nliuc]\w*", word) for word in argv[1:3]):
+            flags = "".join(word for word in argv[1:3] if word.startswith(("-", "+")))
+            if set(flags) & set("ni"):
+                self._subscripts(list(values.values()))
+            if set(flags) & set("nliuc"):
                 values = dict.fromkeys(values, UNKNOWN)
             scope.variables.update(values)
         if argv == ["exec"] and stdin is not given:

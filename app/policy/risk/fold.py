@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from app.policy.risk.call import UNKNOWN, Call, Stream, options
 from app.policy.risk.rules import search
-from app.policy.risk.words import decode_ansi
+from app.policy.risk.words import decode_ansi, decode_printed
 
 _LIMIT = 64_000
 _UNKNOWN = Stream(None)
@@ -38,7 +38,7 @@ def _echo(call: Call) -> str:
         newline = "" if "n" in flag else newline
         escapes = escapes or "e" in flag
     text = " ".join(args)
-    return (decode_ansi(text) if escapes else text) + newline
+    return (decode_printed(text) if escapes else text) + newline
 
 
 def _printf(call: Call) -> str | None:
@@ -63,7 +63,7 @@ def _conversion(kind: str, values: list[str]) -> str:
         return "%"
     value = values.pop(0) if values else ""
     if kind == "b":
-        return decode_ansi(value)
+        return decode_printed(value)
     return value[:1] if kind == "c" else value
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, ask, names, run, script
 from app.policy.risk.python_files import on_files
-from app.policy.risk.python_names import IMPORTS, constant, dotted, words_of
+from app.policy.risk.python_names import IMPORTS, constant, dotted, loose_modules, words_of
 
 _DELETING = frozenset(
     names(
@@ -65,6 +65,8 @@ def assess_python(text: str) -> Iterator[Answer]:
         yield ask("opaque_code", "Python code that does not parse")
         return
     names = _imports(tree)
+    for module in loose_modules(tree, names, _MODULES):
+        yield ask("opaque_code", f"Python hands {module} on as a value")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             yield from _call(node, names)
@@ -102,7 +104,8 @@ def _imports(tree: ast.Module) -> dict[str, str]:
             isinstance(node, ast.Assign)
             and len(node.targets) == 1
             and isinstance(node.targets[0], ast.Name)
-            and isinstance(node.value, ast.Name | ast.Attribute)
+            and isinstance(node.value, ast.Name | ast.Attribute | ast.Call)
+            and (not isinstance(node.value, ast.Call) or dotted(node.value.func, names) in IMPORTS)
             and (path := dotted(node.value, names))
         ):
             names[node.targets[0].id] = path

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from app.policy.risk.call import names as words
+
 IMPORTS = frozenset(
     ["__import__", "builtins.__import__", "importlib.import_module", "importlib.__import__"]
 )
@@ -23,6 +25,30 @@ def dotted(node: ast.expr, names: dict[str, str]) -> str:
         if called == "pathlib.Path":
             return "pathlib.Path"
     return ""
+
+
+_SHOWS = frozenset(words("print dir help type id repr str len isinstance hasattr callable getattr"))
+
+
+def loose_modules(tree: ast.Module, names: dict[str, str], modules: frozenset[str]) -> list[str]:
+    """The `modules` that are handed on as values: what is called of them is not told."""
+    seen: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Assign):
+            seen.add(id(node.value))
+        elif isinstance(node, ast.Call) and _only_shows(dotted(node.func, names)):
+            seen.update(id(given) for given in node.args)
+    values = (
+        (node, dotted(node, names))
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load))
+        or (isinstance(node, ast.Call) and dotted(node.func, names) in IMPORTS)
+    )
+    return [path for node, path in values if path in modules and id(node) not in seen]
+
+
+def _only_shows(path: str) -> bool:
+    return path in _SHOWS or path.startswith("inspect.") or path == "importlib.reload"
 
 
 def constant(node: ast.expr | None) -> object:

@@ -190,6 +190,7 @@ _WRAPPERS: dict[str, Wrapper] = {
     "winpty": Wrapper(),
     "nix-shell": Wrapper("p I A -run -command -packages", code="-run -command"),
     "capsh": Wrapper("c", code="c"),
+    "machinectl": Wrapper("E p M H -uid -setenv -machine -host", needs="shell", skip=1),
     "lxc-attach": Wrapper("n P -name"),
     "start-stop-daemon": Wrapper("x p u c n a", lookup="K -stop"),
 }
@@ -198,9 +199,9 @@ _WRAPPERS: dict[str, Wrapper] = {
 _CHANGES_WHO_OR_WHERE = frozenset(
     names(
         "sudo doas su runuser sg chroot unshare nsenter systemd-run script gosu su-exec chpst "
-        "setpriv runcon pkexec capsh lxc-attach proot fakeroot firejail wine nix-shell npx bunx "
-        "pnpx uvx pipx dlx corepack conda mamba micromamba start-stop-daemon daemonize perf op "
-        "doppler aws-vault dbus-launch strace ltrace valgrind"
+        "setpriv runcon pkexec capsh lxc-attach machinectl proot fakeroot firejail wine nix-shell "
+        "npx bunx pnpx uvx pipx dlx corepack conda mamba micromamba start-stop-daemon "
+        "daemonize perf op doppler aws-vault dbus-launch strace ltrace valgrind"
     )
 )
 TRANSPARENT = frozenset(_WRAPPERS) - _CHANGES_WHO_OR_WHERE
@@ -366,10 +367,11 @@ def _on_change(call: Call) -> Iterator[Answer]:
         yield script(text)
 
 
-def _texts(valued: str) -> Rule:
+def _texts(valued: str, *code: str) -> Rule:
     def rule(call: Call) -> Iterator[Answer]:
-        """Each operand is a shell command (hyperfine, concurrently)."""
-        for text in options(call.args, valued).rest:
+        """Each operand, and each value of `code`, is a shell command."""
+        given = options(call.args, valued)
+        for text in [*given.rest, *given.all_values(*code)]:
             yield script(text)
 
     return rule
@@ -403,7 +405,8 @@ RULES |= {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _package_runner),
     "hyperfine": _texts(
         "w m M r n p s c P D L S -warmup -runs -prepare -setup -cleanup -export-json "
-        "-export-markdown"
+        "-export-markdown -conclude",
+        *("-p", "--prepare", "-s", "--setup", "-c", "--cleanup", "--conclude"),
     ),
     "concurrently": _texts("n c p s -names -prefix -success"),
     "entr": _entr,

@@ -10,121 +10,16 @@ from itertools import pairwise
 
 from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, deny, names, script
 from app.policy.risk.model import RiskLevel
+from app.policy.risk.windows_files import on_files, redirected, without_redirects
 from app.policy.risk.windows_read import Command, Reader
-
-_DELETES = frozenset(
-    names(
-        "remove-item ri rm del erase rd rmdir remove-itemproperty rp clear-content "
-        "clc clear-item cli clear-recyclebin deltree rimraf unlink"
-    )
-)
-_ASKS: dict[str, str] = {
-    **dict.fromkeys(
-        names("stop-process spps taskkill tskill stop-service spsv remove-service"),
-        "ends processes or services",
-    ),
-    **dict.fromkeys(
-        [
-            "invoke-expression",
-            "iex",
-            "invoke-command",
-            "icm",
-            "invoke-wmimethod",
-            "invoke-cimmethod",
-        ],
-        "runs text as code",
-    ),
-    **dict.fromkeys(
-        [
-            "set-executionpolicy",
-            "new-service",
-            "register-scheduledtask",
-            "schtasks",
-            "set-mppreference",
-            "add-mppreference",
-        ],
-        "changes what may run",
-    ),
-    **dict.fromkeys(
-        [
-            "remove-aduser",
-            "remove-localuser",
-            "new-localuser",
-            "set-localuser",
-            "add-localgroupmember",
-            "disable-localuser",
-        ],
-        "changes accounts",
-    ),
-    **dict.fromkeys(
-        [
-            "remove-vm",
-            "remove-azresourcegroup",
-            "remove-azvm",
-            "remove-netfirewallrule",
-            "remove-wmiobject",
-            "remove-ciminstance",
-        ],
-        "deletes resources",
-    ),
-    **dict.fromkeys(
-        names("takeown icacls cacls cipher bcdedit wevtutil clear-eventlog"),
-        "changes protection or logs",
-    ),
-    **dict.fromkeys(
-        ["uninstall-package", "uninstall-module", "remove-appxpackage"], "removes software"
-    ),
-    **dict.fromkeys(["add-type"], "compiles and loads code"),
-    **dict.fromkeys(names("mshta regsvr32 rundll32 bitsadmin"), "loads or fetches code"),
-    **dict.fromkeys(["invoke-history", "ihy"], "runs earlier commands"),
-}
-_DENIES: dict[str, str] = {
-    **dict.fromkeys(["format", "format.com"], "formats a drive"),
-    **dict.fromkeys(
-        [
-            "clear-disk",
-            "format-volume",
-            "initialize-disk",
-            "remove-partition",
-            "diskpart",
-            "reset-physicaldisk",
-        ],
-        "wipes a disk",
-    ),
-    **dict.fromkeys(["stop-computer", "restart-computer"], "turns the host off"),
-}
-NAMES = tuple(
-    sorted(
-        {
-            *_DELETES,
-            *_ASKS,
-            *_DENIES,
-            "reg",
-            "vssadmin",
-            "wmic",
-            "forfiles",
-            "robocopy",
-            "net",
-            "sc",
-        }
-        - {"iex", "rimraf", "unlink"}
-    )
-)
-_ROOT = re.compile(
-    r"[a-z]:[\\/]*\*?(?:\.\*)?|[\\/]+\*?|~[\\/]?\*?|\$home[\\/]?\*?|"
-    r"\$env:(?:userprofile|systemroot|windir|systemdrive|programfiles|"
-    r"homepath)[\\/]*\*?"
-    r"|%(?:userprofile|systemroot|windir|systemdrive|programfiles)%[\\/]*\*?|"
-    r"[a-z]:[\\/](?:windows|users|program files(?: \(x86\))?|programdata)(?:[\\/]\*?)?"
-    r"|[a-z]:[\\/]users[\\/][^\\/*]+(?:[\\/]\*?)?|[a-z]:[\\/]windows[\\/]system32(?:[\\/].*)?",
-    re.IGNORECASE,
-)
-_METHOD = re.compile(
-    r"\[(?:system\.)?io\.(?:file|directory)\]::\s*delete|\.delete\(|::delete\(|"
-    r"\[scriptblock\]::create|\.invoke\(|downloadstring|frombase64string"
-    r"|\[system\.reflection|\[reflection\.assembly|::start\(|shellexecute|::kill\(|\.kill\("
-    r"|wscript\.shell|invokescript\(|\binvokecommand\.|::createinstance\(",
-    re.IGNORECASE,
+from app.policy.risk.windows_tables import (
+    ASKS,
+    DELETES,
+    DENIES,
+    ENDS,
+    ENDS_LITTLE,
+    METHOD,
+    ROOT,
 )
 
 
@@ -150,7 +45,7 @@ def assess(
 ) -> Iterator[tuple[list[str], Answer | None]]:
     """Each command with each answer about it; a command without findings comes with None."""
     del cwd
-    if not cmd and _METHOD.search(_outside_single_quotes(text)):
+    if not cmd and METHOD.search(_outside_single_quotes(text)):
         yield [], ask("code_danger", "calls a .NET method that deletes or runs code")
     for match in _FOR_OUTPUT.finditer(text) if cmd else ():
         yield [], script(match.group(2), "cmd")
@@ -163,7 +58,10 @@ def assess(
 
 
 def _command(command: Command, home: str, saved: set[str], *, cmd: bool) -> Iterator[Answer]:
-    texts = command.texts
+    yield from redirected(command.texts)
+    texts = without_redirects(command.texts)
+    if not texts:
+        return
     if cmd and (glued := _CMD_BUILTIN.fullmatch(texts[0])):
         texts = (glued.group(1), glued.group(2).lstrip(",;=.+"), *texts[1:])
     if not cmd and not command.called and _is_expression(command):
@@ -174,8 +72,10 @@ def _command(command: Command, home: str, saved: set[str], *, cmd: bool) -> Iter
     if re.search(r"%[^%]+%|^%\w|![^!]+!" if cmd else r"\$[\w({]", first) or UNKNOWN in first:
         yield ask("unresolved_command", "the command to run is not known before it runs")
         return
-    if _file_name(first) in saved:
-        yield ask("remote_code", f"runs {first}, which was just fetched")
+    started = texts if _program(first) in _STARTS else texts[:1]
+    for word in started:
+        if _file_name(word) in saved:
+            yield ask("remote_code", f"runs {word}, which was just fetched")
     saved |= _fetched_names(texts)
     name = _program(first)
     if command.piped and name in _READS_CODE:
@@ -183,6 +83,7 @@ def _command(command: Command, home: str, saved: set[str], *, cmd: bool) -> Iter
     yield from judge(texts, home)
 
 
+_STARTS = _READS_CODE | {"start", "start-process", "saps", "call", "msiexec", "wscript", "cscript"}
 _OPERATORS = ("-", "+", ",", "*", "/", "=", ".", "|", ">", "%", "[")
 
 
@@ -210,7 +111,7 @@ def _program(word: str) -> str:
 
 def _fetched_names(texts: Sequence[str]) -> set[str]:
     found = {_file_name(value) for flag, value in pairwise(texts) if flag.lower() in _SAVES}
-    if _program(texts[0]) in {"certutil", "bitsadmin"}:
+    if _program(texts[0]) in {"certutil", "bitsadmin", "start-bitstransfer"}:
         found.add(_file_name(texts[-1]))
     return found
 
@@ -231,12 +132,14 @@ def judge(words: Sequence[str], home: str) -> Iterator[Answer]:
         yield ask("unresolved_command", "the command to run is not known before it runs")
     elif any(arg in {"/?", "--help", "-?", "-whatif"} for arg in lowered):
         return
-    elif name in _DELETES:
+    elif name in DELETES:
         yield from _delete(name, args, home)
-    elif name in _DENIES:
-        yield deny("windows_disk", f"{name} {_DENIES[name]}")
-    elif name in _ASKS:
+    elif name in DENIES:
+        yield deny("windows_disk", f"{name} {DENIES[name]}")
+    elif name in ASKS:
         yield from _asks(name, lowered)
+    elif ENDS.fullmatch(name) and name not in ENDS_LITTLE:
+        yield ask("windows_admin", f"{name} takes something away")
     else:
         yield from _others(name, args, lowered, home)
 
@@ -252,7 +155,7 @@ def _delete(name: str, args: list[str], home: str) -> Iterator[Answer]:
         for arg in args
         if not re.fullmatch(r"/[a-z](?::.*)?", arg.lower()) and not arg.startswith("-")
     ]
-    if recursive and any(_ROOT.fullmatch(target) for target in targets):
+    if recursive and any(ROOT.fullmatch(target) for target in targets):
         yield deny("catastrophic_delete", f"{name} deletes a whole drive, home or system folder")
     else:
         yield ask("delete", f"{name} deletes without a way back")
@@ -267,11 +170,10 @@ def _asks(name: str, lowered: list[str]) -> Iterator[Answer]:
         return
     if name == "cipher" and not any(arg.startswith("/w") for arg in lowered):
         return
-    yield ask("windows_admin", f"{name} {_ASKS[name]}")
+    yield ask("windows_admin", f"{name} {ASKS[name]}")
 
 
 def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterator[Answer]:
-    del home
     if name in {"powershell", "pwsh"}:
         yield from _nested(args, lowered)
     elif name == "cmd":
@@ -286,34 +188,45 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
     elif name in _SHARED:
         yield script(quoted_shell([name, *args]), "shell")
     else:
-        yield from _small(name, args, lowered)
+        yield from _small(name, args, lowered, home)
 
 
-def _small(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
+_CHANGES = {
+    "netsh": re.compile(r"\b(?:set|delete|add|reset|import)\b"),
+    "regedit": re.compile(r"/s|\.reg\b"),
+    "wbadmin": re.compile(r"\bdelete\b|\bdisable\b"),
+    "fsutil": re.compile(r"\b(?:set\w*|delete\w*|dismount|createnew)\b"),
+    "mountvol": re.compile(r"/[dr]\b"),
+    "msiexec": re.compile(r"[-/](?:x|uninstall)\b"),
+}
+"""Tools whose words tell whether they only show something."""
+
+
+def _small(name: str, args: list[str], lowered: list[str], home: str) -> Iterator[Answer]:
     if name in {"foreach-object", "foreach", "%"} and args:
         if set(lowered) & {"delete", "kill", "invoke", "remove"}:
             yield ask("code_danger", "calls a method that deletes or runs code")
-        yield from judge(args, "")
+        yield from judge(args, home)
     elif name in {"set-alias", "new-alias", "sal", "nal"}:
-        yield from judge([[arg for arg in args if not arg.startswith("-")][-1:][0], "x"], "")
+        meant = [arg for arg in args if not arg.startswith("-")][-1:]
+        yield from judge([*meant, "x"], home)
     elif name == "kill" and any(arg.startswith("-n") for arg in lowered):
         yield ask("windows_admin", "ends processes by their name")
     elif name == "certutil" and any(re.match(r"[-/](?:urlcache|decode)", arg) for arg in lowered):
         yield ask("remote_code", "certutil fetches or decodes a file")
-    elif name in _FILE_WRITERS and any(_SYSTEM_FILE.match(arg) for arg in args):
-        yield ask("system_write", f"{name} writes a system or start-up file")
-
-
-_FILE_WRITERS = frozenset(
-    names(
-        "set-content add-content out-file tee-object copy-item move-item new-item cp mv copy "
-        "move ni"
-    )
-)
-_SYSTEM_FILE = re.compile(
-    r"[a-z]:[\\/]windows[\\/]|\$env:(?:windir|systemroot)|%(?:windir|systemroot)%|\$profile",
-    re.IGNORECASE,
-)
+    elif name == "invoke-sqlcmd":
+        yield from (
+            script(value, "sql")
+            for flag, value in pairwise(args)
+            if flag.lower() in {"-query", "-q"}
+        )
+    elif name in {"psexec", "psexec64"}:
+        yield from judge([arg for arg in args if not arg.startswith(("\\\\", "-"))], home)
+    elif name in _CHANGES:
+        if _CHANGES[name].search(" ".join(lowered)):
+            yield ask("windows_admin", f"{name} changes the system")
+    else:
+        yield from on_files(name, args, home)
 
 
 def in_cmd(args: Sequence[str]) -> Iterator[Answer]:
@@ -381,6 +294,9 @@ def _started(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]
     line = _start_line(args) if name in {"start", "runas"} else _process_line(args)
     if line:
         yield script(quoted_line(line), "cmd")
+    if any(" " in word and word[0] in "-/" for word in line[1:]):
+        # PowerShell hands over the list of arguments as one line.
+        yield script(" ".join(line), "cmd")
 
 
 def _start_line(args: list[str]) -> list[str]:

@@ -79,6 +79,8 @@ class Reader:
             at = match.end()
             if word := match.group("word"):
                 yield from self._word(word)
+            elif (here := match.group("here")) and here.startswith('@"'):
+                yield from _inside(here)
             elif separator := match.group("sep") or match.group("block"):
                 yield from self._separated(separator)
         yield from self._emitted()

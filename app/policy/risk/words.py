@@ -19,6 +19,7 @@ _ANSI = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))",
     re.DOTALL,
 )
+_LONG_OCTAL = re.compile(r"(?<!\\)((?:\\\\)*)\\0([0-7]{3})")
 _ANSI_LETTERS = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 
 MAX_EXPANSIONS = 3_500
@@ -28,6 +29,11 @@ MAX_DEPTH = 40
 def decode_ansi(text: str) -> str:
     """The value of `$'text'`; text after a NUL is dropped, as the shell does."""
     return _ANSI.sub(_ansi_char, text).split("\0", 1)[0]
+
+
+def decode_printed(text: str) -> str:
+    """The value of `text` for `echo -e` and `%b`, where an octal number may begin with a 0."""
+    return decode_ansi(_LONG_OCTAL.sub(r"\1\\\2", text))
 
 
 def _ansi_char(match: re.Match[str]) -> str:

@@ -56,8 +56,19 @@ def _aws(call: Call) -> Iterator[Answer]:
         or re.match(r"(?:stop|disable|detach|schedule-key|change-resource-record)-", verb)
     ):
         yield ask("cloud_delete", f"aws {service} {verb} deletes or stops resources")
+    elif verb == "send-command":
+        yield from _sent_command(call)
+    elif re.search(r"--desired-c(?:ount|apacity)[= ]0(?: |$)", " ".join(call.args)):
+        yield ask("cloud_delete", f"aws {service} {verb} stops all instances")
     elif verb in {"get-secret-value", "get-session-token", "create-access-key"}:
         yield ask("secret_read", f"aws {service} {verb} shows secrets")
+
+
+def _sent_command(call: Call) -> Iterator[Answer]:
+    """`aws ssm send-command`: a shell script for other hosts, as JSON or as `commands=…`."""
+    sent = options(call.args, "-parameters", clusters=False).value("--parameters") or ""
+    found = re.search(r"commands\"?\s*[=:]\s*(.+)", sent, re.DOTALL)
+    yield script(re.sub(r"^[\[\s\"']+|[\]}\s\"']+$", "", found.group(1)) if found else None)
 
 
 def _gsutil(call: Call) -> Iterator[Answer]:
@@ -72,6 +83,8 @@ def _verbs(call: Call) -> Iterator[Answer]:
     words = options(
         call.args, "n c p s a o -namespace -context -project -subscription -region -zone -format"
     ).rest
+    if words[:3] in (["keyvault", "secret", "show"], ["secrets", "versions", "access"]):
+        yield ask("secret_read", f"{call.name} shows a secret")
     for word in words[:4]:
         stops = word in {"stop", "deallocate"} and call.name in {"gcloud", "az"}
         if stops or _LOSSY_VERB.match(word) or word in {"rm", "del", "rb", "prune"}:
@@ -95,6 +108,7 @@ def _kubectl(call: Call) -> Iterator[Answer]:
     yield from unresolved_verb(call, verb)
     if "--dry-run" in given.flags and verb != "exec":
         return
+    yield from _started_pod(call, words)
     scaled = verb == "scale" and "0" in given.all_values("--replicas")
     forced = verb in {"replace", "apply"} and given.has("--force", "--prune")
     rolled = words[:2] == ["rollout", "undo"]
@@ -111,6 +125,15 @@ def _kubectl(call: Call) -> Iterator[Answer]:
         yield ask("cluster_delete", "deletes cluster settings")
     elif verb == "get" and set(words[1:2]) & {"secret", "secrets"} and given.has("-o", "--output"):
         yield ask("secret_read", "shows cluster secrets")
+
+
+def _started_pod(call: Call, words: list[str]) -> Iterator[Answer]:
+    if words[:1] not in (["run"], ["debug"]):
+        return
+    if any(word.startswith(("node/", "no/", "nodes/")) for word in words[1:2]):
+        yield ask("host_access", "kubectl debug opens a shell on a node, with its files")
+    if "--" in call.args:
+        yield from _after_dashes(call)
 
 
 def _after_dashes(call: Call) -> Iterator[Answer]:
@@ -231,7 +254,7 @@ RULES: RuleTable = {
         "gcloud az doctl ibmcloud oci linode-cli hcloud scw eksctl kind "
         "minikube k3d kops civo bx openstack exo aliyun "
         "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux "
-        "istioctl cdk sst serverless sls "
+        "istioctl machinectl cdk sst serverless sls "
         "sam copilot eb fastly cf wrangler",
         _verbs,
     ),

@@ -151,6 +151,10 @@ def _deno(call: Call) -> Iterator[Answer]:
         yield script(
             options(call.args[1:]).rest[0] if options(call.args[1:]).rest else None, "node"
         )
+    elif call.args[:1] == ["run"] and any(
+        word.startswith(("http:", "https:", "data:")) for word in options(call.args[1:]).rest[:1]
+    ):
+        yield ask("remote_code", "runs a program from the network")
     elif call.args[:2] == ["run", "-"] and call.stdin:
         yield script(call.stdin.text, "node")
 

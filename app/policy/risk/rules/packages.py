@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, run, table
+from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, run, script, table
 from app.policy.risk.model import RiskLevel
 
 _REMOVES = {
@@ -54,6 +54,21 @@ def _host_packages(call: Call) -> Iterator[Answer]:
         yield ask("package_remove", f"{call.name} removes software from the host")
 
 
+def _apt(call: Call) -> Iterator[Answer]:
+    yield from _host_packages(call)
+    yield from _package_hooks(call)
+
+
+def _package_hooks(call: Call) -> Iterator[Answer]:
+    """`-o DPkg::Pre-Invoke::=command`: a shell command of apt's own settings."""
+    for setting in options(call.args, "o c t -option").all_values("-o", "--option"):
+        key, _, value = setting.partition("=")
+        if "invoke" in key.lower():
+            yield script(value.strip('{}"; '))
+        elif key.lower().startswith(("dir::", "dpkg::path")):
+            yield ask("loaded_code", f"{key} makes apt run or read other files")
+
+
 def _pacman(call: Call) -> Iterator[Answer]:
     if any(arg.startswith(("-R", "--remove")) for arg in call.args):
         yield ask("package_remove", "pacman removes software from the host")
@@ -99,6 +114,7 @@ def _project_script(call: Call) -> Iterator[Answer]:
 
 RULES: RuleTable = {
     **table(" ".join(_REMOVES), _host_packages),
+    **table("apt apt-get aptitude", _apt),
     **table("pacman yay paru", _pacman),
     "dotnet": _dotnet,
     **table("conda mamba micromamba", _conda),

@@ -72,6 +72,9 @@ def _many(call: Call) -> Iterator[Answer]:
 
 
 def _cloud(call: Call) -> Iterator[Answer]:
+    if call.args[:2] == ["vm", "run-command"]:
+        for text in options(call.args, "-scripts", clusters=False).all_values("--scripts"):
+            yield script(text)
     if "ssh" in call.args:
         for text in options(call.args, "-command C c").all_values("--command", "-C", "-c"):
             yield script(text)

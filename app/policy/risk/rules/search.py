@@ -92,6 +92,9 @@ def _each(call: Call, words: list[str], folders: list[str], *, some: bool) -> It
     for folder in folders:
         shown = f"{folder.rstrip('/') or '/'}/{UNKNOWN}" if some else folder
         yield run([word.replace("{}", shown) for word in words])
+        if not some and any("{}" in word and word != "{}" for word in words):
+            # Inside a text, such as the code of a shell, what is found is not the folder.
+            yield run([word.replace("{}", UNKNOWN) for word in words])
         if not some and name in _WHOLE_TREE and floor.is_catastrophic(call.at(folder), call.home):
             yield deny("catastrophic_delete", f"find runs {name} for all of {call.at(folder)}")
 

@@ -96,6 +96,12 @@ def _subscript(call: Call) -> Iterator[Answer]:
             yield ask("arithmetic_code", f"{call.name} would run the command in a subscript")
 
 
+def _formatted(call: Call) -> Iterator[Answer]:
+    """`printf -v NAME`: its other words are text."""
+    names = options(call.args, "v", stop=True).all_values("-v")
+    yield from _subscript(Call("printf", names, call.cwd, call.home))
+
+
 def _let(call: Call) -> Iterator[Answer]:
     for arg in call.args:
         if "$(" in arg or "`" in arg:
@@ -114,7 +120,8 @@ RULES: RuleTable = {
     "trap": _trap,
     **table("mapfile readarray complete compgen bind", _callback),
     "enable": _enable,
-    **table("test [ printf read unset declare typeset local export readonly wait", _subscript),
+    **table("test [ read unset declare typeset local export readonly wait", _subscript),
     "hash": _hash,
     "let": _let,
+    "printf": _formatted,
 }

@@ -61,6 +61,43 @@ def _systemctl(call: Call) -> Iterator[Answer]:
         yield ask("service", "installs a program that starts by itself", RiskLevel.MEDIUM)
 
 
+_TURNS_OFF = frozenset(
+    names(
+        "poweroff reboot halt kexec suspend hibernate hybrid-sleep suspend-then-hibernate "
+        "soft-reboot"
+    )
+)
+
+
+def _sessions(call: Call) -> Iterator[Answer]:
+    words = options(call.args, "H M n o p s -host -machine -lines -output -property -signal").rest
+    verb = words[0] if words else ""
+    if verb in _TURNS_OFF:
+        yield deny("host_power", f"loginctl {verb} stops the host")
+    elif verb.startswith(("terminate-", "kill-")):
+        yield ask("kill_by_name", f"loginctl {verb} ends a person's programs", RiskLevel.MEDIUM)
+
+
+def _bus(call: Call) -> Iterator[Answer]:
+    """busctl and dbus-send: the method is one word among the others."""
+    text = " ".join(call.args)
+    if re.search(r"\b(?:PowerOff|Reboot|Halt|Suspend|Hibernate|HybridSleep|KExec)\b", text):
+        yield deny("host_power", f"{call.name} asks for the host to be stopped")
+    elif re.search(r"\b(?:StopUnit|KillUnit|MaskUnitFiles|DisableUnitFiles|StartTransient)", text):
+        yield ask("service", f"{call.name} changes what runs", RiskLevel.MEDIUM)
+
+
+def _wake(call: Call) -> Iterator[Answer]:
+    mode = options(call.args, "m s t d -mode").value("-m", "--mode")
+    if mode not in {"no", "on", "show", "disable"}:
+        yield deny("host_power", "rtcwake suspends the host or turns it off")
+
+
+def _power_supply(call: Call) -> Iterator[Answer]:
+    if set(call.args) & {"off", "cycle", "reset", "soft"}:
+        yield ask("host_power", "ipmitool turns a host off or restarts it", RiskLevel.CRITICAL)
+
+
 def _service(call: Call) -> Iterator[Answer]:
     if set(call.args[1:]) & {"stop", "disable"}:
         yield ask("service", "stops a service", RiskLevel.MEDIUM)
@@ -251,6 +288,10 @@ RULES: RuleTable = {
     **table("shutdown reboot poweroff halt pm-suspend systemd-halt", _power),
     **table("init telinit", _init),
     "systemctl": _systemctl,
+    "loginctl": _sessions,
+    **table("busctl dbus-send gdbus", _bus),
+    "rtcwake": _wake,
+    "ipmitool": _power_supply,
     **table("service rc-service", _service),
     "kill": _kill,
     **table("pkill killall skill", _pattern_kill),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Call, RuleTable, script, table
-from app.policy.risk.windows import NAMES, in_cmd, judge, quoted_line
+from app.policy.risk.windows import in_cmd, judge, quoted_line
+from app.policy.risk.windows_tables import NAMES
 
 
 def _native(call: Call) -> Iterator[Answer]:

@@ -1,0 +1,61 @@
+"""Files that a Windows command writes, replaces or shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from app.policy.risk.call import Answer, ask, names, resolve
+from app.policy.risk.paths import reading
+
+_WRITERS = frozenset(
+    names(
+        "set-content add-content out-file tee-object copy-item move-item new-item rename-item "
+        "cp mv copy move ren rename rni xcopy robocopy ni sc ac mi cpi"
+    )
+)
+_SYSTEM = re.compile(
+    r"[a-z]:[\\/]windows(?:[\\/]|$)|\$env:(?:windir|systemroot)|%(?:windir|systemroot)%|\$profile",
+    re.IGNORECASE,
+)
+_READERS = frozenset(
+    names("get-content gc cat type more copy copy-item cp cpi compress-archive select-string")
+)
+_HOME = re.compile(
+    r"(?:~|\$home|\$env:userprofile|%userprofile%|[a-z]:/users/[^/]+)(?=/)", re.IGNORECASE
+)
+_REDIRECT = re.compile(r"[\d*]?>>?(?!&)(.*)", re.DOTALL)
+_KEY = re.compile(r"hk(?:lm|cu|cr|u|cc):|registry::|hkey_", re.IGNORECASE)
+_SETS_KEYS = frozenset(names("set-itemproperty new-itemproperty sp set-item si"))
+
+
+def without_redirects(words: Sequence[str]) -> tuple[str, ...]:
+    """The words that the command itself gets; cmd takes a redirection in front of them too."""
+    kept: list[str] = []
+    follows = False
+    for word in words:
+        redirect = _REDIRECT.fullmatch(word)
+        if not follows and not redirect and not re.fullmatch(r"\d>>?&\d", word):
+            kept.append(word)
+        follows = bool(redirect and not redirect.group(1))
+    return tuple(kept)
+
+
+def redirected(words: Sequence[str]) -> Iterator[Answer]:
+    """Findings for the files that `>` and `>>` write."""
+    for word, following in pairwise([*words, ""]):
+        if (match := _REDIRECT.fullmatch(word)) and _SYSTEM.match(match.group(1) or following):
+            yield ask("system_write", "writes a system or start-up file")
+
+
+def on_files(name: str, args: Sequence[str], home: str) -> Iterator[Answer]:
+    """Findings for the files and registry keys that the command `name` is given."""
+    if name in _WRITERS and any(_SYSTEM.match(arg) for arg in args):
+        yield ask("system_write", f"{name} writes a system or start-up file")
+    if name in _SETS_KEYS and any(_KEY.match(arg) for arg in args):
+        yield ask("windows_admin", f"{name} changes the registry")
+    if name in _READERS:
+        for arg in args:
+            path = _HOME.sub("~", arg.replace("\\", "/"), count=1)
+            yield from reading(resolve(path, None, home), home)
