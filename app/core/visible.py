@@ -8,6 +8,10 @@ from typing import Any
 
 _PLAIN = re.compile(r"[ -~\n]*\Z")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters and marks that are drawn as nothing; U+FE0F belongs to emoji.
+_EMPTY = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U000e0100-\U000e01ef]"
+)
 # So much emptiness pushes what follows out of sight.
 _PADDING = re.compile(r" {40,}|\n{8,}")
 _MAX_DEPTH = 64
@@ -63,8 +67,12 @@ def _counted(match: re.Match[str]) -> str:
     return f"⟨{len(match[0])} {kind}⟩"
 
 
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character) in _HIDDEN or _EMPTY.match(character) is not None
+
+
 def _shown(character: str) -> str:
-    if character == "\n" or unicodedata.category(character) not in _HIDDEN:
+    if character == "\n" or not _is_hidden(character):
         return character
     code = ord(character)
     if code < 0x100:
