@@ -10,7 +10,7 @@ import errno
 import struct
 from collections.abc import Sequence
 
-from app.operations.sandbox.jail.numbers import ARCHITECTURE, KNOWN, NUMBERS
+from app.operations.sandbox.jail.numbers import ARCHITECTURE, KNOWN, NAMES, NUMBERS
 
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000
@@ -92,7 +92,13 @@ class Filter:
             self.judge(name, give(verdict))
 
     def judge(self, name: str, block: Sequence[Instruction]) -> None:
-        """Let `block`, which must end in a verdict on every path, judge this call."""
+        """Let `block`, which must end in a verdict on every path, judge this call.
+
+        Raises:
+            ValueError: no machine has a number for it, so that nobody would judge it.
+        """
+        if name not in NAMES:
+            raise ValueError(f"{name!r} has no number in `numbers.py`")
         if name in NUMBERS:
             self._lines += when_equal(NUMBERS[name], block)
 

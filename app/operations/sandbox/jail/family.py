@@ -66,6 +66,21 @@ class Proc:
         except OSError:
             return 0
 
+    def is_hidden(self, pid: int) -> bool:
+        """Whether `pid` runs and may not be looked into."""
+        try:
+            descriptor = os.open(f"{pid}/io", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.descriptor)
+            try:
+                os.read(descriptor, 1)
+            finally:
+                os.close(descriptor)
+        except PermissionError:
+            # Nor into one that is ending, which has no memory any more.
+            return self.read(f"{pid}/statm").partition(b" ")[0] not in (b"", b"0")
+        except OSError:
+            return False
+        return False
+
     def is_zombie(self, pid: int) -> bool:
         """Whether `pid` has ended and only waits to be reaped; True when it is gone."""
         text = self.read(f"{pid}/stat")

@@ -65,6 +65,7 @@ _SET_ID_BITS = 0o6000
 _CREATING = 0x400040  # O_CREAT, O_TMPFILE
 _NEW_LISTENER = 0x8
 _PRIORITY_OF_USER = 2
+_SET_DUMPABLE, _HIDDEN = 4, 0
 _FILE_TYPE, _FIFO = 0o170000, 0o010000
 _FAST_OPEN = 0x20000000  # connects without connect(2), which Landlock does not see
 _MPTCP = 262  # connects past Landlock's rules for TCP
@@ -152,6 +153,9 @@ def _deny(program: Filter, names: tuple[str, ...]) -> None:
     program.judge("prlimit64", bpf.argument(0) + oneself)
     others = bpf.argument(0) + bpf.when_equal(_PRIORITY_OF_USER, _no())
     program.judge("setpriority", others + bpf.argument(1) + oneself)
+    # whoever may not be looked into is not metered
+    hiding = bpf.argument(1) + bpf.when_equal(_HIDDEN, _no()) + _yes()
+    program.judge("prctl", bpf.argument(0) + bpf.when_equal(_SET_DUMPABLE, hiding) + _yes())
     program.judge("ioctl", bpf.argument(1) + bpf.one_of(_IOCTL_REFUSED, refuse(), ALLOW))
     program.judge("fcntl", bpf.argument(1) + bpf.one_of(_FCNTL_REFUSED, refuse(), ALLOW))
     # a listener of the program's own would answer in the metadata guard's place

@@ -38,6 +38,8 @@ class Meter:
         self._policy = policy
         self._proc = proc
         self._written_before = self._written(proc.own)
+        # nobody hides yet: where the machine shows nothing, that is no fault of the tree
+        self._sees_all = not any(map(proc.is_hidden, proc.children(proc.own)))
         self._began_ns = time.time_ns()
         self._disks = {folder: os.statvfs(folder) for folder in policy.writable}
         self._free_inodes = {folder: disk.f_ffree for folder, disk in self._disks.items()}
@@ -67,8 +69,8 @@ class Meter:
             return "memory"
         if used <= self._policy.memory_bytes:
             return None
-        # pages that several of them share were counted for each
-        shared_once = sum(self._proportional(pid) for pid, _ in tree) or used
+        # pages that several of them share were counted for each; of one that hides all count
+        shared_once = sum(self._proportional(pid) or self._resident(pid) for pid, _ in tree)
         return "memory" if shared_once > self._policy.memory_bytes else None
 
     def _processes(self, tree: list[tuple[int, int]]) -> str | None:
@@ -79,7 +81,7 @@ class Meter:
 
     def _disk(self, tree: list[tuple[int, int]]) -> str | None:
         written = self.written_bytes() + sum(self._written(pid) for pid, _ in tree)
-        if written > self._policy.disk_bytes:
+        if written > self._policy.disk_bytes or any(self._hides(pid) for pid, _ in tree):
             return "disk"
         for folder, before in self._disks.items():
             now = os.statvfs(folder)
@@ -103,6 +105,13 @@ class Meter:
             if line.startswith(b"Pss:"):
                 return int(line.split()[1]) << 10
         return 0
+
+    def _hides(self, pid: int) -> bool:
+        """Whether what it writes cannot be counted before its end.
+
+        So it is with whatever runs a program that may not be read.
+        """
+        return self._sees_all and not self._proc.read(f"{pid}/io") and self._proc.is_hidden(pid)
 
     def _written(self, pid: int) -> int:
         # a reaped process's count has been added to its reaper's

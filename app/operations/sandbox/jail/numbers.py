@@ -32,7 +32,7 @@ mprotect=10 mq_getsetattr=245 mq_notify=244 mq_open=240 mq_timedreceive=243 mq_t
 mq_unlink=241 mremap=25 msgctl=71 msgget=68 msgrcv=70 msgsnd=69 munmap=11
 name_to_handle_at=303 nanosleep=35 newfstatat=262 nfsservctl=180 open=2 open_by_handle_at=304
 open_tree=428 open_tree_attr=467 openat=257 openat2=437 perf_event_open=298 personality=135
-pidfd_getfd=438 pidfd_send_signal=424 pivot_root=155 poll=7 ppoll=271 prlimit64=302
+pidfd_getfd=438 pidfd_send_signal=424 pivot_root=155 poll=7 ppoll=271 prctl=157 prlimit64=302
 process_madvise=440 process_mrelease=448 process_vm_readv=310 process_vm_writev=311
 pselect6=270 ptrace=101 quotactl=179 quotactl_fd=443 read=0 readv=19 reboot=169
 remap_file_pages=216 removexattr=197 removexattrat=466 request_key=249 restart_syscall=219
@@ -69,7 +69,7 @@ mq_timedreceive=183 mq_timedsend=182 mq_unlink=181 mremap=216 msgctl=187 msgget=
 msgsnd=189 munmap=215 name_to_handle_at=264 nanosleep=101 newfstatat=79 nfsservctl=42
 open_by_handle_at=265 open_tree=428 open_tree_attr=467 openat=56 openat2=437
 perf_event_open=241 personality=92 pidfd_getfd=438 pidfd_send_signal=424 pivot_root=41
-ppoll=73 prlimit64=261 process_madvise=440 process_mrelease=448 process_vm_readv=270
+ppoll=73 prctl=167 prlimit64=261 process_madvise=440 process_mrelease=448 process_vm_readv=270
 process_vm_writev=271 pselect6=72 ptrace=117 quotactl=60 quotactl_fd=443 read=63 readv=65
 reboot=142 remap_file_pages=234 removexattr=14 removexattrat=466 request_key=218
 restart_syscall=128 rseq=293 rt_sigaction=134 rt_sigprocmask=135 rt_sigqueueinfo=138
@@ -90,10 +90,11 @@ MACHINE = os.uname().machine
 SUPPORTED = MACHINE in _MACHINES
 
 
-def _table() -> tuple[dict[str, int], int]:
-    text, architecture = _MACHINES.get(MACHINE, ("", 0))
+def _numbers(text: str) -> dict[str, int]:
     pairs = (pair.split("=") for pair in text.split())
-    return {name: int(number) for name, number in pairs}, architecture
+    return {name: int(number) for name, number in pairs}
 
 
-NUMBERS, ARCHITECTURE = _table()
+_TEXT, ARCHITECTURE = _MACHINES.get(MACHINE, ("", 0))
+NUMBERS = _numbers(_TEXT)
+NAMES = frozenset(name for text, _ in _MACHINES.values() for name in _numbers(text))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.operations.sandbox.jail.bpf import ALLOW, Filter
 from tests.operations.sandbox.jail.inside import Inside, bash, python
 
 TRY = """
@@ -151,3 +152,8 @@ def test_a_shell_program_gets_default_signals(inside: Inside, layers: tuple[str,
 
     assert result.out == "y\n"
     assert result.ended["signal"] == 13
+
+
+def test_a_call_without_a_number_is_no_rule():
+    with pytest.raises(ValueError, match="'no_such_call' has no number"):
+        Filter().answer(("no_such_call",), ALLOW)

@@ -112,6 +112,43 @@ def test_disk_of_the_whole_tree(inside: Inside, layers: tuple[str, ...], root: P
     assert result.ended["written_bytes"] > 64 * MB
 
 
+def test_what_may_not_be_looked_into_has_no_disk_of_its_own(
+    inside: Inside, layers: tuple[str, ...], root: Path
+):
+    script = "cp /bin/sleep hidden && chmod 111 hidden && ./hidden 30"
+
+    result = inside.run(bash(script, root, layers, wall_s=20))
+
+    assert result.ended["reason"] == "disk"
+
+
+def test_nobody_hides_from_the_meter(inside: Inside, layers: tuple[str, ...], root: Path):
+    code = """
+import ctypes
+print([ctypes.CDLL(None).prctl(4, value, 0, 0, 0) for value in (0, 1)])
+"""
+
+    result = inside.run(python(code, "lenient", root, layers))
+
+    assert result.out == "[-1, 0]\n"
+
+
+def test_what_has_ended_does_not_hide(inside: Inside, layers: tuple[str, ...], root: Path):
+    code = """
+import os, time
+for _ in range(20):
+    if os.fork() == 0:
+        os._exit(0)
+time.sleep(1)
+print("through")
+"""
+
+    result = inside.run(python(code, "lenient", root, layers))
+
+    assert result.out == "through\n"
+    assert result.ended["reason"] == "exited"
+
+
 def test_the_number_of_files(inside: Inside, layers: tuple[str, ...], root: Path):
     script = "i=0; while :; do i=$((i+1)); : > f$i; done"
 

@@ -29,6 +29,9 @@ class Told(Proc):
     def read(self, path: str) -> bytes:
         return self._files.get(path, b"")
 
+    def is_hidden(self, pid: int) -> bool:
+        return False
+
     def descendants(self, pid: int) -> Iterator[tuple[int, int]]:
         yield 7, 1
 
