@@ -20,8 +20,10 @@ from app.operations.sandbox.zygote import Zygote
 
 _log = logging.getLogger(__name__)
 
-_START_LIMIT_S = 30.0
-_END_LIMIT_S = 15.0
+# For what hangs: on a machine that is busy beyond measure both have taken half a minute, and a
+# tree that is given up still runs.
+_START_LIMIT_S = 90.0
+_END_LIMIT_S = 60.0
 
 
 class SandboxedProcess(PipedProcess):
