@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import httpx2
 import pytest
 
 from tests.api.rest.client import new_session
-from tests.operations.sandbox.procs import marker, until_gone, until_started
+from tests.operations.sandbox.procs import marker, until_gone, with_marker
 from tests.support.server_process import ENVIRONMENT, Server
 from tests.support.service import Chat
 from tests.support.telling import TOLD
@@ -207,14 +208,32 @@ def pairs_of(events: Events) -> dict[str, Counter[str]]:
     return found
 
 
+async def until_all_run(client: httpx2.AsyncClient, sessions: list[str], mark: str) -> None:
+    """Return once each session has a process with `mark`; fail when the call of one has ended.
+
+    That one would be waited for in vain.
+    """
+    for session_id in cycle(sessions):
+        if len(with_marker(mark)) >= len(sessions):
+            return
+        events = await events_of(client, session_id)
+        if any(event["type"] == "run_finished" for event in events):
+            pytest.fail(f"it ended before it was cancelled: {events}")
+        await asyncio.sleep(0.05)
+
+
 async def cancel_half_way(
-    server: Server, sessions: list[str], mark: str, waiting: set[str]
+    server: Server,
+    client: httpx2.AsyncClient,
+    sessions: list[str],
+    mark: str,
+    waiting: set[str],
 ) -> None:
     """Start as many as there are sessions over one connection; cancel them once all run."""
     async with server.connect() as chat:
         runs = [await start_over_websocket(chat, name, f"sleep {mark}") for name in sessions]
         with awaited(waiting, "the start of those that are cancelled"):
-            await until_started(mark, len(sessions))
+            await until_all_run(client, sessions, mark)
         for session_id, run_id in zip(sessions, runs, strict=True):
             await chat.command(type="cancel", session_id=session_id, target="run", target_id=run_id)
 
@@ -261,7 +280,7 @@ async def test_two_hundred_commands_at_once_leave_the_service_as_it_was(tmp_path
                 for session_id, (text, timeout_s) in zip(waited, commands, strict=True)
             ]
             results, _ = await asyncio.gather(
-                asyncio.gather(*calls), cancel_half_way(server, cancelled, long, waiting)
+                asyncio.gather(*calls), cancel_half_way(server, client, cancelled, long, waiting)
             )
             histories = await until_finished(client, sessions, waiting)
             for mark in (long, late):
