@@ -66,6 +66,7 @@ _CREATING = 0x400040  # O_CREAT, O_TMPFILE
 _NEW_LISTENER = 0x8
 _PRIORITY_OF_USER = 2
 _SET_DUMPABLE, _HIDDEN = 4, 0
+_LEAVING_DEVICE = 4  # RENAME_WHITEOUT, which needs no capability
 _FILE_TYPE, _FIFO = 0o170000, 0o010000
 _FAST_OPEN = 0x20000000  # connects without connect(2), which Landlock does not see
 _MPTCP = 262  # connects past Landlock's rules for TCP
@@ -163,6 +164,8 @@ def _deny(program: Filter, names: tuple[str, ...]) -> None:
     program.judge("seccomp", bpf.argument(1) + listener)
     fifo = bpf.masked(_FILE_TYPE) + bpf.when_equal(_FIFO, _yes()) + _no()
     program.judge("mknodat", bpf.argument(2) + fifo)
+    leaving = bpf.give(refuse(errno.EINVAL))
+    program.judge("renameat2", bpf.argument(4) + bpf.when_any(_LEAVING_DEVICE, leaving) + _yes())
 
 
 def _sockets(program: Filter, *, network: bool, udp: bool) -> None:

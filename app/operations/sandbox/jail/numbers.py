@@ -35,9 +35,9 @@ open_tree=428 open_tree_attr=467 openat=257 openat2=437 perf_event_open=298 pers
 pidfd_getfd=438 pidfd_send_signal=424 pivot_root=155 poll=7 ppoll=271 prctl=157 prlimit64=302
 process_madvise=440 process_mrelease=448 process_vm_readv=310 process_vm_writev=311
 pselect6=270 ptrace=101 quotactl=179 quotactl_fd=443 read=0 readv=19 reboot=169
-remap_file_pages=216 removexattr=197 removexattrat=466 request_key=249 restart_syscall=219
-rseq=334 rt_sigaction=13 rt_sigprocmask=14 rt_sigqueueinfo=129 rt_sigreturn=15
-rt_tgsigqueueinfo=297 sched_getaffinity=204 sched_setaffinity=203 sched_setattr=314
+remap_file_pages=216 removexattr=197 removexattrat=466 renameat2=316 request_key=249
+restart_syscall=219 rseq=334 rt_sigaction=13 rt_sigprocmask=14 rt_sigqueueinfo=129
+rt_sigreturn=15 rt_tgsigqueueinfo=297 sched_getaffinity=204 sched_setaffinity=203 sched_setattr=314
 sched_setparam=142 sched_setscheduler=144 sched_yield=24 seccomp=317 select=23 semctl=66
 semget=64 semop=65 semtimedop=220 sendmmsg=307 sendmsg=46 sendto=44 set_mempolicy=238
 set_mempolicy_home_node=450 set_robust_list=273 setdomainname=171 setfsgid=123 setfsuid=122
@@ -71,7 +71,7 @@ open_by_handle_at=265 open_tree=428 open_tree_attr=467 openat=56 openat2=437
 perf_event_open=241 personality=92 pidfd_getfd=438 pidfd_send_signal=424 pivot_root=41
 ppoll=73 prctl=167 prlimit64=261 process_madvise=440 process_mrelease=448 process_vm_readv=270
 process_vm_writev=271 pselect6=72 ptrace=117 quotactl=60 quotactl_fd=443 read=63 readv=65
-reboot=142 remap_file_pages=234 removexattr=14 removexattrat=466 request_key=218
+reboot=142 remap_file_pages=234 removexattr=14 removexattrat=466 renameat2=276 request_key=218
 restart_syscall=128 rseq=293 rt_sigaction=134 rt_sigprocmask=135 rt_sigqueueinfo=138
 rt_sigreturn=139 rt_tgsigqueueinfo=240 sched_getaffinity=123 sched_setaffinity=122
 sched_setattr=274 sched_setparam=118 sched_setscheduler=119 sched_yield=124 seccomp=277
