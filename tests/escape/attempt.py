@@ -13,6 +13,7 @@ from tests.escape.world import World
 Category = Literal[
     "introspection", "secrets", "paths", "network", "processes", "survivors", "resources", "kernel"
 ]
+BEGUN = "the attempt has begun"  # its first line prints it
 EVERY_LEVEL: tuple[Level, ...] = ("strict", "standard", "lenient", "bash")
 PYTHON_LEVELS: tuple[Level, ...] = ("strict", "standard", "lenient")
 FORKING_LEVELS: tuple[Level, ...] = ("lenient", "bash")
@@ -25,6 +26,7 @@ class Limits:
     Attributes:
         wall_s: seconds until the run must be over.
         output_bytes: what may be delivered of its output.
+        hold_s: how long an attempt keeps what it got.
     """
 
     wall_s: float = 5.0
@@ -35,6 +37,7 @@ class Limits:
     open_files: int = 512
     files: int = 50_000
     output_bytes: int = 64 << 20
+    hold_s: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,9 @@ class Outcome:
         files: contents of the files it handed over.
         fault: what went wrong in the runner itself, which nothing inside may cause.
         reason: why it ended, as the runner says.
-        wall_s: seconds it took.
+        wall_s: seconds it took from its start, without what came before that.
         overran: whether it had to be given up because its limit did not end it.
+        unknown: why it was not started at all, so that nothing is known about it.
     """
 
     stdout: bytes = b""
@@ -60,6 +64,12 @@ class Outcome:
     reason: str = "exited"
     wall_s: float = 0.0
     overran: bool = False
+    unknown: str | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether it came to its first line."""
+        return BEGUN.encode() in self.stdout
 
     @property
     def said(self) -> bytes:
@@ -100,6 +110,8 @@ class Attempt:
         begins: False for a source that is not meant to get as far as its first line.
         terminal: runs on a terminal of its own.
         again: something harmless runs in the same workspace afterwards.
+        then: a source that runs afterwards as somebody else's, and is judged; the first one
+            is told a secret, `FIRST`, that this one must not learn.
     """
 
     name: str
@@ -114,6 +126,12 @@ class Attempt:
     begins: bool = True
     terminal: bool = False
     again: bool = False
+    then: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is only seen in the `HOLD` seconds for which it keeps what it got."""
+        return "HOLD" in self.source and self.category != "resources"
 
     @property
     def slow(self) -> bool:

@@ -10,10 +10,11 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from tests.escape.attempt import Evidence, Judge
+from tests.escape.attempt import Attempt, Evidence, Judge
 from tests.escape.tree import below
 
-_PATIENCE_S = 2.5
+_PATIENCE_S = 10.0  # of a busy machine; what is not ended goes on for longer by far
+_SEEN_FOR = 0.75  # of the time for which something is held
 _MEMORY_SLACK = 384 << 20  # what a fast hog adds between two looks of whoever meters it
 _DISK_SLACK = 320 << 20
 _OWN_MEMORY = 192 << 20  # what the service may need for one run
@@ -25,10 +26,17 @@ _FORBIDDEN_KINDS = (
     "anon_inode:bpf",
     "anon_inode:[fanotify]",
     "anon_inode:[fscontext]",
+    "anon_inode:inotify",
     "/memfd:",
     "/secretmem",
     "/dev/fuse",
     "/dev/kmsg",
+    "/dev/mem",
+    "/dev/port",
+    "/dev/sd",
+    "/dev/vd",
+    "/dev/nvme",
+    "/proc/kcore",
     "/dev/vsock",
     "socket:ALG",
     "socket:PACKET",
@@ -36,6 +44,19 @@ _FORBIDDEN_KINDS = (
     "socket:AF_VSOCK",
     "socket:MPTCP",
     "socket:UDP-Lite",
+    "socket:NETLINK",
+    "socket:PING",
+    "socket:SCTP",
+    "socket:XDP",
+    "socket:SMC",
+    "socket:TIPC",
+    "socket:KCM",
+    "socket:RXRPC",
+    "socket:CAN",
+    "socket:RDS",
+    "socket:QIPCRTR",
+    "socket:LLC",
+    "socket:BT",
 )
 
 
@@ -221,6 +242,22 @@ EVERY_JUDGE: tuple[Judge, ...] = (
     kernel_memory_left,
     folders_left,
 )
+
+
+def why_unknown(attempt: Attempt, evidence: Evidence) -> str | None:
+    """Why a run without harm would prove nothing; None when it does.
+
+    What is refused before its first line may end by itself without having begun, not otherwise.
+    """
+    outcome, sightings = evidence.outcome, evidence.sightings
+    if outcome.unknown is not None:
+        return outcome.unknown
+    may_be_refused = attempt.raw or not attempt.begins
+    if not outcome.begun and not (may_be_refused and outcome.reason == "exited"):
+        return f"it never came to its first line, and ended by {outcome.reason}"
+    if attempt.holds and sightings.longest_gap_s > _SEEN_FOR * evidence.limits.hold_s:
+        return f"nobody looked at it for {sightings.longest_gap_s:.1f} s"
+    return None
 
 
 def judged(evidence: Evidence) -> dict[str, str]:

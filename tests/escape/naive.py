@@ -34,6 +34,9 @@ class NaiveRunner:
     async def run(self, attempt: Attempt, level: Level, world: World, limits: Limits) -> Outcome:
         return await asyncio.to_thread(_run, attempt, level, world, limits)
 
+    async def rest(self) -> None:
+        """Nothing goes on between its runs."""
+
 
 def _run(attempt: Attempt, level: Level, world: World, limits: Limits) -> Outcome:
     script = world.ws / (".run.sh" if attempt.shell else ".run.py")

@@ -53,7 +53,6 @@ class SandboxedRunner:
     async def run(self, attempt: Attempt, level: Level, world: World, limits: Limits) -> Outcome:
         """Never raises for what the run does; that is the service's fault, and told so."""
         text = text_of(attempt, level, world, limits, helped=True)
-        started = time.monotonic()
         sandbox = await self._ready(world)
         kept = _Kept()
         try:
@@ -63,21 +62,28 @@ class SandboxedRunner:
                 if level == "bash":
                     spec = self._spec(attempt, text, world, limits)
                     async with workspace.operations.processes.open(spec) as process:
+                        kept.start()
                         await kept.drain(process)
                         exit_ = await process.wait()
                 else:
                     code = CodeSpec(text, level, limits.wall_s)
                     async with workspace.operations.code.open(code) as running:
+                        kept.start()
                         await kept.drain(running)
                         ended = await running.wait()
                     kept.value = ended.value
                     kept.files = tuple(file.data for file in ended.files)
                     exit_ = ended.exit
         except ToolFailed as error:
-            return kept.outcome(f"refused: {error}", None, started)
+            return kept.outcome(f"refused: {error}", None)
         except Exception as error:  # noqa: BLE001 - the finding itself
-            return kept.outcome(f"{type(error).__name__}: {error}", None, started)
-        return kept.outcome(_mismatch(exit_, level), exit_, started)
+            return kept.outcome(f"{type(error).__name__}: {error}", None)
+        return kept.outcome(_mismatch(exit_, level), exit_)
+
+    async def rest(self) -> None:
+        """Return when nothing is being started any more."""
+        if self._sandbox is not None:
+            await self._sandbox.start()
 
     async def close(self) -> None:
         if self._sandbox is not None:
@@ -119,8 +125,13 @@ class _Kept:
     def __init__(self) -> None:
         self._streams = {"stdout": bytearray(), "stderr": bytearray()}
         self._count = 0
+        self._started: float | None = None
         self.value: str | None = None
         self.files: tuple[bytes, ...] = ()
+
+    def start(self) -> None:
+        """It runs from now on."""
+        self._started = time.monotonic()
 
     async def drain(self, running: RunningProcess | RunningCode) -> None:
         async for chunk in running.output():
@@ -128,7 +139,10 @@ class _Kept:
             stream = self._streams[chunk.stream]
             stream += chunk.data[: _KEPT - len(stream)]
 
-    def outcome(self, fault: str | None, exit_: ProcessExit | None, started: float) -> Outcome:
+    def outcome(self, fault: str | None, exit_: ProcessExit | None) -> Outcome:
+        """What came of it; a fault before its start is nothing that it did."""
+        if self._started is None:
+            return Outcome(reason="none", unknown=f"it was not started: {fault}")
         return Outcome(
             stdout=bytes(self._streams["stdout"]),
             stderr=bytes(self._streams["stderr"]),
@@ -137,7 +151,7 @@ class _Kept:
             files=self.files,
             fault=fault,
             reason="none" if exit_ is None else exit_.reason,
-            wall_s=time.monotonic() - started,
+            wall_s=time.monotonic() - self._started,
         )
 
 

@@ -41,7 +41,8 @@ class Sightings:
         kinds: what its descriptors stood for, as the kernel names it.
         namespaces: of each kind, how many there were that this process is not in itself.
         touched: what was done to the victim meanwhile.
-        left: processes that were still there a second after the end.
+        left: processes that were still there when all should have ended.
+        longest_gap_s: what was there for less than that may not have been seen.
     """
 
     memory_bytes: int = 0
@@ -58,6 +59,7 @@ class Sightings:
     listened: bool = False
     signalled: bool = False
     left: list[str] = field(default_factory=list)
+    longest_gap_s: float = 0.0
 
 
 class Watch:
@@ -84,12 +86,14 @@ class Watch:
         self._ended = threading.Event()
         self._listens = listens
         self._touches = touches
+        self._looked = time.monotonic()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
         self._thread.start()
 
     def stop(self) -> Sightings:
         self._ended.set()
         self._thread.join()
+        self._note_gap()
         self._measure_folders()
         return self.seen
 
@@ -101,7 +105,12 @@ class Watch:
                 self._measure_folders()
             rounds += 1
 
+    def _note_gap(self) -> None:
+        before, self._looked = self._looked, time.monotonic()
+        self.seen.longest_gap_s = max(self.seen.longest_gap_s, self._looked - before)
+
     def _look(self) -> None:
+        self._note_gap()
         now = descendants(os.getpid())
         fresh = now - self.before
         seen = self.seen
@@ -154,7 +163,7 @@ class Watch:
         self.seen.disk_bytes = max(self.seen.disk_bytes, used)
 
 
-def left_after(before: set[int], token: str, seconds: float = 1.0) -> list[str]:
+def left_after(before: set[int], token: str, seconds: float = 4.0) -> list[str]:
     """What still runs of a run `seconds` after its end; returns as soon as nothing does.
 
     A warm worker that took the place of the used one is no remainder: only their number

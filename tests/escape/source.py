@@ -6,10 +6,8 @@ import shlex
 from dataclasses import replace
 
 from app.operations.protocols.sandbox import Level
-from tests.escape.attempt import Attempt, Limits
+from tests.escape.attempt import BEGUN, Attempt, Limits
 from tests.escape.world import World
-
-BEGUN = "the attempt has begun"
 
 # What each level of Python allows by itself, whatever an attempt asks for (bytes).
 _OF_LEVEL = {
@@ -50,7 +48,9 @@ def limits_at(level: Level, attempt: Attempt) -> Limits:
 
 def text_of(attempt: Attempt, level: Level, world: World, limits: Limits, *, helped: bool) -> str:
     """The source for one run; `helped` lets Python that may lack builtins regain them."""
-    names = world.names() | _amounts(limits)
+    names: dict[str, str | int | float] = {**world.names(), **_amounts(limits)}
+    if attempt.then is not None:
+        names["FIRST"] = world.secrets["first"]
     if attempt.shell:
         told = [f"{name}={shlex.quote(str(value))}" for name, value in names.items()]
         return "\n".join([*told, f"echo {shlex.quote(BEGUN)}", attempt.source])
@@ -63,9 +63,10 @@ def text_of(attempt: Attempt, level: Level, world: World, limits: Limits, *, hel
     return "\n".join([*begin, _MARK, attempt.source])
 
 
-def _amounts(limits: Limits) -> dict[str, int]:
-    """How much is certainly too much."""
+def _amounts(limits: Limits) -> dict[str, int | float]:
+    """How much is certainly too much, and how long what was got is kept."""
     return {
+        "HOLD": limits.hold_s,
         "MEMORY": limits.memory_bytes + (512 << 20),
         "DISK": limits.disk_bytes + (400 << 20),
         "FILES": limits.files * 2,

@@ -22,6 +22,7 @@ from tests.escape.canaries import Canaries
 from tests.escape.victim import Victim
 
 SYSTEM_SETTING = Path("/proc/sys/kernel/printk_ratelimit_burst")  # nothing depends on it
+_GROUPS = Path("/sys/fs/cgroup")
 SERVICE_SECRET = "ESCAPE_SERVICE_SECRET"
 Snapshot = dict[str, tuple[object, ...]]
 
@@ -45,7 +46,8 @@ class World:
         for folder in (self.ws, self.outside, self.base / "ws-evil", self.base / "data"):
             folder.mkdir(parents=True)
         self.secrets = {
-            name: secrets.token_hex(16) for name in ("file", "sibling", "database", "token", "fd")
+            name: secrets.token_hex(16)
+            for name in ("file", "sibling", "database", "token", "fd", "first")
         }
         if SERVICE_SECRET in os.environ:
             self.secrets["service"] = os.environ[SERVICE_SECRET]
@@ -109,7 +111,7 @@ class World:
             SYSTEM_SETTING.write_bytes(self._setting)
         for path in self._planted():
             with suppress(OSError):
-                path.unlink()
+                path.rmdir() if path.parent == _GROUPS else path.unlink()
         _remove_ipc(self.key)
         _remove_mounts(self.base)
         _remove_tree(self.base)
@@ -140,6 +142,7 @@ class World:
         """Where a run may leave something for others to find."""
         name = f"esc{self.token}"
         homes = {Path.home(), Path("/root"), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")}
+        homes.add(_GROUPS)
         return [folder / name for folder in homes]
 
     def _snapshot(self) -> Snapshot:

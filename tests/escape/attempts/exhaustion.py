@@ -21,7 +21,7 @@ import time
 kept = []
 while sum(map(len, kept)) < MEMORY:
     kept.append(b"x" * (16 << 20))
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
     "map-shared": """
 import mmap, time
@@ -30,7 +30,7 @@ for _ in range(MEMORY >> 24):
     kept.append(mmap.mmap(-1, 16 << 20))
     for place in range(0, 16 << 20, 4096):
         kept[-1][place] = 1
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
     "many-children": """
 import os, time
@@ -50,7 +50,7 @@ import mmap
 view = mmap.mmap(file, 0)
 for place in range(0, len(view), 4096):
     view[place]
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
     "behind-a-busy-guard": """
 import os, time
@@ -64,7 +64,7 @@ for _ in range(24):
 kept = []
 while sum(map(len, kept)) < MEMORY:
     kept.append(b"x" * (16 << 20))
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
     "threads": """
 import threading, time
@@ -112,7 +112,7 @@ import os
 for number in range(DISK >> 24):
     os.posix_fallocate(os.open(f"big{number}", os.O_CREAT | os.O_WRONLY), 0, 16 << 20)
 import time
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
 }
 
@@ -141,7 +141,7 @@ except (OSError, ValueError):
     pass
 for _ in range(DESCRIPTORS):
     os.dup(1)
-time.sleep(0.3)
+time.sleep(HOLD)
 """,
     ),
     "files": (

@@ -20,7 +20,7 @@ import ctypes, mmap, os, struct, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 """
-_HOLD = "\ntime.sleep(0.4)"
+_HOLD = "\ntime.sleep(HOLD)"
 
 _HELD = {
     "io-uring": "area = ctypes.create_string_buffer(120)\nlibc.syscall(425, 4, area)",
@@ -56,30 +56,30 @@ _NAMESPACES = {
     "unshare-user": """
 if os.fork() == 0:
     libc.unshare(0x10000000)
-    time.sleep(0.4)
+    time.sleep(HOLD)
     os._exit(0)
 """,
     "unshare-mounts": """
 if os.fork() == 0:
     libc.unshare(0x20000)
-    time.sleep(0.4)
+    time.sleep(HOLD)
     os._exit(0)
 """,
     "unshare-network": """
 if os.fork() == 0:
     libc.unshare(0x10000000 | 0x40000000)
-    time.sleep(0.4)
+    time.sleep(HOLD)
     os._exit(0)
 """,
     "clone-into-user": """
 if libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0) == 0:
-    time.sleep(0.4)
+    time.sleep(HOLD)
     os._exit(0)
 """,
     "clone3-into-user": """
 area = ctypes.create_string_buffer(struct.pack("8Q", 0x10000000, 0, 0, 0, 17, 0, 0, 0), 64)
 if libc.syscall(435, area, 64) == 0:
-    time.sleep(0.4)
+    time.sleep(HOLD)
     os._exit(0)
 """,
 }

@@ -105,21 +105,21 @@ import socket, time
 server = socket.socket()
 server.bind(("0.0.0.0", LISTEN))
 server.listen()
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
     "listen-everywhere": """
 import socket, time
 server = socket.socket(socket.AF_INET6)
 server.bind(("::", LISTEN))
 server.listen()
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
     "listen-multipath": """
 import socket, time
 server = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
 server.bind(("127.0.0.1", LISTEN))
 server.listen()
-time.sleep(0.5)
+time.sleep(HOLD)
 """,
 }
 

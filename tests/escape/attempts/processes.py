@@ -18,7 +18,7 @@ assert parent != SERVICE, "there is nobody between the service and the run"
 
 _VICTIM = {
     "end": "import os\nos.kill(VICTIM, 15)",
-    "stop": "import os, time\nos.kill(VICTIM, 19)\ntime.sleep(0.3)",
+    "stop": "import os, time\nos.kill(VICTIM, 19)\ntime.sleep(HOLD)",
     "end-group": "import os\nos.killpg(VICTIM, 15)",
     "end-thread": _SYSTEM + "libc.syscall(234, VICTIM, VICTIM, 15)",
     "end-by-old-call": _SYSTEM + "libc.syscall(200, VICTIM, 15)",
@@ -75,13 +75,13 @@ libc.syscall(314, VICTIM, attributes, 0)
     + """
 import time
 libc.ptrace(16, VICTIM, None, None)
-time.sleep(0.3)
+time.sleep(HOLD)
 """,
     "seize": _SYSTEM
     + """
 import time
 libc.ptrace(0x4206, VICTIM, None, None)
-time.sleep(0.3)
+time.sleep(HOLD)
 """,
     "write-by-memory-file": """
 import os

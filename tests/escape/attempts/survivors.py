@@ -35,14 +35,14 @@ if os.fork() == 0:
     "chase": """
 import os, time
 if os.fork() == 0:
-    end = time.monotonic() + 3
+    end = time.monotonic() + 8
     while time.monotonic() < end:
         if os.fork():
             os._exit(0)
 """,
     "eight-chases": """
 import os, time
-end = time.monotonic() + 3
+end = time.monotonic() + 8
 for _ in range(8):
     if os.fork() == 0:
         while time.monotonic() < end:
@@ -157,7 +157,7 @@ while True:
 """,
     "chase-at-the-limit": """
 import os, time
-end = time.monotonic() + 5
+end = time.monotonic() + 10
 for _ in range(4):
     if os.fork() == 0:
         while time.monotonic() < end:
@@ -168,7 +168,7 @@ time.sleep(20)
 """,
     "exponential-bomb": """
 import os, time
-end = time.monotonic() + 3
+end = time.monotonic() + 8
 while time.monotonic() < end:
     try:
         os.fork()
@@ -188,7 +188,7 @@ while True:
     "refilling-bomb": """
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-end = time.monotonic() + 6
+end = time.monotonic() + 12
 while time.monotonic() < end:
     try:
         if os.fork() == 0:
@@ -209,7 +209,7 @@ _SHELL = {
 """,
     "shell-coprocess": 'coproc sleep "20.$TOKEN"',
     "shell-relaunch": """
-f() { sleep 0.05; [ $SECONDS -lt 6 ] && (f) & }; for i in 1 2 3; do (f) & done; sleep 0.1
+f() { sleep 0.05; [ $SECONDS -lt 10 ] && (f) & }; for i in 1 2 3; do (f) & done; sleep 0.1
 """,
     "shell-exit-trap": "trap 'setsid sleep \"20.$TOKEN\" & exit' EXIT TERM; true",
 }
