@@ -23,7 +23,8 @@ _ONLY_AS_ROOT = frozenset(
         *("open-by-handle", "escape-by-chroot", "device", "capabilities", "raw-udp"),
         *("hold-kernel-program", "hold-file-notices", "hold-new-file-system"),
         *("hold-kernel-log", "hold-packet-socket", "hold-raw-socket", "unshare-mounts"),
-        *("mount-over", "bind-in"),
+        *("mount-over", "bind-in", "copied-tree", "namespaces-of-victim", "handle-of-own-parent"),
+        *("mounted-by-descriptor", "group-of-processes-made", "whiteout"),
     )
 )
 Run = tuple[Setting, Level, Attempt]

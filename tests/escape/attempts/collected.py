@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tests.escape.attempt import Attempt
+from tests.escape.attempts.between import BETWEEN
+from tests.escape.attempts.doors import DOORS
 from tests.escape.attempts.endless import ENDLESS
 from tests.escape.attempts.exhaustion import EXHAUSTION
 from tests.escape.attempts.introspection import INTROSPECTION
@@ -10,10 +12,12 @@ from tests.escape.attempts.kernel import KERNEL
 from tests.escape.attempts.network import NETWORK
 from tests.escape.attempts.paths import PATHS
 from tests.escape.attempts.processes import PROCESSES
+from tests.escape.attempts.programs import PROGRAMS
 from tests.escape.attempts.secrets import SECRETS
 from tests.escape.attempts.service import SERVICE
 from tests.escape.attempts.survivors import SURVIVORS
 from tests.escape.attempts.traps import TRAPS
+from tests.escape.attempts.uncounted import UNCOUNTED
 from tests.escape.judges import service_harmed
 
 ATTEMPTS: tuple[Attempt, ...] = (
@@ -28,6 +32,10 @@ ATTEMPTS: tuple[Attempt, ...] = (
     *ENDLESS,
     *SERVICE,
     *KERNEL,
+    *BETWEEN,
+    *DOORS,
+    *UNCOUNTED,
+    *PROGRAMS,
 )
 
 # Harmless: it shows that what is called a sandbox runs anything at all, and how that looks.
