@@ -8,9 +8,10 @@ from functools import lru_cache
 from app.policy.risk import integrity
 from app.policy.risk.answers import remembered
 from app.policy.risk.call import Payload, ask
-from app.policy.risk.engine import ANY_HOME, Assessor
-from app.policy.risk.expand import Scope
+from app.policy.risk.collected import ANY_HOME
+from app.policy.risk.engine import Assessor
 from app.policy.risk.model import RiskReport, ShellName
+from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Unreadable
 
 MAX_BYTES = 64 * 1024

@@ -44,6 +44,7 @@ class Payload:
     `argv` for kind "argv"; `text` for "shell", "powershell" or the name of a language
     (None: not known). `moves` is a directory to run in; `contained` says that the command
     runs in a container, where the host's floor does not apply. `here` keeps the variables.
+    `given` is the name and the arguments that a shell script gets.
     """
 
     kind: str
@@ -53,6 +54,7 @@ class Payload:
     moves: str | None = None
     contained: bool = False
     here: bool = False
+    given: tuple[str, ...] = ()
 
 
 def run(argv: Sequence[str], **more: object) -> Payload:

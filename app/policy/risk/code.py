@@ -19,11 +19,11 @@ _DANGER: dict[str, str] = {
     r"fork)\s*\(|\beval\s*\(|new\s+Function|\bFunction\s*\("
     r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
     r"Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\("
-    r"|constructor\s*\[|\$`|\[[^\]\n]*\+[^\]\n]*\]\s*\(",
+    r"|constructor\s*\[|\$`|\[[^\]\n]{0,200}\+[^\]\n]{0,200}\]\s*\(",
     "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"
     r"syscall|fork)\b(?!\s*=>)|`"
     r"|&\s*[$]|POSIX::(?:remove|unlink|rmdir)|"
-    r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)[^\n]{0,200}?\1[^\n]{0,200}?\1\w*e",
+    r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)(?:\\.|(?!\1)[^\\\n]){0,200}+\1(?:\\.|(?!\1)[^\\\n]){0,200}+\1\w*e",
     "ruby": r"FileUtils|\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|"
     r"popen)|\b(?:system|exec|spawn|fork|eval|"
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"

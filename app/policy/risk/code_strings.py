@@ -18,7 +18,7 @@ _HASH = r"(?<!\S)#(?!\{)[^\n]*"
 _REGEX = (
     r"(?:(?:^|[=(,:;!&|?{}\[~\n<>+*%]|\b(?:return|typeof|case|in|split|grep|if|unless|and|or|not"
     r"|when|while|until)\b)\s*|\b(?<![$@%&\w>.-])(?:m|qr)\s*)"
-    r"(?P<regex>/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*)(?P<called>\.exec\b)?"
+    r"(?P<regex>/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n]){0,200}+\]|[^/\\\n\[]){1,400}+/[a-z]*)(?P<called>\.exec\b)?"
 )
 _BRACKETED = r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]|<[^<>]*>"
 _PERL_QUOTES = (

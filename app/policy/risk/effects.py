@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from app.policy.risk import fold
 from app.policy.risk.call import UNKNOWN, Call, names, options
-from app.policy.risk.expand import Scope
+from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import EVERY_NAME
 
 _PROGRAM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[\w.+-]+$")
@@ -15,7 +16,10 @@ _READS_VARIABLES = frozenset(
 
 
 _EFFECTIVE = _READS_VARIABLES | set(
-    names("cd pushd chdir popd alias source . trap tee curl wget aria2c cp mv ln install dd sponge")
+    names(
+        "set shift cd pushd chdir popd alias source . trap tee curl wget aria2c cp mv ln "
+        "install dd sponge"
+    )
 )
 
 
@@ -30,13 +34,50 @@ def apply(call: Call, scope: Scope) -> None:
     elif call.name == "alias":
         _define_aliases(call, scope)
     elif call.name in _READS_VARIABLES:
-        scope.forget({arg.split("=", 1)[0] for arg in call.args} | {"REPLY", "MAPFILE", "OPTARG"})
+        scope.drop({arg.split("=", 1)[0] for arg in call.args} | {"REPLY", "MAPFILE", "OPTARG"})
+        _read(call, scope)
+    elif call.name in {"set", "shift"}:
+        _arguments(call, scope)
     elif call.name in {"source", "."}:
         scope.variables = scope.child().variables
     elif call.name == "trap" and any("=" in arg or "eval" in arg for arg in call.args[:1]):
         scope.poisoned.add(EVERY_NAME)
     for path, text in written_files(call, scope).items():
         scope.files[path] = text
+
+
+def _read(call: Call, scope: Scope) -> None:
+    """`read`, `mapfile` and `printf -v` set what their input or their words tell."""
+    if call.name == "printf":
+        given = options(call.args, "v", stop=True)
+        rest = Call("printf", given.rest, call.cwd, call.home)
+        for name in given.all_values("-v"):
+            scope.record(name, fold.output(rest).text)
+        return
+    text = call.stdin.text if call.stdin else None
+    if text is None or call.name not in {"read", "mapfile", "readarray"}:
+        return
+    given = options(call.args, "d i n N p t u O s c C" if call.name == "read" else "d n O s u C c")
+    if call.name != "read":
+        scope.list_words((given.rest or ["MAPFILE"])[-1], text.splitlines())
+    elif given.has("-a") and given.rest:
+        scope.list_words(given.rest[0], text.split())
+    else:
+        wanted = given.rest or ["REPLY"]
+        for line in text.splitlines()[:8]:
+            for name, value in zip(wanted, line.split(None, len(wanted) - 1), strict=False):
+                scope.record(name, value)
+
+
+def _arguments(call: Call, scope: Scope) -> None:
+    if call.name == "shift":
+        count = int(call.args[0]) if call.args and call.args[0].isdecimal() else 1
+        if "@" in scope.lists:
+            scope.list_words("@", scope.lists["@"][count:])
+    elif "--" in call.args:
+        scope.list_words("@", call.args[call.args.index("--") + 1 :])
+    elif rest := options(call.args, "o", stop=True).rest:
+        scope.list_words("@", rest)
 
 
 def _directory(call: Call) -> str | None:

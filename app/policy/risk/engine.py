@@ -5,37 +5,31 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
+from functools import partial
 
 from app.policy.risk import effects, fold, windows
-from app.policy.risk.answers import MAX_REMEMBERED, judged, quoted, remembered
-from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny
+from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
+from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny, resolve
 from app.policy.risk.code import assess_code
+from app.policy.risk.collected import Collected
 from app.policy.risk.command import (
     READERS,
     file_operand,
     unresolved,
 )
-from app.policy.risk.expand import Expander, Scope
-from app.policy.risk.model import (
-    Finding,
-    RiskLevel,
-    RiskReport,
-    Segment,
-    Verdict,
-    worst_level,
-    worst_verdict,
-)
+from app.policy.risk.expand import Expander
+from app.policy.risk.guess import Possible, names_in, possible
 from app.policy.risk.parse import parse
 from app.policy.risk.paths import reading, writing
 from app.policy.risk.registry import READING, WRAPPING
 from app.policy.risk.rules.environment import assignment
+from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import (
     AndOr,
     Assign,
     Branches,
     Function,
     Group,
-    Lit,
     Node,
     Part,
     Pipeline,
@@ -48,71 +42,30 @@ from app.policy.risk.syntax import (
     self_calls,
 )
 
-ANY_HOME = "/home/~"
-"""Stands for a home directory whose place is not given."""
-MAX_SEGMENTS = 1_500
+MAX_WINDOWS = 32_000
 MAX_NESTING = 16
 MAX_TURNS = 24
 
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
-_OPAQUE = frozenset(
-    {
-        "arithmetic_code",
-        "code_danger",
-        "deferred",
-        "git_config",
-        "loaded_code",
-        "lookalike",
-        "nested",
-        "opaque_code",
-        "remote_shell",
-        "too_long",
-        "unreadable",
-        "unresolved_command",
-    }
-)
-"""Findings that say: what runs is not among the segments."""
-_PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)*+", re.ASCII)
 _SILENT = Stream("")
 _UNSEEN = Stream(None)
 
 
-class Assessor:
-    """One assessment: collects segments, findings and targets."""
+class Assessor(Collected):
+    """One assessment: walks what runs and collects what is found."""
 
     def __init__(self, home: str) -> None:
-        self.home = home
-        self.segments: list[Segment] = []
-        self.findings: list[Finding] = []
-        self.seen: set[Finding] = set()
-        self.targets: dict[str, None] = {}
+        super().__init__(home)
         self.nesting = 0
         self.turns = 0
-        self.contained = False
-
-    def report(self) -> RiskReport:
-        return RiskReport(
-            verdict=worst_verdict(finding.verdict for finding in self.findings),
-            risk=worst_level(finding.level for finding in self.findings),
-            segments=tuple(self.segments),
-            findings=tuple(self.findings),
-            resolved_targets=tuple(self.targets),
-            opaque=any(finding.code in _OPAQUE for finding in self.findings),
-        )
-
-    def found(self, hit: Hit, segment: int | None) -> None:
-        verdict, level = hit.verdict, hit.level
-        if self.contained and verdict is Verdict.DENY:
-            verdict, level = Verdict.ASK, RiskLevel.HIGH
-        finding = Finding(hit.code, segment, hit.why.replace(ANY_HOME, "~"), level, verdict)
-        if finding not in self.seen:
-            self.seen.add(finding)
-            self.findings.append(finding)
-        self.targets.update((target.replace(ANY_HOME, "~"), None) for target in hit.targets)
+        self.running: set[str] = set()
 
     def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
         """Assess a whole script; an unreadable one asks."""
         if shell in {"powershell", "cmd"}:
+            if len(text) > MAX_WINDOWS:
+                self.found(ask("too_long", f"longer than {MAX_WINDOWS} characters"), None)
+                return _UNSEEN
             for argv, answer in windows.assess(text, scope.cwd, scope.home, cmd=shell == "cmd"):
                 self._windows(argv, answer, scope)
             return _UNSEEN
@@ -127,7 +80,7 @@ class Assessor:
 
     def _windows(self, argv: list[str], answer: Answer | None, scope: Scope) -> None:
         if argv:
-            self._segment(argv, scope)
+            self.segment(argv, scope)
         if answer is not None:
             self._answer(answer, self._last(), scope)
 
@@ -159,17 +112,20 @@ class Assessor:
         return flow or _UNSEEN
 
     def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
+        names = set().union(*(assigned_names(item) for item in node.items[1:]))
         outputs = [self.node(node.items[0], scope, stdin)]
+        for name in names:
+            scope.record(name, scope.variables.get(name))
         outputs.extend(self.node(item, scope, stdin) for item in node.items[1:])
-        scope.forget(set().union(*(assigned_names(item) for item in node.items[1:])))
+        scope.forget(names)
         return _joined(outputs) if all(output.text is not None for output in outputs) else _UNSEEN
 
     def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy() if node.subshell else scope
-        stdin = self._redirects(node.redirects, inner, stdin)
+        stdin, files = self._redirects(node.redirects, inner, stdin)
         output = self.script(node.body, inner, stdin)
         scope.files.update(inner.files)
-        return self._into_files(node.redirects, scope, output)
+        return self._into_files(files, scope, output)
 
     def _branches(self, node: Branches, scope: Scope, stdin: Stream | None) -> Stream:
         expander = self._expander(scope)
@@ -178,17 +134,21 @@ class Assessor:
                 expander.arithmetic(word)
             else:
                 expander.fields(word)
-        stdin = self._redirects(node.redirects, scope, stdin)
+        stdin, files = self._redirects(node.redirects, scope, stdin)
         names = assigned_names(node)
         if node.loop:
             scope.forget(names)
-        inners = [self._body(body, scope, stdin, {}) for body in node.bodies[1:]]
+        inners: list[Scope] = []
         for values in self._turns(node, scope):
-            inners.extend(self._body(body, scope, stdin, values) for body in node.bodies[:1])
+            for body in node.bodies:
+                inners.append(self._body(body, scope, stdin, values))
+                scope.merge(inners[-1])
+                for name in names:
+                    scope.record(name, inners[-1].variables.get(name))
         for inner in inners:
             scope.join(inner)
         scope.forget(names)
-        return self._into_files(node.redirects, scope, _UNSEEN)
+        return self._into_files(files, scope, _UNSEEN)
 
     def _turns(self, node: Branches, scope: Scope) -> list[dict[str, str]]:
         """The values of a `for` variable, one turn each, when they are few and all known."""
@@ -225,8 +185,23 @@ class Assessor:
         scope.poisoned |= names
         inner = scope.child()
         self.node(node.body, inner)
+        for name in names:
+            scope.record(name, inner.variables.get(name))
+        scope.functions[node.name] = node.body
         scope.files.update(inner.files)
         return _SILENT
+
+    def _called(self, call: Call, scope: Scope) -> None:
+        """A function of the script, with the words and variables of this call."""
+        body = scope.functions.get(call.name)
+        if body is None or call.name in self.running:
+            return
+        inner = scope.copy()
+        inner.list_words("@", call.args)
+        self.running.add(call.name)
+        self.tentatively(lambda: self.node(body, inner, call.stdin))
+        self.running.discard(call.name)
+        scope.merge(replace(inner, lists={}, functions={}))
 
     def _expander(self, scope: Scope) -> Expander:
         def substitute(body: Script) -> str:
@@ -241,8 +216,9 @@ class Assessor:
         def arithmetic(parts: list[Part]) -> None:
             text = Expander(scope, substitute, process, arithmetic).text(parts)
             # A name in arithmetic is evaluated in turn.
-            held = [scope.lookup(name) for name in re.findall(r"[A-Za-z_]\w*", text[:1000])]
-            self._subscripts([text, *held])
+            names = [*re.findall(r"[A-Za-z_]\w*", text[:1000]), *names_in(parts)]
+            held = [value for name in names for value in scope.possible(name)]
+            self._subscripts([text, *map(scope.lookup, names), *held])
 
         return Expander(scope, substitute, process, arithmetic)
 
@@ -252,10 +228,12 @@ class Assessor:
         expander, given = self._expander(scope), stdin
         values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
         argv = [field for word in node.words for field in expander.fields(word)]
-        stdin = self._redirects(node.redirects, scope, stdin)
-        for name, value in values.items():
-            for answer in assignment(name, value):
-                self._answer(answer, None, scope)
+        stdin, files = self._redirects(node.redirects, scope, stdin)
+        self._assignments(values, scope)
+        for other in possible(node, scope):
+            self.tentatively(partial(self._possible, other, argv, stdin))
+            for name, value in other.values.items():
+                scope.record(name, value)
         if not argv or argv[0] in {"export", "declare", "typeset", "local", "readonly"}:
             flags = "".join(word for word in argv[1:3] if word.startswith(("-", "+")))
             if set(flags) & set("ni"):
@@ -266,14 +244,28 @@ class Assessor:
         if argv == ["exec"] and stdin is not given:
             scope.stdin = stdin
         output = self.argv(argv, scope, stdin, values) if argv else _SILENT
-        return self._into_files(node.redirects, scope, output)
+        return self._into_files(files, scope, output)
+
+    def _assignments(self, values: dict[str, str], scope: Scope) -> None:
+        for name, value in values.items():
+            for answer in assignment(name, value):
+                self._answer(answer, None, scope)
+
+    def _possible(self, other: Possible, argv: list[str], stdin: Stream | None) -> None:
+        """The same command with values that its variables may have."""
+        for target in other.targets:
+            self._writes(target, other.scope)
+        self._assignments(other.values, other.scope)
+        if other.argv and other.argv != argv:
+            self.argv(other.argv, other.scope, stdin, other.values)
 
     def _assigned(self, assign: Assign, expander: Expander) -> str:
         if assign.subscript:
             self._subscripts([expander.text(assign.subscript)])
         if assign.array is not None:
-            for word in assign.array:
-                expander.fields(word)
+            words = [field for word in assign.array for field in expander.fields(word)]
+            before = expander.scope.lists.get(assign.name, ()) if assign.append else ()
+            expander.scope.list_words(assign.name, [*before, *words])
             return UNKNOWN
         value = expander.text(assign.value)
         return expander.scope.lookup(assign.name) + value if assign.append else value
@@ -286,7 +278,7 @@ class Assessor:
         assigned: dict[str, str] | None = None,
     ) -> Stream:
         """Assess one command given by its words."""
-        index = self._segment(argv, scope)
+        index = self.segment(argv, scope)
         word = argv[0]
         if hit := unresolved(word):
             self.found(hit, index)
@@ -310,6 +302,8 @@ class Assessor:
         if alias := scope.aliases.get(word):
             # Only some shells expand aliases: both readings count.
             self._alias(alias, argv, scope, stdin)
+        if scope.functions:
+            self._called(call, scope)
         output = self._written_script(call, word, scope, index)
         for answer in self._answers(call, scope):
             output = self._answer(answer, index, scope) or output
@@ -360,6 +354,9 @@ class Assessor:
 
     def _payload(self, payload: Payload, index: int | None, scope: Scope) -> Stream | None:
         inner = scope if payload.here else scope.child()
+        if payload.given:
+            inner.list_words("@", payload.given[1:])
+            inner.record("0", payload.given[0])
         if payload.moves is not None:
             moved = Call("", [], scope.cwd, scope.home).at(payload.moves)
             inner.cwd = None if UNKNOWN in moved else moved
@@ -382,24 +379,14 @@ class Assessor:
             self._answer(answer, index, inner)
         return None
 
-    def _segment(self, argv: list[str], scope: Scope) -> int:
-        if len(self.segments) >= MAX_SEGMENTS:
-            raise Unreadable(f"more than {MAX_SEGMENTS} commands")
-        text = " ".join(argv)
-        words: tuple[str | None, ...] = tuple(argv)
-        if not _PLAIN_WORDS.fullmatch(text) or ANY_HOME in text:
-            words = tuple(None if UNKNOWN in word else word.replace(ANY_HOME, "~") for word in argv)
-            text = " ".join("…" if word is None else quoted(word) for word in words)
-        self.segments.append(Segment(words, text, scope.cwd))
-        return len(self.segments) - 1
-
     def _last(self) -> int | None:
         return len(self.segments) - 1 if self.segments else None
 
     def _redirects(
         self, redirects: list[Redirect], scope: Scope, stdin: Stream | None
-    ) -> Stream | None:
-        """Check where output goes; answer what the command reads."""
+    ) -> tuple[Stream | None, list[tuple[str, str]]]:
+        """Check where output goes; answer what the command reads, and operators with files."""
+        files: list[tuple[str, str]] = []
         expander = self._expander(scope) if redirects else None
         for redirect in redirects:
             assert expander is not None
@@ -408,18 +395,20 @@ class Assessor:
                 newline = "\n" if redirect.op == "<<<" else ""
                 stdin = Stream(None if UNKNOWN in value else value + newline)
                 continue
-            redirect.target = [Lit(value, quoted=True)]
             if redirect.op == "<":
                 stdin = self._input(value, scope)
             elif redirect.op == "<&":
                 stdin = None if value == "-" else _UNSEEN
             elif not (redirect.op in {">&", "<&"} and re.fullmatch(r"\d*-?", value)):
-                path = Call("", [], scope.cwd, scope.home).at(value)
-                for hit in writing(path, scope.home):
-                    self.found(hit, None)
+                self._writes(value, scope)
+                files.append((redirect.op, resolve(value, scope.cwd, scope.home)))
                 if redirect.op == "<>":
                     stdin = _UNSEEN
-        return stdin
+        return stdin, files
+
+    def _writes(self, value: str, scope: Scope) -> None:
+        for hit in writing(resolve(value, scope.cwd, scope.home), scope.home):
+            self.found(hit, None)
 
     def _input(self, value: str, scope: Scope) -> Stream:
         path = Call("", [], scope.cwd, scope.home).at(value)
@@ -429,13 +418,10 @@ class Assessor:
             return Stream(scope.files[path])
         return Stream(None, file=path)
 
-    def _into_files(self, redirects: list[Redirect], scope: Scope, output: Stream) -> Stream:
-        for redirect in redirects:
-            if redirect.op in {">", ">>", ">|", "&>", "&>>"} and isinstance(
-                redirect.target[0], Lit
-            ):
-                path = Call("", [], scope.cwd, scope.home).at(redirect.target[0].text)
-                before = scope.files.get(path, "") if ">>" in redirect.op else ""
+    def _into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
+        for op, path in files:
+            if op in {">", ">>", ">|", "&>", "&>>"}:
+                before = scope.files.get(path, "") if ">>" in op else ""
                 known = before is not None and output.text is not None
                 scope.files[path] = f"{before}{output.text}" if known else None
                 output = _SILENT

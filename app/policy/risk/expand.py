@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from app.policy.risk.call import UNKNOWN, Stream
-from app.policy.risk.syntax import EVERY_NAME, Arith, Cmd, Lit, Part, Proc, Script, Var, Word
+from app.policy.risk.call import UNKNOWN
+from app.policy.risk.scope import Scope
+from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Word
 
 _HOLE = 0xE000
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
@@ -16,64 +17,6 @@ _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
 _MAX_BRACES = 512
 _MAX_TEXT = 64_000
 _MAX_PARTS = 6_000
-
-
-@dataclass(slots=True)
-class Scope:
-    """Variables whose value the script itself sets; a missing name is unknown."""
-
-    variables: dict[str, str]
-    cwd: str | None
-    home: str
-    poisoned: set[str] = field(default_factory=set)
-    aliases: dict[str, str] = field(default_factory=dict)
-    files: dict[str, str | None] = field(default_factory=dict)
-
-    stdin: Stream | None = None
-
-    def copy(self) -> Scope:
-        return Scope(
-            dict(self.variables),
-            self.cwd,
-            self.home,
-            self.poisoned,
-            dict(self.aliases),
-            dict(self.files),
-            self.stdin,
-        )
-
-    def child(self) -> Scope:
-        """For another process: it has the exported variables only, and we do not know which."""
-        inner = self.copy()
-        inner.variables = {"IFS": " \t\n"}
-        inner.variables |= {
-            key: self.variables[key] for key in ("HOME", "SHELL") if key in self.variables
-        }
-        return inner
-
-    def join(self, other: Scope) -> None:
-        """Keep only what is the same in a branch that may have run."""
-        theirs = other.variables
-        self.variables = {
-            key: value for key, value in self.variables.items() if theirs.get(key) == value
-        }
-        self.files.update(other.files)
-        self.aliases.update(other.aliases)
-        if other.cwd != self.cwd:
-            self.cwd = None
-
-    def lookup(self, name: str) -> str:
-        if name in self.poisoned or EVERY_NAME in self.poisoned:
-            return UNKNOWN
-        if name == "PWD":
-            return self.cwd if self.cwd is not None else UNKNOWN
-        return self.variables.get(name, UNKNOWN)
-
-    def forget(self, names: set[str]) -> None:
-        if EVERY_NAME in names:
-            self.variables = {}
-        for name in names:
-            self.variables.pop(name, None)
 
 
 @dataclass(slots=True)
@@ -107,12 +50,13 @@ class Expander:
         current: str | None = None
         size = 0
         for part in word:
-            value = self._value(part)
+            words = self._words(part) if self.scope.guess else None
+            value = self._value(part) if words is None else " ".join(words)
             size += len(value)
             if size > _MAX_TEXT:
                 return [UNKNOWN]
-            if isinstance(part, Var | Cmd) and not part.quoted:
-                pieces = self._pieces(value)
+            if words is not None or (isinstance(part, Var | Cmd) and not part.quoted):
+                pieces = words or self._pieces(value)
                 if len(pieces) == 1:
                     current = (current or "") + pieces[0] if pieces[0] else current
                     continue
@@ -125,6 +69,20 @@ class Expander:
             else:
                 current = (current or "") + value
         return found if current is None else [*found, current]
+
+    def _words(self, part: Part) -> list[str] | None:
+        """The words of `"$@"` or `"${name[@]}"`."""
+        if not isinstance(part, Var) or part.op not in {"", "["}:
+            return None
+        name = "@" if part.name in {"@", "*"} and not part.op else part.name
+        if part.op and [piece.text for piece in part.arg if isinstance(piece, Lit)] not in (
+            ["@"],
+            ["*"],
+        ):
+            return None
+        if name not in self.scope.lists or (not part.op and name != "@"):
+            return None
+        return list(self.scope.lists[name])
 
     def _pieces(self, value: str) -> list[str]:
         separators = self.scope.lookup("IFS")
@@ -152,9 +110,11 @@ class Expander:
             return value
         if part.op in {"[", "#", "!"}:
             self.arithmetic(part.arg)
-            return UNKNOWN
+            listed = self._element(part) if self.scope.guess and part.op == "[" else None
+            return UNKNOWN if listed is None else listed
         if part.op == "@" and [piece.text for piece in part.arg if isinstance(piece, Lit)] == ["P"]:
-            self.arithmetic([Lit(value, quoted=True)])
+            for held in (value, *self.scope.possible(part.name)):
+                self.arithmetic([Lit(held, quoted=True)])
         arg = "".join(self._value(piece) for piece in part.arg)
         if part.op in {":-", "-", ":=", "="}:
             return self._default(part, value, arg)
@@ -164,12 +124,19 @@ class Expander:
             return value
         return UNKNOWN if UNKNOWN in value or UNKNOWN in arg else _edited(value, part.op, arg)
 
+    def _element(self, part: Var) -> str | None:
+        words = self.scope.lists.get(part.name)
+        index = "".join(piece.text for piece in part.arg if isinstance(piece, Lit))
+        if words is None or not index.isdigit():
+            return None if words is None or index not in {"@", "*"} else " ".join(words)
+        return words[int(index)] if int(index) < len(words) else ""
+
     def _default(self, part: Var, value: str, arg: str) -> str:
         """A default that is an option counts as given: an unknown word could hide it."""
         if UNKNOWN in value and arg.startswith("-"):
             return arg
         if part.op.endswith("="):
-            self.scope.forget({part.name})
+            self.scope.forget([part.name])
         return UNKNOWN if UNKNOWN in value else value or arg
 
 

@@ -87,4 +87,22 @@ class RiskReport:
     opaque: bool = False
 
 
+OPAQUE_CODES = frozenset(
+    {
+        "arithmetic_code",
+        "code_danger",
+        "deferred",
+        "git_config",
+        "loaded_code",
+        "lookalike",
+        "nested",
+        "opaque_code",
+        "remote_shell",
+        "too_long",
+        "unreadable",
+        "unresolved_command",
+    }
+)
+"""Findings that say: what runs is not among the segments."""
+
 NOTHING_FOUND = RiskReport(Verdict.ALLOW, RiskLevel.LOW, (), (), ())

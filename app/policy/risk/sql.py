@@ -10,14 +10,16 @@ from app.policy.risk.call import Answer, ask, script
 _NAMES = r"(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])"
 _DOLLAR = r"(?P<dollar>\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
 _COMMENT = r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/"
-_ESCAPED = r"'(?:[^'\\]|''|\\.)*'"
+_ESCAPED = r"'(?:[^'\\]|''|\\.)*+(?:'|\\?\Z)"
+_PLAIN = r"(?P<text>'(?:[^']|'')*+(?:'|\Z))"
 _STANDARD = re.compile(
-    rf"{_COMMENT}|--[^\n]*|{_DOLLAR}|\b[eE]{_ESCAPED}|(?P<text>'(?:[^']|'')*')|{_NAMES}", re.DOTALL
+    rf"{_COMMENT}|--[^\n]*|{_DOLLAR}|\b[eE]{_ESCAPED}|{_PLAIN}|{_NAMES}",
+    re.DOTALL,
 )
-_MYSQL = re.compile(
-    rf"{_COMMENT}|--(?=\s|$)[^\n]*|\#[^\n]*|{_DOLLAR}|(?P<text>{_ESCAPED})|{_NAMES}", re.DOTALL
-)
-"""MySQL reads a backslash in a text, `#` and `--` in its own way, and others may do so too."""
+_OWN = rf"{_COMMENT}|--(?=\s|$)[^\n]*|\#[^\n]*|(?P<text>{_ESCAPED})|{_NAMES}"
+_MYSQL = re.compile(rf"{_OWN}|(?P<dollar>(?!))", re.DOTALL)
+"""MySQL reads a backslash in a text, `#` and `--` in its own way, and has no `$$` texts."""
+_LIKE_MYSQL = re.compile(rf"{_OWN}|{_DOLLAR}", re.DOTALL)
 _DANGER: list[tuple[str, str]] = [
     (r"drop\b", "drops objects"),
     (r"truncate\b", "empties tables"),
@@ -68,7 +70,9 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
     # A client's own commands end with their line; \copy is one that SQL patterns know.
     text = re.sub(r"(?m)^\s*\\copy\b", ";copy", text)
     text = re.sub(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$", ";", text)
-    readings = [_plain(text, tokens) for tokens in ((_MYSQL,) if mysql else (_STANDARD, _MYSQL))]
+    readings = [
+        _plain(text, tokens) for tokens in ((_MYSQL,) if mysql else (_STANDARD, _LIKE_MYSQL))
+    ]
     for plain in dict.fromkeys(readings):
         yield from _statements(plain)
 
@@ -95,6 +99,9 @@ def _plain(text: str, tokens: re.Pattern[str]) -> str:
             return f" {_plain(match.group('version'), tokens)} "
         if match.group("name") is not None:
             return " quoted_name "
+        if not match.group().endswith("'") and "'" in match.group()[:2]:
+            # A text that does not end is none, in this reading.
+            return f" {match.group()[1:]}"
         if match.group("text") or match.group("dollar") or match.group()[:1] in "eE":
             return " '' "
         return " "

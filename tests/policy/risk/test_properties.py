@@ -136,6 +136,44 @@ def test_a_body_never_makes_a_command_safer(command: str, body: str) -> None:
     assert worst_verdict((report.verdict, wanted)) == report.verdict
 
 
+_SETTERS = [
+    "cd x && v={};",
+    "v=safe; cd x && v={};",
+    "if true; then v={}; fi;",
+    "while true; do v={}; break; done;",
+    "case x in x) v={};; esac;",
+    "setter() {{ v={}; }}; setter;",
+    "cd x && w={}; v=$w;",
+    "read -r v <<< {};",
+    "printf -v v %s {};",
+    "v=({});",
+    "set -- {}; v=$1;",
+    "v={}; cd x && v=;",
+]
+_USES = [
+    ("--force", "git push $v origin main"),
+    ("--hard", 'git reset "$v"'),
+    ("/etc/passwd", "echo x > $v"),
+    ("destroy", "terraform $v"),
+    ("/", 'rm -rf "$v"'),
+    ("--force", "bash -c 'git push \"$1\"' _ $v"),
+    ("--force", "used() {{ git push $1; }}; used $v"),
+]
+
+
+@given(st.sampled_from(_SETTERS), st.sampled_from(_USES))
+def test_a_value_that_a_variable_may_have_counts(setter: str, use: tuple[str, str]) -> None:
+    value, command = use
+    text = f"{setter.format(value)} {command.replace('{{', '{').replace('}}', '}')}"
+
+    assert assess_command(text).verdict is not Verdict.ALLOW
+
+
+@given(st.sampled_from(_SETTERS))
+def test_a_harmless_value_does_not_ask(setter: str) -> None:
+    assert assess_command(f"{setter.format('main')} git push origin $v").verdict is Verdict.ALLOW
+
+
 @given(st.sampled_from(_COMMANDS))
 def test_a_report_depends_on_the_command_alone(command: str) -> None:
     first = assess_command(command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.policy.risk.assess import MAX_BYTES, assess_command
-from app.policy.risk.engine import MAX_SEGMENTS
+from app.policy.risk.collected import MAX_SEGMENTS
 from app.policy.risk.model import Finding, RiskLevel, RiskReport, Segment, Verdict
 from app.policy.risk.report import report_json
 

@@ -24,11 +24,12 @@ def _shell(call: Call) -> Iterator[Answer]:
         at += 2 if takes_word else 1
     operands = args[at + 1 :] if args[at : at + 1] == ["--"] else args[at:]
     if code:
-        yield script(operands[0] if operands else None, stdin=call.stdin)
+        text, given = (operands[0], tuple(operands[1:])) if operands else (None, ())
+        yield script(text, stdin=call.stdin, given=given)
     elif operands and not from_stdin and not _STDIN.fullmatch(operands[0]):
         yield from _file(operands[0])
     elif call.stdin and not {"--version", "--help"} & set(args):
-        yield script(call.stdin.text)
+        yield script(call.stdin.text, given=("bash", *operands) if operands else ())
 
 
 def _file(path: str) -> Iterator[Answer]:

@@ -1,0 +1,51 @@
+"""Which variables a command names, and what it would be if they had a value they may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.policy.risk.call import UNKNOWN
+from app.policy.risk.expand import Expander
+from app.policy.risk.scope import Scope
+from app.policy.risk.syntax import Arith, Part, Simple, Var
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """A command as it may run: `targets` are the files that its redirections write."""
+
+    argv: list[str]
+    targets: list[str]
+    values: dict[str, str]
+    scope: Scope
+
+
+def names_in(parts: list[Part]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, Var):
+            yield part.name
+            yield from names_in(part.arg)
+        elif isinstance(part, Arith):
+            yield from names_in(part.parts)
+
+
+def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
+    """`node` with the values that its variables may have, where none of them is certain."""
+    if not scope.maybe and not scope.lists and not scope.poisoned:
+        return
+    words = [*node.words, *(assign.value for assign in node.assigns)]
+    words += [redirect.target for redirect in node.redirects if redirect.op not in {"<<", "<<-"}]
+    names = {name for word in words for name in names_in(word)}
+    for inner in scope.guesses(names) if names else ():
+        expander = Expander(inner, lambda _: UNKNOWN, lambda _: UNKNOWN, lambda _: None)
+        yield Possible(
+            [field for word in node.words for field in expander.fields(word)],
+            [expander.text(redirect.target) for redirect in node.redirects if ">" in redirect.op],
+            {
+                assign.name: expander.text(assign.value)
+                for assign in node.assigns
+                if assign.array is None
+            },
+            inner,
+        )

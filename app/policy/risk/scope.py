@@ -1,0 +1,160 @@
+"""What a shell knows at one place of a script: variables, directory, functions, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.policy.risk.call import UNKNOWN, Stream
+from app.policy.risk.syntax import EVERY_NAME, Node
+
+_MOST_VALUES = 4
+_MOST_WORDS = 64
+_NO_CHANGES = frozenset(["HOME", "IFS", "SHELL"])
+
+
+@dataclass(slots=True)
+class Scope:
+    """Variables whose value the script itself sets; a missing name is unknown.
+
+    Attributes:
+        maybe: values that a name may have where none is certain: set in a branch, by a
+            function, or exported by the shell around.
+        lists: the words of arrays, and under "@" the arguments of a script or function, as
+            far as they may be told.
+        guess: `lists` and `maybe` have been made certain, to see what would follow.
+    """
+
+    variables: dict[str, str]
+    cwd: str | None
+    home: str
+    poisoned: set[str] = field(default_factory=set)
+    aliases: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str | None] = field(default_factory=dict)
+
+    stdin: Stream | None = None
+    maybe: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    functions: dict[str, Node] = field(default_factory=dict)
+    guess: bool = False
+
+    def copy(self) -> Scope:
+        return Scope(
+            dict(self.variables),
+            self.cwd,
+            self.home,
+            self.poisoned,
+            dict(self.aliases),
+            dict(self.files),
+            self.stdin,
+            dict(self.maybe),
+            dict(self.lists),
+            dict(self.functions),
+            self.guess,
+        )
+
+    def child(self) -> Scope:
+        """For another process: it has the exported variables only, and we do not know which."""
+        inner = self.copy()
+        inner.variables = {"IFS": " \t\n"}
+        inner.variables |= {
+            key: self.variables[key] for key in ("HOME", "SHELL") if key in self.variables
+        }
+        inner.lists, inner.functions, inner.guess = {}, {}, False
+        for name, value in self.variables.items():
+            inner.record(name, value)
+        return inner
+
+    def join(self, other: Scope) -> None:
+        """Keep only what is the same in a branch that may have run."""
+        ours, theirs = self.variables, other.variables
+        if ours != theirs:
+            self.variables = {key: value for key, value in ours.items() if theirs.get(key) == value}
+            for before in (ours, theirs):
+                for name in before.keys() - self.variables.keys():
+                    self.record(name, before[name])
+        self.merge(other)
+        self.files.update(other.files)
+        self.aliases.update(other.aliases)
+        if other.cwd != self.cwd:
+            self.cwd = None
+
+    def merge(self, other: Scope) -> None:
+        """Take over what may be so in a branch that may have run."""
+        for name, values in other.maybe.items():
+            if values != self.maybe.get(name):
+                for value in values:
+                    self.record(name, value)
+        self.lists.update(other.lists)
+        self.functions.update(other.functions)
+
+    def record(self, name: str, value: str | None) -> None:
+        """Remember a value that `name` may have."""
+        before = self.maybe.get(name, ())
+        if value is None or value in before or UNKNOWN in value or name in _NO_CHANGES:
+            return
+        self.maybe[name] = (*before, value)[-_MOST_VALUES:]
+
+    def lookup(self, name: str) -> str:
+        if self.guess and (found := self._argument(name)) is not None:
+            return found
+        if name in self.poisoned or EVERY_NAME in self.poisoned:
+            return UNKNOWN
+        if name == "PWD":
+            return self.cwd if self.cwd is not None else UNKNOWN
+        return self.variables.get(name, UNKNOWN)
+
+    def list_words(self, name: str, words: Sequence[str]) -> None:
+        """Remember the words of an array, or of the arguments ("@"), when they are few."""
+        if len(words) <= _MOST_WORDS:
+            self.lists[name] = tuple(words)
+        else:
+            self.lists.pop(name, None)
+
+    def _argument(self, name: str) -> str | None:
+        words = self.lists.get("@")
+        if words is not None and name in {"@", "*"}:
+            return " ".join(words)
+        if words is not None and name.isdigit() and name != "0":
+            return words[int(name) - 1] if int(name) <= len(words) else ""
+        if name in self.lists and UNKNOWN in self.variables.get(name, UNKNOWN):
+            return "".join(self.lists[name][:1])
+        return None
+
+    def possible(self, name: str) -> tuple[str, ...]:
+        """The values that `name` may have, when none is certain; none: not told."""
+        if UNKNOWN not in self.lookup(name):
+            return ()
+        values = (*self.maybe.get(name, ()), self.variables.get(name, UNKNOWN))
+        return tuple(value for value in dict.fromkeys(values) if UNKNOWN not in value)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """These may have another value now."""
+        known = list(self.variables) if EVERY_NAME in names else names
+        for name in known:
+            self.record(name, self.variables.pop(name, None))
+
+    def drop(self, names: Iterable[str]) -> None:
+        """These have another value now, that is not told."""
+        for name in names:
+            self.variables.pop(name, None)
+            self.maybe.pop(name, None)
+
+    def guesses(self, names: set[str]) -> list[Scope]:
+        """Scopes in which each of `names` has one of the values that it may have."""
+        found = {name: values for name in names if (values := self.possible(name))}
+        listed = any(name in self.lists or name.isdigit() for name in names)
+        listed = (listed and bool(self.lists)) or ("*" in names and "@" in self.lists)
+        if not found and not listed:
+            return []
+        turns = max([1, *map(len, found.values())])
+        return [self._with(_nth(found, turn)) for turn in range(turns)]
+
+    def _with(self, values: Mapping[str, str]) -> Scope:
+        inner = replace(self.copy(), guess=True, poisoned=self.poisoned - values.keys())
+        inner.variables.update(values)
+        return inner
+
+
+def _nth(found: Mapping[str, tuple[str, ...]], turn: int) -> dict[str, str]:
+    return {name: values[min(turn, len(values) - 1)] for name, values in found.items()}
