@@ -8,6 +8,7 @@ from functools import lru_cache
 from app.policy.risk import integrity
 from app.policy.risk.answers import remembered
 from app.policy.risk.call import Payload, ask
+from app.policy.risk.code import kept_code
 from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.engine import Assessor
 from app.policy.risk.model import RiskReport, ShellName
@@ -76,3 +77,4 @@ def forget() -> None:
     """Empty what is kept between calls: for measuring, and for nothing else."""
     _kept.cache_clear()
     remembered.cache_clear()
+    kept_code.cache_clear()

@@ -198,24 +198,26 @@ def options(
     is as good as two (`find`, `terraform`). `optional` letters take only an attached value.
     """
     wanted = _dashed(valued)
-    found = Options(first=len(args))
+    count = len(args)
+    found = Options([], {}, [], count)
+    rest = found.rest
     at = 0
-    while at < len(args):
+    while at < count:
         arg = args[at]
         if arg == "--":
-            found.rest.extend(args[at + 1 :])
+            rest.extend(args[at + 1 :])
             found.first = min(found.first, at + 1)
             break
-        if not arg.startswith("-") or arg == "-":
+        if arg[:1] != "-" or arg == "-":
             found.first = min(found.first, at)
-            found.rest.append(arg)
             if stop:
-                found.rest.extend(args[at + 1 :])
+                rest.extend(args[at:])
                 break
+            rest.append(arg)
             at += 1
             continue
-        following = args[at + 1] if at + 1 < len(args) else ""
-        long = arg.startswith("--") or not clusters
+        following = args[at + 1] if at + 1 < count else ""
+        long = not clusters or arg[:2] == "--"
         taken = (
             _long(found, arg, following, wanted)
             if long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import lru_cache
 
 from app.policy.risk.call import Answer, Stream, ask, run, script
 from app.policy.risk.code_strings import read_code
@@ -62,6 +63,22 @@ _SHELL_CALL = re.compile(
     r"do shell script)\s*\(?\s*"
     r"(\"(?:[^\"\\\n$#]|\\.)*\"|'(?:[^'\\\n]|\\.)*')\s*[,);}\n]?\s*(?=[);}\n]|$)",
 )
+
+
+MAX_KEPT = 4_096
+"""Longest program, in characters, whose findings are kept."""
+
+
+def code_answers(language: str, text: str) -> tuple[Answer, ...]:
+    """`assess_code`, for programs of usual size from what is kept."""
+    return (
+        kept_code(language, text) if len(text) <= MAX_KEPT else tuple(assess_code(language, text))
+    )
+
+
+@lru_cache(maxsize=256)
+def kept_code(language: str, text: str) -> tuple[Answer, ...]:
+    return tuple(assess_code(language, text))
 
 
 def assess_code(language: str, text: str) -> Iterator[Answer]:

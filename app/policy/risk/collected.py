@@ -55,10 +55,12 @@ class Collected:
         if self.contained and verdict is Verdict.DENY:
             verdict, level = Verdict.ASK, RiskLevel.HIGH
         finding = Finding(hit.code, segment, hit.why.replace(ANY_HOME, "~"), level, verdict)
-        if finding not in self.seen:
-            self.seen.add(finding)
+        known = len(self.seen)
+        self.seen.add(finding)
+        if len(self.seen) > known:
             self.findings.append(finding)
-        self.targets.update((target.replace(ANY_HOME, "~"), None) for target in hit.targets)
+        for target in hit.targets:
+            self.targets[target.replace(ANY_HOME, "~")] = None
 
     def segment(self, argv: list[str], scope: Scope) -> int:
         self.walked += 1

@@ -15,7 +15,7 @@ _READS_VARIABLES = frozenset(
 )
 
 
-_EFFECTIVE = _READS_VARIABLES | set(
+EFFECTIVE = _READS_VARIABLES | set(
     names(
         "set shift cd pushd chdir popd alias source . trap tee curl wget aria2c cp mv ln "
         "install dd sponge"
@@ -25,8 +25,6 @@ _EFFECTIVE = _READS_VARIABLES | set(
 
 def apply(call: Call, scope: Scope) -> None:
     """Update `scope` as running `call` in this shell would."""
-    if call.name not in _EFFECTIVE:
-        return
     if call.name in {"cd", "pushd", "chdir"}:
         scope.cwd = _directory(call)
     elif call.name == "popd":

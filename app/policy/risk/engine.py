@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from app.policy.risk import effects, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny, resolve
-from app.policy.risk.code import assess_code
+from app.policy.risk.code import code_answers
 from app.policy.risk.collected import Collected
 from app.policy.risk.command import (
     READERS,
@@ -47,6 +48,8 @@ MAX_NESTING = 16
 MAX_TURNS = 24
 
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
+_RUNS_HERE = frozenset(["eval", "command", "builtin", "exec"])
+_NO_VALUES: dict[str, str] = {}
 _SILENT = Stream("")
 _UNSEEN = Stream(None)
 
@@ -59,6 +62,7 @@ class Assessor(Collected):
         self.nesting = 0
         self.turns = 0
         self.running: set[str] = set()
+        self.guessed: set[tuple[object, ...]] = set()
 
     def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
         """Assess a whole script; an unreadable one asks."""
@@ -106,6 +110,9 @@ class Assessor(Collected):
     def _pipeline(self, node: Pipeline, scope: Scope, stdin: Stream | None) -> Stream:
         flow = stdin
         for command in node.commands:
+            if _leaves_no_trace(command, scope):
+                flow = self.node(command, scope, flow)
+                continue
             inner = scope.copy()
             flow = self.node(command, inner, flow)
             scope.files.update(inner.files)
@@ -128,10 +135,10 @@ class Assessor(Collected):
         return self._into_files(files, scope, output)
 
     def _branches(self, node: Branches, scope: Scope, stdin: Stream | None) -> Stream:
-        expander = self._expander(scope)
+        expander = Expander(scope, self)
         for word in node.words:
             if node.arithmetic:
-                expander.arithmetic(word)
+                self.arithmetic(word, scope)
             else:
                 expander.fields(word)
         stdin, files = self._redirects(node.redirects, scope, stdin)
@@ -154,7 +161,7 @@ class Assessor(Collected):
         """The values of a `for` variable, one turn each, when they are few and all known."""
         if node.variable is None or node.variable in scope.poisoned:
             return [{}]
-        expander = self._expander(scope)
+        expander = Expander(scope, self)
         values = [value for word in node.words for value in expander.fields(word)]
         self.turns += len(values)
         known = not any(UNKNOWN in value or set(value) & set("*?[") for value in values)
@@ -191,11 +198,8 @@ class Assessor(Collected):
         scope.files.update(inner.files)
         return _SILENT
 
-    def _called(self, call: Call, scope: Scope) -> None:
+    def _called(self, call: Call, body: Node, scope: Scope) -> None:
         """A function of the script, with the words and variables of this call."""
-        body = scope.functions.get(call.name)
-        if body is None or call.name in self.running:
-            return
         inner = scope.copy()
         inner.list_words("@", call.args)
         self.running.add(call.name)
@@ -203,35 +207,38 @@ class Assessor(Collected):
         self.running.discard(call.name)
         scope.merge(replace(inner, lists={}, functions={}))
 
-    def _expander(self, scope: Scope) -> Expander:
-        def substitute(body: Script) -> str:
-            return (self.script(body, scope.copy()).text or UNKNOWN).rstrip("\n")
+    def substitute(self, body: Script, scope: Scope) -> str:
+        alone = len(body.items) == 1 and _leaves_no_trace(body.items[0], scope)
+        inner = scope if alone else scope.copy()
+        return (self.script(body, inner).text or UNKNOWN).rstrip("\n")
 
-        def process(part: Proc) -> str:
-            output = self.script(part.script, scope.copy(), None if part.reads else _UNSEEN)
-            path = f"/dev/fd/{63 + len(scope.files)}"
-            scope.files[path] = output.text if part.reads else None
-            return path
+    def process(self, part: Proc, scope: Scope) -> str:
+        output = self.script(part.script, scope.copy(), None if part.reads else _UNSEEN)
+        path = f"/dev/fd/{63 + len(scope.files)}"
+        scope.files[path] = output.text if part.reads else None
+        return path
 
-        def arithmetic(parts: list[Part]) -> None:
-            text = Expander(scope, substitute, process, arithmetic).text(parts)
-            # A name in arithmetic is evaluated in turn.
-            names = [*re.findall(r"[A-Za-z_]\w*", text[:1000]), *names_in(parts)]
-            held = [value for name in names for value in scope.possible(name)]
-            self._subscripts([text, *map(scope.lookup, names), *held])
-
-        return Expander(scope, substitute, process, arithmetic)
+    def arithmetic(self, parts: list[Part], scope: Scope) -> None:
+        text = Expander(scope, self).text(parts)
+        # A name in arithmetic is evaluated in turn.
+        names = [*re.findall(r"[A-Za-z_]\w*", text[:1000]), *names_in(parts)]
+        held = [value for name in names for value in scope.possible(name)]
+        self._subscripts([text, *map(scope.lookup, names), *held])
 
     def _simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
         if node.plain:
             return self.argv(list(node.plain), scope, stdin)
-        expander, given = self._expander(scope), stdin
+        expander, given = Expander(scope, self), stdin
         values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
         argv = [field for word in node.words for field in expander.fields(word)]
         stdin, files = self._redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
         for other in possible(node, scope):
-            self.tentatively(partial(self._possible, other, argv, stdin))
+            words = (tuple(other.argv), tuple(other.targets), tuple(other.values.items()))
+            key = (*words, scope.cwd, stdin, self.contained)
+            if key not in self.guessed:
+                self.guessed.add(key)
+                self.tentatively(partial(self._possible, other, argv, stdin))
             for name, value in other.values.items():
                 scope.record(name, value)
         if not argv or argv[0] in {"export", "declare", "typeset", "local", "readonly"}:
@@ -289,28 +296,24 @@ class Assessor(Collected):
             else (word.rsplit("/", 1)[-1])
         )
         stdin = stdin if stdin is not None else scope.stdin
-        call = Call(
-            name,
-            argv[1:],
-            scope.cwd,
-            scope.home,
-            stdin,
-            self.contained,
-            assigned or {},
-            scope.files,
-        )
+        call = Call(name, argv[1:], scope.cwd, scope.home, stdin, self.contained)
+        call.assigned, call.files = assigned or _NO_VALUES, scope.files
         if alias := scope.aliases.get(word):
             # Only some shells expand aliases: both readings count.
             self._alias(alias, argv, scope, stdin)
-        if scope.functions:
-            self._called(call, scope)
-        output = self._written_script(call, word, scope, index)
+        if (body := scope.functions.get(name)) and name not in self.running:
+            self._called(call, body, scope)
+        output = self._written_script(call, word, scope, index) if "/" in word else None
         for answer in self._answers(call, scope):
-            output = self._answer(answer, index, scope) or output
+            if type(answer) is Hit:
+                self.found(answer, index)
+            else:
+                output = self._answer(answer, index, scope) or output
         if name in WRAPPING and len(self.segments) > index + 1:
             self.segments[index] = replace(self.segments[index], wraps=True)
-        effects.apply(call, scope)
-        folded = fold.output(call)
+        if name in effects.EFFECTIVE:
+            effects.apply(call, scope)
+        folded = fold.output(call) if name in fold.FOLDED else _UNSEEN
         return folded if folded.text is not None or folded.listed else output or _UNSEEN
 
     def _answers(self, call: Call, scope: Scope) -> tuple[Answer, ...]:
@@ -329,7 +332,7 @@ class Assessor(Collected):
         return self.text(f"{alias} {shlex.join(argv[1:])}", inner, "bash", stdin)
 
     def _written_script(self, call: Call, word: str, scope: Scope, index: int) -> Stream | None:
-        if "/" not in word or call.at(word) not in scope.files:
+        if call.at(word) not in scope.files:
             return None
         payload = Payload("shell", text=scope.files[call.at(word)])
         return self._answer(payload, index, scope)
@@ -353,6 +356,10 @@ class Assessor(Collected):
         return output
 
     def _payload(self, payload: Payload, index: int | None, scope: Scope) -> Stream | None:
+        if payload.kind == "argv" and payload.moves is None and not payload.contained:
+            words = list(payload.argv)
+            if not words or _is_traceless(words[0], scope):
+                return self.argv(words, scope, payload.stdin) if words else None
         inner = scope if payload.here else scope.child()
         if payload.given:
             inner.list_words("@", payload.given[1:])
@@ -375,7 +382,7 @@ class Assessor(Collected):
             return None
         if payload.kind in {"shell", "powershell", "cmd"}:
             return self.text(payload.text, inner, payload.kind, payload.stdin)
-        for answer in assess_code(payload.kind, payload.text):
+        for answer in code_answers(payload.kind, payload.text):
             self._answer(answer, index, inner)
         return None
 
@@ -383,11 +390,11 @@ class Assessor(Collected):
         return len(self.segments) - 1 if self.segments else None
 
     def _redirects(
-        self, redirects: list[Redirect], scope: Scope, stdin: Stream | None
+        self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None
     ) -> tuple[Stream | None, list[tuple[str, str]]]:
         """Check where output goes; answer what the command reads, and operators with files."""
         files: list[tuple[str, str]] = []
-        expander = self._expander(scope) if redirects else None
+        expander = Expander(scope, self) if redirects else None
         for redirect in redirects:
             assert expander is not None
             value = expander.text(redirect.target)
@@ -426,6 +433,22 @@ class Assessor(Collected):
                 scope.files[path] = f"{before}{output.text}" if known else None
                 output = _SILENT
         return output
+
+
+def _leaves_no_trace(node: Node, scope: Scope) -> bool:
+    """Whether the scope is the same after `node`, so that a process of its own need not copy it."""
+    return isinstance(node, Simple) and bool(node.plain) and _is_traceless(node.plain[0], scope)
+
+
+def _is_traceless(word: str, scope: Scope) -> bool:
+    return not (
+        "/" in word
+        or "\\" in word
+        or word in effects.EFFECTIVE
+        or word in _RUNS_HERE
+        or word in scope.functions
+        or word in scope.aliases
+    )
 
 
 def _joined(outputs: list[Stream]) -> Stream:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from app.policy.risk.call import UNKNOWN
 from app.policy.risk.scope import Scope
@@ -19,14 +20,23 @@ _MAX_TEXT = 64_000
 _MAX_PARTS = 6_000
 
 
+class Runner(Protocol):
+    """What runs the commands that words hold, in the scope of the word."""
+
+    def substitute(self, body: Script, scope: Scope) -> str:
+        """Run `$(…)` and answer its output."""
+
+    def process(self, part: Proc, scope: Scope) -> str:
+        """Run `<(…)` and answer the path that stands for it."""
+
+    def arithmetic(self, parts: list[Part], scope: Scope) -> None:
+        """Evaluate the parts of an arithmetic expression."""
+
+
 @dataclass(slots=True)
 class Expander:
-    """`substitute` runs `$(…)` and answers its output; `process` does it for `<(…)`."""
-
     scope: Scope
-    substitute: Callable[[Script], str]
-    process: Callable[[Proc], str]
-    arithmetic: Callable[[list[Part]], None]
+    runner: Runner
 
     def fields(self, word: Word) -> list[str]:
         """The words that `word` becomes."""
@@ -97,11 +107,11 @@ class Expander:
             case Var():
                 return self._variable(part)
             case Cmd():
-                return self.substitute(part.script)
+                return self.runner.substitute(part.script, self.scope)
             case Proc():
-                return self.process(part)
+                return self.runner.process(part, self.scope)
             case Arith():
-                self.arithmetic(part.parts)
+                self.runner.arithmetic(part.parts, self.scope)
                 return UNKNOWN
 
     def _variable(self, part: Var) -> str:
@@ -109,12 +119,12 @@ class Expander:
         if not part.op:
             return value
         if part.op in {"[", "#", "!"}:
-            self.arithmetic(part.arg)
+            self.runner.arithmetic(part.arg, self.scope)
             listed = self._element(part) if self.scope.guess and part.op == "[" else None
             return UNKNOWN if listed is None else listed
         if part.op == "@" and [piece.text for piece in part.arg if isinstance(piece, Lit)] == ["P"]:
             for held in (value, *self.scope.possible(part.name)):
-                self.arithmetic([Lit(held, quoted=True)])
+                self.runner.arithmetic([Lit(held, quoted=True)], self.scope)
         arg = "".join(self._value(piece) for piece in part.arg)
         if part.op in {":-", "-", ":=", "="}:
             return self._default(part, value, arg)

@@ -31,6 +31,8 @@ _BLOCK = re.compile(
     r"disk/by-|vda|loop\d"
     r"|mem$|kmem$|port$|mtd|zd\d|nbd\d)"
 )
+_ALL_WITHIN = re.compile(r"/(?:\*+|\.\*|\.\[!\.\]\*|\.\?+\*|\{.*\})$")
+_TOP_PATTERN = re.compile(r"/[^/]*[*?\[][^/]*")
 _HOMES = re.compile(r"/(?:home|Users)/[^/*?]+$")
 
 
@@ -46,12 +48,12 @@ def is_catastrophic(path: str, home: str) -> bool:
     """Whether deleting all of the absolute `path` loses the host or a home."""
     if path.startswith(UNKNOWN):
         return False
-    bare = re.sub(r"/(?:\*+|\.\*|\.\[!\.\]\*|\.\?+\*|\{.*\})$", "", path)
+    bare = _ALL_WITHIN.sub("", path)
     while bare.endswith("/*"):
         bare = bare[:-2]
     if bare in {"", "/"} or path == "/*":
         return True
-    if re.fullmatch(r"/[^/]*[*?\[][^/]*", path):
+    if _TOP_PATTERN.fullmatch(path):
         return _top_level_glob(path)
     return bare in _SYSTEM or bare == home or bool(_HOMES.match(bare))
 

@@ -14,6 +14,7 @@ from app.policy.risk.words import decode_ansi, decode_printed
 
 _LIMIT = 64_000
 _UNKNOWN = Stream(None)
+_ECHO_FLAG = re.compile(r"-[neE]+")
 _FORMAT = re.compile(r"%(%|-?\d*(?:s|d|b|c|x|q))")
 
 
@@ -33,7 +34,7 @@ def output(call: Call) -> Stream:
 def _echo(call: Call) -> str:
     args = list(call.args)
     escapes, newline = False, "\n"
-    while args and re.fullmatch(r"-[neE]+", args[0]):
+    while args and _ECHO_FLAG.fullmatch(args[0]):
         flag = args.pop(0)
         newline = "" if "n" in flag else newline
         escapes = escapes or "e" in flag
@@ -209,3 +210,5 @@ _FOLDS: dict[str, Callable[[Call], str | None]] = {
     "export": _silent,
     "sleep": _silent,
 }
+FOLDED = frozenset([*_FOLDS, "find"])
+"""Commands whose output may be told."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.policy.risk.call import UNKNOWN
 from app.policy.risk.expand import Expander
 from app.policy.risk.scope import Scope
-from app.policy.risk.syntax import Arith, Part, Simple, Var
+from app.policy.risk.syntax import Arith, Part, Proc, Script, Simple, Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,22 @@ class Possible:
     targets: list[str]
     values: dict[str, str]
     scope: Scope
+
+
+class _Nothing:
+    """What words hold has run already."""
+
+    def substitute(self, body: Script, scope: Scope) -> str:
+        return UNKNOWN
+
+    def process(self, part: Proc, scope: Scope) -> str:
+        return UNKNOWN
+
+    def arithmetic(self, parts: list[Part], scope: Scope) -> None:
+        return None
+
+
+_NOTHING = _Nothing()
 
 
 def names_in(parts: list[Part]) -> Iterator[str]:
@@ -38,7 +54,7 @@ def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
     words += [redirect.target for redirect in node.redirects if redirect.op not in {"<<", "<<-"}]
     names = {name for word in words for name in names_in(word)}
     for inner in scope.guesses(names) if names else ():
-        expander = Expander(inner, lambda _: UNKNOWN, lambda _: UNKNOWN, lambda _: None)
+        expander = Expander(inner, _NOTHING)
         yield Possible(
             [field for word in node.words for field in expander.fields(word)],
             [expander.text(redirect.target) for redirect in node.redirects if ">" in redirect.op],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.policy.risk.call import names
+from app.policy.risk.plain import plain_words
 from app.policy.risk.syntax import (
     AndOr,
     Assign,
@@ -26,6 +26,7 @@ from app.policy.risk.syntax import (
 )
 from app.policy.risk.words import WordReader
 
+_SPACE = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)++")
 _TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
 _SKIPPED = frozenset([" ", "\t", "\\", "#"])
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
@@ -36,20 +37,15 @@ _RESERVED = re.compile(
     r"|\[\[|[!{}])(?=[\s;&|()<>]|$)"
 )
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "in"})
+_RESERVED_STARTS = frozenset("itewufsdc[!{}")
+_REDIRECT_STARTS = frozenset("<>&{0123456789")
+_COMMAND_ENDS = frozenset(["", "\n", ";", "&", "|", "(", ")"])
+_TIME_OPTION = re.compile(r"time\s+-(?!p\s|-\s)")
+_COPROC_NAME = re.compile(r"\w+(?=\s+[({])", re.ASCII)
+_TEST_SPACE = re.compile(r"[\s()&|<>]+")
+_TEST_END = re.compile(r"\]\](?=[\s;&|()<>]|$)")
 _FUNCTION = re.compile(r"([^\s'\"\\$`|&;()<>=]+)[ \t]*\([ \t]*\)")
 _CASE_END = re.compile(r";;&|;;|;&")
-_QUOTED = r"'[^'\n]*+'|\"[^\"$`\\\n]*+\""
-_PLAIN_WORD = re.compile(rf"(?:[^\s'\"]|{_QUOTED})++")
-_PLAIN_QUOTE = re.compile(r"'([^']*)'|\"([^\"]*)\"")
-_PLAIN_COMMAND = re.compile(
-    rf"(?:(?:[\w./:@%,^-]|{_QUOTED})++|\[(?=[ \t]))"
-    rf"(?:[ \t]++(?:[\w./:@%,^=+*?\[\]-]|{_QUOTED})++)*+"
-    r"(?=[ \t]*+(?:[;\n)|]|&(?!>)|\Z))",
-    re.ASCII,
-)
-_RESERVED_WORDS = frozenset(
-    names("if then elif else fi while until for select do done case esac in function coproc time")
-)
 _DECLARE = frozenset({"export", "declare", "typeset", "local", "readonly"})
 
 
@@ -114,6 +110,10 @@ class ScriptReader(WordReader):
             self.at = len(self.text) if end < 0 else end
 
     def newlines(self) -> None:
+        if not self.pending:
+            if match := _SPACE.match(self.text, self.at):
+                self.at = match.end()
+            return
         self.blanks()
         while self.peek() == "\n":
             self.at += 1
@@ -122,6 +122,8 @@ class ScriptReader(WordReader):
             self.blanks()
 
     def reserved(self) -> str:
+        if self.text[self.at : self.at + 1] not in _RESERVED_STARTS:
+            return ""
         match = _RESERVED.match(self.text, self.at)
         return match.group() if match else ""
 
@@ -138,14 +140,27 @@ class ScriptReader(WordReader):
         items: list[Node] = []
         while True:
             self.newlines()
-            if self._at_end():
+            plain = self._plain()
+            if plain and self._ends_here():
+                self.spend()
+                items.append(plain)
+                continue
+            if not plain and self._at_end():
                 return Script(items)
-            items.append(self._and_or())
+            items.append(self._and_or(plain))
             self.blanks()
             if self.peek() in {";", "&"} and self.peek() and not self._at_case_end():
                 self.at += 1
             elif self.peek() != "\n" and not self._at_end():
                 raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+
+    def _ends_here(self) -> bool:
+        """Whether the command just read ends with its line; a `;` is read too."""
+        end = self.text[self.at : self.at + 1]
+        if end == ";" and self.text[self.at + 1 : self.at + 2] not in {";", "&"}:
+            self.at += 1
+            return True
+        return end in {"\n", ""}
 
     def _at_case_end(self) -> bool:
         return bool(_CASE_END.match(self.text, self.at))
@@ -156,20 +171,20 @@ class ScriptReader(WordReader):
             return True
         return char in "tefdi}" and self.reserved() in _CLOSERS
 
-    def _and_or(self) -> Node:
-        items = [self._pipeline()]
+    def _and_or(self, plain: Simple | None) -> Node:
+        items = [self._pipeline(plain)]
         while True:
             self.blanks()
             if self.text[self.at : self.at + 2] not in {"&&", "||"}:
                 return items[0] if len(items) == 1 else AndOr(items)
             self.at += 2
             self.newlines()
-            items.append(self._pipeline())
+            items.append(self._pipeline(self._plain()))
 
-    def _pipeline(self) -> Node:
+    def _pipeline(self, plain: Simple | None) -> Node:
         self.spend()
         commands: list[Node] = []
-        if plain := self._plain():
+        if plain:
             commands.append(plain)
         else:
             self._prefixes()
@@ -185,28 +200,15 @@ class ScriptReader(WordReader):
 
     def _plain(self) -> Simple | None:
         """The quick way for a command in which nothing is expanded."""
-        match = _PLAIN_COMMAND.match(self.text, self.at)
-        if match is None:
+        found = plain_words(self.text, self.at)
+        if found is None or found[0][0] in _DECLARE:
             return None
-        text = match.group()
-        words = text.split()
-        if words[0] in _RESERVED_WORDS:
-            return None
-        if "'" in text or '"' in text:
-            words = [
-                _PLAIN_QUOTE.sub(_unquoted, word) if "'" in word or '"' in word else word
-                for word in _PLAIN_WORD.findall(text)
-            ]
-        if words[0] in _DECLARE:
-            return None
-        self.at = match.end()
-        return Simple([], [], [], words)
+        words, self.at = found
+        return Simple((), (), (), words)
 
     def _prefixes(self) -> None:
         while self.reserved() in {"!", "time"}:
-            if self.reserved() == "time" and re.compile(r"time\s+-(?!p\s|-\s)").match(
-                self.text, self.at
-            ):
+            if self.reserved() == "time" and _TIME_OPTION.match(self.text, self.at):
                 return
             self.at += len(self.reserved())
             self.blanks()
@@ -258,7 +260,7 @@ class ScriptReader(WordReader):
     def _coproc(self) -> Node:
         self.at += len("coproc")
         self.blanks()
-        if match := re.compile(r"\w+(?=\s+[({])", re.ASCII).match(self.text, self.at):
+        if match := _COPROC_NAME.match(self.text, self.at):
             self.at = match.end()
         # What the co-process reads comes through a pipe whose writers are not followed.
         unseen = Redirect("<&", [Lit("COPROC")])
@@ -378,9 +380,9 @@ class ScriptReader(WordReader):
     def _test(self) -> Node:
         words: list[Word] = []
         while True:
-            if match := re.compile(r"[\s()&|<>]+").match(self.text, self.at):
+            if match := _TEST_SPACE.match(self.text, self.at):
                 self.at = match.end()
-            if re.compile(r"\]\](?=[\s;&|()<>]|$)").match(self.text, self.at):
+            if _TEST_END.match(self.text, self.at):
                 self.at += 2
                 return Branches(words, [], self._redirects(), arithmetic=True)
             self.spend()
@@ -393,15 +395,16 @@ class ScriptReader(WordReader):
         declares = False
         while True:
             self.blanks()
-            if redirect := self._redirect():
+            char = self.text[self.at : self.at + 1]
+            if char in _REDIRECT_STARTS and (redirect := self._redirect()):
                 redirects.append(redirect)
+            elif char in _COMMAND_ENDS:
+                break
             elif (declares or not words) and (match := _ASSIGN.match(self.text, self.at)):
                 assigns.append(self._assign(match))
-            elif self.peek() and self.peek() not in set("\n;&|()"):
-                words.append(self._required_word())
-                declares = declares or _literal(words[0]) in _DECLARE
             else:
-                break
+                words.append(self._required_word())
+                declares = declares or (len(words) == 1 and _literal(words[0]) in _DECLARE)
         if not (assigns or words or redirects):
             raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
         if self.peek() == "(":
@@ -473,10 +476,6 @@ class ScriptReader(WordReader):
             body = "".join(lines)
             inner = ScriptReader(body, self.depth + 1, self.spent)
             redirect.target = [Lit(body, quoted=True)] if quoted else inner.double("")
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    return match.group(1) or match.group(2) or ""
 
 
 def _literal(word: Word) -> str:

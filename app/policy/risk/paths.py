@@ -45,11 +45,14 @@ _SYSTEM_SECRET = re.compile(
 )
 
 
+_ANY_HOME = re.compile(r"/(?:home|Users)/[^/]+/")
+
+
 def _in_home(path: str, home: str) -> str | None:
     for base in (home, "/root"):
         if path.startswith(base + "/"):
             return path[len(base) + 1 :]
-    match = re.match(r"/(?:home|Users)/[^/]+/", path)
+    match = _ANY_HOME.match(path)
     return path[match.end() :] if match else None
 
 

@@ -23,6 +23,7 @@ _PROCESS = re.compile(
     r"|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|"
     r"sh\.\w+|pexpect\.\w+|invoke\.run)$"
 )
+_PLATFORM = re.compile(r"^(?:posix|nt)\.")
 _DYNAMIC = frozenset(
     names(
         "exec eval compile __import__ importlib.import_module importlib.__import__ "
@@ -64,10 +65,11 @@ def assess_python(text: str) -> Iterator[Answer]:
     if tree is None:
         yield ask("opaque_code", "Python code that does not parse")
         return
-    names = _imports(tree)
-    for module in loose_modules(tree, names, _MODULES):
+    nodes = list(ast.walk(tree))
+    names = _imports(nodes)
+    for module in loose_modules(nodes, names, _MODULES):
         yield ask("opaque_code", f"Python hands {module} on as a value")
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             yield from _call(node, names)
         elif isinstance(node, ast.Attribute | ast.Name):
@@ -86,9 +88,9 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _imports(tree: ast.Module) -> dict[str, str]:
+def _imports(nodes: list[ast.AST]) -> dict[str, str]:
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 names[alias.asname or alias.name.split(".")[0]] = (
@@ -129,7 +131,7 @@ def _star(module: str) -> dict[str, str]:
 
 
 def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
-    path = re.sub(r"^(?:posix|nt)\.", "os.", dotted(node.func, names))
+    path = _PLATFORM.sub("os.", dotted(node.func, names))
     yield from on_files(node, path, names)
     if _PROCESS.match(path):
         yield from _process(node, path)
@@ -152,7 +154,7 @@ def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
 
 def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterator[Answer]:
     """Deleting functions ask where they are named, so that passing them on asks too."""
-    path = re.sub(r"^(?:posix|nt)\.", "os.", dotted(node, names))
+    path = _PLATFORM.sub("os.", dotted(node, names))
     if path in _DELETING or (
         isinstance(node, ast.Attribute) and node.attr in {"unlink", "rmdir", "rmtree"}
     ):

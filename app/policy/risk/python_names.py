@@ -30,17 +30,23 @@ def dotted(node: ast.expr, names: dict[str, str]) -> str:
 _SHOWS = frozenset(words("print dir help type id repr str len isinstance hasattr callable getattr"))
 
 
-def loose_modules(tree: ast.Module, names: dict[str, str], modules: frozenset[str]) -> list[str]:
+def loose_modules(
+    nodes: list[ast.AST], names: dict[str, str], modules: frozenset[str]
+) -> list[str]:
     """The `modules` that are handed on as values: what is called of them is not told."""
+    if modules.isdisjoint(names.values()) and not IMPORTS.intersection(
+        dotted(node.func, names) for node in nodes if isinstance(node, ast.Call)
+    ):
+        return []
     seen: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute | ast.Assign):
             seen.add(id(node.value))
         elif isinstance(node, ast.Call) and _only_shows(dotted(node.func, names)):
             seen.update(id(given) for given in node.args)
     values = (
         (node, dotted(node, names))
-        for node in ast.walk(tree)
+        for node in nodes
         if (isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load))
         or (isinstance(node, ast.Call) and dotted(node.func, names) in IMPORTS)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from app.policy.risk.call import UNKNOWN, Stream
 from app.policy.risk.syntax import EVERY_NAME, Node
@@ -151,7 +151,8 @@ class Scope:
         return [self._with(_nth(found, turn)) for turn in range(turns)]
 
     def _with(self, values: Mapping[str, str]) -> Scope:
-        inner = replace(self.copy(), guess=True, poisoned=self.poisoned - values.keys())
+        inner = self.copy()
+        inner.guess, inner.poisoned = True, self.poisoned - values.keys()
         inner.variables.update(values)
         return inner
 

@@ -48,6 +48,17 @@ _DANGER: list[tuple[str, str]] = [
 ]
 _PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
 _META = re.compile(r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|system\b)\s*(.*)$", re.MULTILINE)
+_PIPED = re.compile(
+    r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+['\"]?\|)\s*([^'\"\n]+)"
+)
+_EXECUTES = re.compile(r"\\gexec\b")
+_COPY = re.compile(r"(?m)^\s*\\copy\b")
+_CLIENTS_OWN = re.compile(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$")
+_STATEMENTS = re.compile(
+    r";|\\g\w*|(?m:^go\s*$)|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|"
+    r"\\c(?:onnect)?\s+\S+"
+)
+_SPACES = re.compile(r"\s+")
 _ANYWHERE = re.compile(
     r"\bxp_cmdshell\b|\bsys_exec\b|\blo_unlink\b|\bpg_terminate_backend\b|"
     r"\binto\s+(?:outfile|dumpfile)\b"
@@ -61,15 +72,12 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
     """
     for meta in _META.finditer(text):
         yield script(meta.group(1))
-    for piped in re.findall(
-        r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+['\"]?\|)\s*([^'\"\n]+)", text
-    ):
+    for piped in _PIPED.findall(text):
         yield script(piped)
-    if re.search(r"\\gexec\b", text):
+    if _EXECUTES.search(text):
         yield ask("opaque_code", "runs what a query answers as SQL")
     # A client's own commands end with their line; \copy is one that SQL patterns know.
-    text = re.sub(r"(?m)^\s*\\copy\b", ";copy", text)
-    text = re.sub(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$", ";", text)
+    text = _CLIENTS_OWN.sub(";", _COPY.sub(";copy", text))
     readings = [
         _plain(text, tokens) for tokens in ((_MYSQL,) if mysql else (_STANDARD, _LIKE_MYSQL))
     ]
@@ -80,12 +88,7 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
 def _statements(plain: str) -> Iterator[Answer]:
     if match := _ANYWHERE.search(plain):
         yield ask("sql", f"SQL uses {match.group()}")
-    pieces = re.split(
-        r";|\\g\w*|(?m:^go\s*$)|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|"
-        r"\\c(?:onnect)?\s+\S+",
-        plain,
-    )
-    for piece in [*pieces, plain]:
+    for piece in [*_STATEMENTS.split(plain), plain]:
         statement = piece.strip().lstrip("(").lstrip()
         for pattern, why in _PATTERNS:
             if pattern.match(statement):
@@ -106,4 +109,4 @@ def _plain(text: str, tokens: re.Pattern[str]) -> str:
             return " '' "
         return " "
 
-    return re.sub(r"\s+", " ", tokens.sub(replace, text)).strip().lower()
+    return _SPACES.sub(" ", tokens.sub(replace, text)).strip().lower()

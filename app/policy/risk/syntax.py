@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -75,10 +76,10 @@ class Redirect:
 class Simple:
     """`plain` holds the words instead when nothing in them is expanded or quoted."""
 
-    assigns: list[Assign]
-    words: list[Word]
-    redirects: list[Redirect]
-    plain: list[str] = field(default_factory=list)
+    assigns: Sequence[Assign]
+    words: Sequence[Word]
+    redirects: Sequence[Redirect]
+    plain: Sequence[str] = ()
 
 
 @dataclass(slots=True)

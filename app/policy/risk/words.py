@@ -7,7 +7,11 @@ import re
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Unreadable, Var, Word
 
 _PLAIN = re.compile(r"[^ \t\n'\"\\$`|&;()<>]+")
-_WORD_ENDS = frozenset(["", " ", "\n", "\t", ";", "&", "|", ")"])
+_WHOLE = re.compile(
+    r"(?:(?P<plain>[^ \t\n'\"\\$`|&;()<>]+)|\"(?P<double>[^\"\\$`]*)\"|'(?P<single>[^']*)'"
+    r"|\$(?P<name>[A-Za-z_]\w*)|\"\$(?P<quoted>[A-Za-z_]\w*)\")(?=[ \t\n;&|)]|\Z)",
+    re.ASCII,
+)
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _HEREDOC = re.compile(r"[^\\$`]+")
 _ARITHMETIC = re.compile(r"[^\\'\"$`()\[\]}]+")
@@ -76,16 +80,22 @@ class WordReader:
 
     def word(self) -> Word:
         """Parts up to the next unquoted metacharacter; empty when there is no word here."""
+        if whole := _WHOLE.match(self.text, self.at):
+            self.at = whole.end()
+            return [self._whole(whole)]
         parts: Word = []
-        plain = _PLAIN.match(self.text, self.at)
-        if plain:
-            self.at = plain.end()
-            parts.append(Lit(plain.group()))
-            if self.text[self.at : self.at + 1] in _WORD_ENDS:
-                return parts
         while part := self._word_part(parts):
             parts.extend(part)
         return [part for part in parts if part is not _NOTHING]
+
+    def _whole(self, found: re.Match[str]) -> Part:
+        """A word that is one part."""
+        kind = found.lastgroup
+        text = found[found.lastindex or 0]
+        if kind in {"name", "quoted"}:
+            self.spend()
+            return Var(text, quoted=kind == "quoted")
+        return Lit(text, quoted=kind != "plain")
 
     def _word_part(self, before: Word) -> list[Part]:
         plain = _PLAIN.match(self.text, self.at)

@@ -194,6 +194,8 @@ def _changes_settings(given: Options) -> bool:
 _DOT_OUTPUT = re.compile(
     r"(?m)^\s*\.(?:output|once|log|backup|save|clone|trace)\s+(?:main\s+)?['\"]?([^|'\"\s][^'\"\n]*)"
 )
+_LOADS = re.compile(r"(?m)\bload_extension\s*\(|^\s*\.load\b")
+_RESTORES = re.compile(r"(?m)^\s*\.restore\b|^\s*\.open\s.*--new")
 _META_OUTPUT = re.compile(r"(?m)^\s*\\(?:o|w|g)\s+['\"]?([^|'\"\s]+)")
 _SQL_OUTPUT = re.compile(
     r"\b(?:attach(?:\s+database)?|vacuum\s+into|writefile\s*\(|lo_export\s*\([^,]+,)\s*'([^']+)'"
@@ -211,9 +213,9 @@ def _sql_client(call: Call) -> Iterator[Answer]:
         for pattern in (_DOT_OUTPUT, _META_OUTPUT, _SQL_OUTPUT):
             for found in pattern.finditer(text):
                 yield from _written(call, [next(filter(None, found.groups())).strip()])
-        if re.search(r"(?m)\bload_extension\s*\(|^\s*\.load\b", text):
+        if _LOADS.search(text):
             yield ask("loaded_code", "SQL loads a program library")
-        if re.search(r"(?m)^\s*\.restore\b|^\s*\.open\s.*--new", text):
+        if _RESTORES.search(text):
             yield ask("sql", "replaces what the database holds")
     for pager in options(call.args, "-pager", clusters=False).all_values("--pager"):
         yield script(pager)

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, script, table
 
+_FLAG = re.compile(r"[-+].")
 _STDIN = re.compile(r"/dev/(?:stdin|fd/0)|/proc/self/fd/0|-")
 
 
 def _shell(call: Call) -> Iterator[Answer]:
     args = list(call.args)
     at, code, from_stdin = 0, False, False
-    while at < len(args) and re.match(r"[-+].", args[at]) and args[at] != "--":
+    while at < len(args) and _FLAG.match(args[at]) and args[at] != "--":
         arg = args[at]
         if not arg.startswith("--"):
             code = code or (arg[0] == "-" and "c" in arg[1:])
