@@ -17,6 +17,7 @@ MAX_NAME: Final = 64
 _COLLATION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NUMBER: Final = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SPAN: Final = re.compile(r"[-+0-9A-Za-z.: ]{1,64}")
+_FRACTION: Final = re.compile(r"[-+]?\d*\.\d+")
 _JOINS: Final = frozenset({"", "INNER", "CROSS", "OUTER"})
 
 
@@ -43,9 +44,11 @@ def _function(node: exp.Expr, dialect: Dialect) -> None:
 
 def _type(node: exp.Expr, dialect: Dialect) -> None:
     name = getattr(node.this, "name", str(node.this))
-    if not isinstance(node.this, exp.DType) or name not in TYPES:
-        message = f"A cast to {name} is not allowed: cast to a plain type such as CHAR or DATE."
-        raise refused("forbidden_type", message, name)
+    if not isinstance(node.this, exp.DType) or name not in TYPES[dialect]:
+        instead = "cast to a plain type such as CHAR or DATE"
+        if dialect == "sqlite":
+            instead = "cast to INTEGER, REAL, NUMERIC or TEXT, and read times with date()"
+        raise refused("forbidden_type", f"A cast to {name} is not allowed: {instead}.", name)
 
 
 def _word(node: exp.Expr, dialect: Dialect) -> None:
@@ -79,6 +82,12 @@ def _span(node: exp.Expr, dialect: Dialect) -> None:
         plain = amount is not None and dialect == "mysql" and not isinstance(amount, exp.Tuple)
     if not plain:
         message = "INTERVAL takes a plain amount and a unit, such as INTERVAL '7' DAY."
+        raise refused("forbidden_syntax", message, "INTERVAL")
+    unit = node.text("unit").upper()
+    fraction = isinstance(amount, exp.Literal) and _FRACTION.fullmatch(amount.name) is not None
+    if dialect == "mysql" and fraction and "_" not in unit:
+        # The database rounds a number and cuts a text; the parser makes a text of both.
+        message = f"INTERVAL takes whole numbers of {unit}: write a smaller unit."
         raise refused("forbidden_syntax", message, "INTERVAL")
 
 

@@ -41,6 +41,7 @@ MAX_SUBSCRIPTS: Final = 40
 _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
 _SPECIAL_CALLS: Final = ("CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
+_ENDS_OF_TYPES: Final = ("ZONE", "PRECISION", "VARYING")
 _AGGREGATED_TEXT: Final = ("GROUP_CONCAT", "STRING_AGG")
 
 
@@ -79,10 +80,19 @@ class _MySQLGenerator(MySQLGenerator):
     }
 
 
+class _SQLiteGenerator(SQLiteGenerator):
+    TYPE_MAPPING: ClassVar[dict[Any, Any]] = {
+        **SQLiteGenerator.TYPE_MAPPING,
+        # REAL would round large integers, INTEGER would cut fractions: SQLite does neither here.
+        exp.DType.DECIMAL: "NUMERIC",
+        exp.DType.BOOLEAN: "NUMERIC",
+    }
+
+
 _GRAMMARS: Final[dict[Dialect, tuple[Grammar, type[Parser], type[Generator]]]] = {
     "mysql": (MySQL(), _MySQLParser, _MySQLGenerator),
     "postgres": (Postgres(), _PostgresParser, PostgresGenerator),
-    "sqlite": (SQLite(), _SQLiteParser, SQLiteGenerator),
+    "sqlite": (SQLite(), _SQLiteParser, _SQLiteGenerator),
 }
 
 
@@ -106,6 +116,8 @@ def split(sql: str, dialect: Dialect) -> list[Token]:
     if len(tokens) > MAX_WORDS:
         raise refused("too_long", f"The statement has more than {MAX_WORDS} words: shorten it.")
     _measure(tokens)
+    if dialect == "postgres":
+        _inspect_casts(tokens)
     return tokens
 
 
@@ -187,6 +199,15 @@ def _measure(tokens: list[Token]) -> None:
             raise refused("unbalanced", f"There is a {token.text!r} too many.", token.text)
     if depth:
         raise refused("unbalanced", "A bracket or a CASE is never closed.")
+
+
+def _inspect_casts(tokens: Sequence[Token]) -> None:
+    """Refuse `date '2026-01-01'::text`, which the parser reads as a date of a text."""
+    for kind, text, sign in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        typed = kind.token_type in Parser.TYPE_TOKENS or kind.text.upper() in _ENDS_OF_TYPES
+        if typed and (text.token_type, sign.token_type) == (TokenType.STRING, TokenType.DCOLON):
+            message = "Write CAST(date '...' AS text) in place of date '...'::text, for any types."
+            raise refused("unreadable", message, f"{kind.text} '...'::")
 
 
 def _reading_error(error: SqlglotError, dialect: Dialect) -> SqlRefused:

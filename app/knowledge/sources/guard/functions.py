@@ -79,9 +79,18 @@ UNITS: Final = _words(
 FIRST_IS_UNIT: Final = _words("TIMESTAMPDIFF TIMESTAMPADD")
 """MySQL's functions whose first argument is a unit and no column."""
 
-TYPES: Final = _words(
+_PLAIN_TYPES: Final = _words(
     "BOOLEAN TINYINT SMALLINT MEDIUMINT INT BIGINT UTINYINT USMALLINT UINT UBIGINT FLOAT DOUBLE"
-    " DECIMAL CHAR NCHAR VARCHAR TEXT DATE DATETIME TIME TIMETZ TIMESTAMP TIMESTAMPTZ INTERVAL"
-    " YEAR UUID JSON JSONB"
+    " DECIMAL CHAR NCHAR VARCHAR TEXT"
 )
+_OTHER_TYPES: Final = _words(
+    "DATE DATETIME TIME TIMETZ TIMESTAMP TIMESTAMPTZ INTERVAL YEAR UUID JSON JSONB"
+)
+
+TYPES: Final[dict[Dialect, frozenset[str]]] = {
+    "mysql": _PLAIN_TYPES | _OTHER_TYPES,
+    "postgres": _PLAIN_TYPES | _OTHER_TYPES,
+    # SQLite makes a number of whatever is cast to another name, such as 2026 of a date.
+    "sqlite": _PLAIN_TYPES,
+}
 """Types that a value may be cast to, in the words of the parser."""
