@@ -39,6 +39,33 @@ FORBIDDEN = (
     *("gopher://127.0.0.1:6379/_INFO", "dict://127.0.0.1:11211/", "ftp://public.test/"),
     *("http://%6c%6f%63%61%6c%68%6f%73%74/", "http:127.0.0.1/", "http:////127.0.0.1/"),
     *("jar:http://public.test!/", "http://1.2.3.4.5/", "http://[127.0.0.1]/", "http://lоcalhost/"),
+    *("http://[::1.]/", "http://[::1].public.test/", "http://[::1]public.test/"),
+    *("http://public.test[::1]/", "http://[::1]@public.test/", "http://[public.test]/"),
+    *("http://[::ffff:127.1]/", "http://[::ffff:0x7f.0.0.1]/", "http://[::ffff:2130706433]/"),
+    *("http://[::ffff:100.100.100.200]/", "http://[::ffff:168.63.129.16]/"),
+    *("http://[64:ff9b::169.254.169.254]/", "http://[64:ff9b:1:a9fe:a9:fe00::]/"),
+    *("http://[2002:a9fe:a9fe:dead::1]/", "http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/"),
+    *("http://[2606:4700::5efe:10.0.0.1]/", "http://[2606:4700::200:5efe:192.168.0.1]/"),
+    *("http://[fd20:ce::254]/", "http://[3fff:fff::1]/", "http://[4000::1]/", "http://[1::1]/"),
+    *("http://[v1.fe80::a]/", "http://[fe80::1%251]/", "http://[::1]\\@public.test/"),
+    *("http://public.test:80@127.0.0.1/", "http://127.0.0.1:80@public.test/"),
+    *("http://public.test%40127.0.0.1/", "http://a@b@127.0.0.1/", "http://:@127.0.0.1/"),
+    *("http://127.0.0.1;.public.test/", "http://127.0.0.1,public.test/"),
+    *("http://127.0.0.1%23.public.test/", "http://127.0.0.1%5c.public.test/"),
+    *("http://127.0.0.1?@public.test/", "http:\\\\127.0.0.1\\", "http:/\\127.0.0.1/"),
+    *("http://localhost../", "http://localhost。/", "http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/", "http://loca\xadlhost/"),
+    *("http://local\u200bhost/", "http://127․0․0․1/", "http://𝟏𝟐𝟕.𝟎.𝟎.𝟏/", "http://0x７f.1/"),
+    *("http://١٢٧.٠.٠.١/", "http://⑴27.0.0.1/", "http://127..0.0.1/", "http://127.0x0.00.01/"),
+    *("http://127.65535/", "http://0x7f.0xffffff/", "http://0x00000000007f000001/"),
+    *("http://0x17f000001/", "http://6425673729/", "http://0000000000000000000000177.1/"),
+    *("http://0o177.0.0.1/", "http://+127.0.0.1/", "http://1_2_7.0.0.1/", "http://127.0.0.1_/"),
+    *("http://0251.254.0xa9.254/", "http://025177524776/", "http://169.16689662/"),
+    *("http://many.test/", "http://MANY.test./", "http://empty.test/", "http://garbage.test/"),
+    *("http://isatap.test/", "http://teredo.test/", "http://six.test/", "http://mány.test/"),
+    *("http://public.test:80.0/", "http://public.test:８０/", "http://public.test:+80/"),
+    *("http://public.test:00000000022/", "http+unix://%2Frun%2Fdocker.sock/info"),
+    *("http://unix:/run/docker.sock:/info", "view-source:http://127.0.0.1/", "http://127.0.0.1*/"),
+    *("http://\ufeff127.0.0.1/", "http://127.0.0.1\u3000/", "http://xn--/", "http://./"),
 )
 # As places of a redirect these name another page of the same host.
 RELATIVE = {"http:127.0.0.1/", "http:////127.0.0.1/"}
@@ -54,13 +81,19 @@ def names() -> Names:
         mapped_test=[["::ffff:127.0.0.1"]],
         zone_test=[["fe80::1%eth0"]],
         nat_test=[["64:ff9b::a00:1"]],
+        many_test=[[*(f"8.8.8.{number}" for number in range(200)), "10.0.0.7"]],
+        empty_test=[[]],
+        garbage_test=[["1.2.3"]],
+        isatap_test=[["2606:4700::5efe:a00:7"]],
+        teredo_test=[["2001:0:4136:e378:8000:63bf:f5ff:fff8"]],
+        six_test=[["2002:a00:7::"]],
         metadata_google_internal=[["169.254.169.254"]],
         rebinding_test=[[PUBLIC], ["127.0.0.1"]],
     )
 
 
 def test_the_table_is_long_enough():
-    assert len(set(FORBIDDEN)) >= 60
+    assert len(set(FORBIDDEN)) >= 150
 
 
 @pytest.mark.requirement("D-28")
