@@ -89,8 +89,9 @@ def _reads_alike(path: str) -> bool:
         decoded = unquote_to_bytes(path).decode()
     except UnicodeDecodeError:
         return False
-    # Some servers take look-alikes for the characters that they look like.
-    folded = unicodedata.normalize("NFKC", decoded)
+    # Some servers take look-alikes for the characters that they look like, and drop invisible ones.
+    visible = "".join(mark for mark in decoded if unicodedata.category(mark) != "Cf")
+    folded = unicodedata.normalize("NFKC", visible)
     if _DOUBTFUL.search(folded) or folded.count("/") != path.count("/"):
         return False
     segments = (segment.partition(";")[0].strip() for segment in folded.split("/"))
