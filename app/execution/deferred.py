@@ -33,19 +33,26 @@ class DeferredTools:
         self._scopes[run_id] = scope
 
     def find(
-        self, query: str, *, agent_id: str | None, run_id: str | None, limit: int
+        self,
+        query: str,
+        *,
+        agent_id: str | None,
+        run_id: str | None,
+        limit: int,
+        shown: bool = False,
     ) -> list[FoundTool]:
         """The likeliest first; they are visible to that run from now on."""
         scope = None if run_id is None else self._scopes.get(run_id)
         exposure = self._resolver.resolve(agent_id, subagent=scope).exposure
         tools = self._catalog().tools
+        known = (*exposure.visible, *exposure.deferred) if shown else exposure.deferred
         # Between two reads the catalog may have lost one.
-        candidates = [tools[name] for name in exposure.deferred if name in tools]
+        candidates = [tools[name] for name in known if name in tools]
         names = (
             _selected(query, candidates) if query.startswith(SELECT) else _ranked(query, candidates)
         )
         found = names[:limit]
-        self.reveal(run_id, found)
+        self.reveal(run_id, (name for name in found if name in exposure.deferred))
         return [
             FoundTool(exposure.definitions[name]["name"], _summary(tools[name])) for name in found
         ]

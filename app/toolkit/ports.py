@@ -50,9 +50,19 @@ class FoundTool:
 
 @runtime_checkable
 class ToolFinder(Protocol):
-    """The service `TOOL_FINDER`: tools that the caller may use and is not shown yet."""
+    """The service `TOOL_FINDER`: tools that the caller may use."""
 
     def find(
-        self, query: str, *, agent_id: str | None, run_id: str | None, limit: int
+        self,
+        query: str,
+        *,
+        agent_id: str | None,
+        run_id: str | None,
+        limit: int,
+        shown: bool = False,
     ) -> Sequence[FoundTool]:
-        """The likeliest first. What is found is shown to the model for the rest of the run."""
+        """The likeliest first. What is found is shown to the model for the rest of the run.
+
+        Args:
+            shown: look also among those that are shown already.
+        """

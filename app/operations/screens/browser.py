@@ -76,7 +76,8 @@ class Browser:
             ToolFailed: `invalid_url`, `host_refused`, `address_refused`, `page_failed`, `timeout`,
                 `browser_failed`, `sandbox_unavailable`.
         """
-        parse_url(request.url)
+        # A browser takes seconds to start.
+        self._destinations.check_written(parse_url(request.url))
         argv = ("/bin/sh", "-c", _LAUNCH, "sh", self._program, *_OPTIONS)
         limits = ProcessLimits(
             wall_s=request.timeout_s + request.wait_s + 2 * _CLOSE_S,

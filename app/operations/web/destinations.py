@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from app.core.errors import ToolFailed
@@ -50,6 +51,16 @@ class Destinations:
                 code="host_refused",
                 host=url.host,
             )
+
+    def check_written(self, url: WebUrl) -> None:
+        """Refuse what can be refused before anything is resolved: hosts by name, and addresses.
+
+        Raises:
+            ToolFailed: `host_refused`, `address_refused`.
+        """
+        self.check_host(url)
+        with suppress(ValueError):
+            self.check_addresses(url.host, url.port, [str(ipaddress.ip_address(url.host))])
 
     def check_addresses(self, host: str, port: int, addresses: Sequence[str]) -> None:
         """Refuse a host when one of its addresses must not be reached.

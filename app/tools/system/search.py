@@ -135,7 +135,9 @@ async def _files(args: SearchArgs, ctx: ToolContext) -> list[Row]:
 
 async def _tools(args: SearchArgs, ctx: ToolContext) -> list[Row]:
     finder = ctx.services.require(TOOL_FINDER, ToolFinder)  # type: ignore[type-abstract]
-    found = finder.find(args.query, agent_id=ctx.agent_id, run_id=ctx.run_id, limit=args.limit)
+    found = finder.find(
+        args.query, agent_id=ctx.agent_id, run_id=ctx.run_id, limit=args.limit, shown=True
+    )
     return [
         {"source": "tools", "name": item.name, "text": f"{item.name}: {item.summary}"}
         for item in found

@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from app.core.errors import InvalidArguments
 from app.core.screens import ScreenSettings
+from app.core.web import WebSettings
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
 from app.operations.screens.screens import Screens
@@ -130,6 +132,23 @@ async def test_a_page_of_this_machine_is_refused_unless_the_operator_allows_it(
     assert result.code == "address_refused"
     assert "screens.allow_private" in str(result.error)
     assert (site.asked, kept.files, (root / "screenshots").exists()) == ([], {}, False)
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        *(("http://10.0.0.1/", "address_refused"), ("http://[::1]/", "address_refused")),
+        *(("http://0x7f.1/", "address_refused"), ("http://denied.example/", "host_refused")),
+    ],
+)
+async def test_what_may_not_be_reached_starts_no_browser(
+    ctx: ToolContext, kept: Kept, url: str, code: str
+):
+    web = WebSettings(deny_hosts=["denied.example"])
+    # Here no program can be started at all.
+    screens = Screens(ScreenSettings(browser=sys.executable), os.environ, web=web)
+    ctx.services = Services(**{ARTIFACTS: kept, SCREEN_CAPTURE: screens})
+    assert (await call(screenshot, ctx, url=url)).code == code
 
 
 async def test_a_page_that_does_not_come_is_an_error(here: ToolContext):

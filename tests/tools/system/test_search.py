@@ -32,7 +32,8 @@ class Sessions:
 
 
 class Finder:
-    def find(self, query, *, agent_id, run_id, limit):
+    def find(self, query, *, agent_id, run_id, limit, shown=False):
+        assert shown, "a tool is found whether it is shown already or not"
         return [FoundTool("grep", "Search file contents.")][:limit]
 
 
