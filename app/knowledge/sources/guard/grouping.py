@@ -21,6 +21,7 @@ _AGGREGATES: Final = frozenset(
         *("EVERY", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "VARIANCE", "VAR_POP", "VAR_SAMP"),
         *("CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "MODE"),
         *("PERCENTILE_CONT", "PERCENTILE_DISC", "BIT_AND", "BIT_OR"),
+        *("JSON_AGG", "JSONB_AGG", "JSON_OBJECT_AGG", "JSONB_OBJECT_AGG"),
     )
 )
 _AFTER_GROUPING: Final = ("distinct", "expressions", "having", "windows", "order")

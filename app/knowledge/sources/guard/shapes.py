@@ -30,6 +30,7 @@ _BINARY: Final = (
     *(exp.And, exp.Or, exp.Xor, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE),
     *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.SimilarTo, exp.Glob, exp.RegexpLike, exp.RegexpILike),
     *(exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Pow, exp.BitwiseAnd, exp.BitwiseOr),
+    *(exp.BitwiseLeftShift, exp.BitwiseRightShift),
     *(exp.Escape, exp.Filter, exp.WithinGroup, exp.Collate, exp.Extract),
     *(exp.JSONBExtract, exp.JSONBExtractScalar, exp.ArrayContainsAll),
 )
