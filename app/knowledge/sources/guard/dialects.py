@@ -41,6 +41,7 @@ MAX_SUBSCRIPTS: Final = 40
 _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
 _SPECIAL_CALLS: Final = ("CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
+_TYPES: Final = Parser.TYPE_TOKENS - {TokenType.INTERVAL}
 _ENDS_OF_TYPES: Final = ("ZONE", "PRECISION", "VARYING")
 _AGGREGATED_TEXT: Final = ("GROUP_CONCAT", "STRING_AGG")
 
@@ -204,7 +205,7 @@ def _measure(tokens: list[Token]) -> None:
 def _inspect_casts(tokens: Sequence[Token]) -> None:
     """Refuse `date '2026-01-01'::text`, which the parser reads as a date of a text."""
     for kind, text, sign in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        typed = kind.token_type in Parser.TYPE_TOKENS or kind.text.upper() in _ENDS_OF_TYPES
+        typed = kind.token_type in _TYPES or kind.text.upper() in _ENDS_OF_TYPES
         if typed and (text.token_type, sign.token_type) == (TokenType.STRING, TokenType.DCOLON):
             message = "Write CAST(date '...' AS text) in place of date '...'::text, for any types."
             raise refused("unreadable", message, f"{kind.text} '...'::")
