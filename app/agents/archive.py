@@ -164,6 +164,24 @@ class Archive:
         async with self._database.session() as session:
             return list((await session.exec(query)).all())
 
+    async def on_branches(self, leaves: Sequence[str], entries: Sequence[str]) -> set[str]:
+        """Those of `entries` that stand on a branch which ends in one of `leaves`."""
+        if not leaves or not entries:
+            return set()
+        up = (
+            select(EntryRow.id, EntryRow.parent_id, literal(1).label("depth"))
+            .where(col(EntryRow.id).in_(leaves))
+            .cte("up", recursive=True)
+        )
+        up = up.union_all(
+            select(EntryRow.id, EntryRow.parent_id, (up.c.depth + 1).label("depth")).where(
+                EntryRow.id == up.c.parent_id, up.c.depth < MAX_DEPTH
+            )
+        )
+        query = select(up.c.id).where(up.c.id.in_(entries))
+        async with self._database.session() as session:
+            return set((await session.exec(query)).all())
+
     async def runs(self, session_id: str, *, limit: int = 100) -> list[RunRow]:
         """Newest first."""
         query = (

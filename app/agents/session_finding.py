@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.agents.archive import Archive
 from app.agents.session_search import excerpt_of, said_in
@@ -25,12 +25,18 @@ Page = Callable[[int, str | None], Awaitable[list[SessionRow]]]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A message in which all words stand; `excerpt` is what stands around the first."""
+    """A message in which all words stand.
+
+    Attributes:
+        excerpt: what stands around the first word.
+        on_branch: whether it is on the active branch of its session.
+    """
 
     session_id: str
     message_id: str
     role: str
     excerpt: str
+    on_branch: bool = False
 
 
 @dataclass(slots=True)
@@ -62,6 +68,18 @@ class SessionFinder:
             page: gives so many of the sessions that may be seen, those after `before`.
         """
         wanted = [word.lower() for word in words[:MAX_WORDS]]
+        found = await self._find(wanted, page, limit=limit, before=before)
+        with_hits = {hit.session_id for hit in found.hits}
+        leaves = [row.leaf_entry_id for row in found.sessions if row.id in with_hits]
+        shown = await self._archive.on_branches(
+            [leaf for leaf in leaves if leaf is not None], [hit.message_id for hit in found.hits]
+        )
+        found.hits = [replace(hit, on_branch=hit.message_id in shown) for hit in found.hits]
+        return found
+
+    async def _find(
+        self, wanted: Sequence[str], page: Page, *, limit: int, before: str | None
+    ) -> Found:
         found = Found()
         for _ in range(_LOOKED_AT // _CHUNK):
             rows = await page(_CHUNK, before)

@@ -71,3 +71,34 @@ test("a find far up in a long session is shown, and stays in view", LIMIT, () =>
     assert.equal(await page.evaluate(inView), true);
   }),
 );
+
+test("a find on another branch is told, and leads to that branch", LIMIT, () =>
+  scene(async (page) => {
+    await talk(page, "the lost walrus");
+    await page.getByRole("button", { name: "Edit and send again" }).first().focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("textbox", { name: "Your message" }).fill("the found otter");
+    await page.keyboard.press("Enter");
+    await page.getByText("You said: the found otter", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Stop the run" }).waitFor({ state: "detached" });
+
+    const list = page.getByRole("navigation", { name: "Sessions" });
+    await page.getByLabel("Search sessions").fill("walrus");
+    await list.getByText("other branch:").first().waitFor();
+    await page.waitForFunction(() => document.querySelectorAll("nav li a").length === 1);
+    await list.getByRole("link").focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("What you have found is on another branch of this session.").waitFor();
+    await page.getByText("You said: the found otter", { exact: true }).waitFor();
+
+    await page.getByRole("button", { name: "Go to that branch" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("[data-sought]").getByText("walrus").waitFor();
+    await page.getByText("1 of 2", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Go to that branch" }).waitFor({ state: "detached" });
+    await list.getByText("other branch:").first().waitFor({ state: "detached" });
+
+    await page.getByLabel("Search sessions").fill("otter");
+    await list.getByText("other branch:").first().waitFor();
+  }),
+);

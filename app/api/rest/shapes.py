@@ -79,13 +79,16 @@ class SessionHit(BaseModel):
     """A message in which every word of a search stands."""
 
     model_config = example(
-        session_id="ses_1", message_id="msg_1", role="user", excerpt="What is 6*7?"
+        session_id="ses_1", message_id="msg_1", role="user", excerpt="What is 6*7?", on_branch=True
     )
 
     session_id: str
     message_id: str
     role: str
     excerpt: str = Field(description="What stands around the first word, on one line.")
+    on_branch: bool = Field(
+        description="Whether it is on the active branch; `branch` leads to another."
+    )
 
     @classmethod
     def of(cls, hit: Hit) -> Self:

@@ -108,6 +108,29 @@ async def test_a_session_tells_its_three_newest_hits(client: httpx2.AsyncClient,
     assert [hit["excerpt"] for hit in page["hits"]] == ["needle 4", "needle 3", "needle 2"]
 
 
+async def test_a_hit_tells_whether_it_is_on_the_active_branch(
+    client: httpx2.AsyncClient, serving: Running
+):
+    session_id = await new_session(client, title="Fork")
+    await say(serving, session_id, "the stem")
+    stem = (await client.get(f"/sessions/{session_id}")).json()["leaf_entry_id"]
+    await say(serving, session_id, "a needle on the left")
+    left = (await client.get(f"/sessions/{session_id}")).json()["leaf_entry_id"]
+    await client.post(f"/sessions/{session_id}/branch", json={"entry_id": stem})
+    await next_millisecond(serving)
+    await say(serving, session_id, "a needle on the right")
+
+    async def on_branch() -> dict[str, bool]:
+        hits = (await found(client, "needle"))["hits"]
+        return {hit["excerpt"]: hit["on_branch"] for hit in hits}
+
+    assert await on_branch() == {"a needle on the right": True, "a needle on the left": False}
+    await client.post(f"/sessions/{session_id}/branch", json={"entry_id": left})
+    assert await on_branch() == {"a needle on the right": False, "a needle on the left": True}
+    (stem_hit,) = (await found(client, "stem"))["hits"]
+    assert stem_hit["on_branch"] is True
+
+
 async def test_a_search_comes_in_pages_and_goes_on_where_it_stopped(
     client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,13 +1,15 @@
 /** Going on from an earlier message, and between what was said in its place. */
 import { ActionIcon, Button, Tooltip } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight, GitBranch, Pencil } from "lucide-react";
 import { createContext, type ReactNode, useContext, useMemo, useRef } from "react";
-import { api, data } from "../api/client";
-import { type Branches, branchesOf, shownItems } from "../events/branches";
+import { api } from "../api/client";
+import { type Branches, branchesOf, pathOf, shownItems } from "../events/branches";
 import type { Placed } from "../events/model";
 import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
 import css from "./Branching.module.css";
+import { SESSIONS } from "./sessions";
 import { useSession, useThisFeed } from "./useSession";
 
 const BranchContext = createContext<Branches | null>(null);
@@ -44,13 +46,15 @@ export function useBranches(): Branches {
 /** Let the next message follow `entry`; rejects while a run is active. */
 export function useGoTo(): (entry: string | null) => Promise<unknown> {
   const { id } = useThisFeed();
-  return (entry) =>
-    data(
-      api.POST("/api/v1/sessions/{session_id}/branch", {
-        params: { path: { session_id: id } },
-        body: { entry_id: entry },
-      }),
-    );
+  const queries = useQueryClient();
+  return async (entry) => {
+    await api.POST("/api/v1/sessions/{session_id}/branch", {
+      params: { path: { session_id: id } },
+      body: { entry_id: entry },
+    });
+    // What a search has found tells on which branch it is.
+    void queries.invalidateQueries({ queryKey: SESSIONS });
+  };
 }
 
 /** What can be done with a message; nothing while a run is active, which would be in the way. */
@@ -156,6 +160,38 @@ export function BranchNotice() {
       >
         {t("branch.back")}
       </Button>
+    </div>
+  );
+}
+
+/** Stands at the top when a search has led to a message that is not on the branch shown. */
+export function SoughtElsewhere({ sought }: { sought: string }) {
+  const { t } = useTexts();
+  const branches = useBranches();
+  const goTo = useGoTo();
+  const parents = useSession((session) => session.parents);
+  const leaf = useSession((session) => session.leaf);
+  const idle = useSession((session) => session.active.length === 0);
+  const isElsewhere = useMemo(
+    () => parents.has(sought) && !pathOf({ parents }, leaf).includes(sought),
+    [parents, leaf, sought],
+  );
+  if (!isElsewhere) return null;
+  return (
+    <div className={`${css.notice} ${css.sought}`} role="status">
+      <span>
+        <GitBranch size={15} aria-hidden />
+        {t(idle ? "branch.sought" : "branch.sought.busy")}
+      </span>
+      {idle && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          onClick={() => void goTo(branches.newest(sought)).catch(notifyError)}
+        >
+          {t("branch.sought.go")}
+        </Button>
+      )}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 /** The sessions at the side: found, renamed, begun. */
 import { ActionIcon, Button, Loader, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { Pencil, Plus, Search } from "lucide-react";
+import { GitBranch, Pencil, Plus, Search } from "lucide-react";
 import { type FormEvent, useMemo, useState } from "react";
 import { Link, NavLink } from "react-router";
 import { asApiError } from "../events/sessionStore";
@@ -114,13 +114,15 @@ function Entry(props: { session: SessionView; words: string; hits: readonly Sess
   const { session, words, hits } = props;
   const { t } = useTexts();
   const [editing, setEditing] = useState(false);
+  // What is on the branch that is shown can be gone to at once.
+  const first = hits.find((hit) => hit.on_branch) ?? hits[0];
   if (editing) return <RenameForm session={session} onDone={() => setEditing(false)} />;
   return (
     <li className={css.entry}>
       <NavLink
         to={{
           pathname: `/chat/${session.id}`,
-          hash: hits[0] === undefined ? "" : `#${hits[0].message_id}`,
+          hash: first === undefined ? "" : `#${first.message_id}`,
         }}
         className={css.link ?? ""}
       >
@@ -129,6 +131,11 @@ function Entry(props: { session: SessionView; words: string; hits: readonly Sess
         </span>
         {hits.map((hit) => (
           <span key={hit.message_id} className={`${css.hit} foreign`}>
+            {!hit.on_branch && (
+              <span className={css.branch}>
+                <GitBranch size={12} aria-hidden /> {t("sessions.other_branch")}
+              </span>
+            )}
             <Marked text={hit.excerpt} words={words} />
           </span>
         ))}

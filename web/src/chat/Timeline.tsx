@@ -28,7 +28,7 @@ import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { explain } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
-import { BranchNotice, BranchProvider } from "./Branching";
+import { BranchNotice, BranchProvider, SoughtElsewhere } from "./Branching";
 import { CallCard } from "./CallCard";
 import { CallFold } from "./CallFold";
 import css from "./Chat.module.css";
@@ -77,13 +77,16 @@ export function Timeline({ children }: { children?: ReactNode }) {
         <div ref={inner} className={css.thread}>
           <BranchProvider>
             {(items) => (
-              <Entries
-                items={items}
-                shown={shown}
-                sought={sought}
-                onMore={showEarlier}
-                onSought={lookAt}
-              />
+              <>
+                <SoughtElsewhere sought={sought} />
+                <Entries
+                  items={items}
+                  shown={shown}
+                  sought={sought}
+                  onMore={showEarlier}
+                  onSought={lookAt}
+                />
+              </>
             )}
           </BranchProvider>
           <Drafts />

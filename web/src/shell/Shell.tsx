@@ -22,13 +22,13 @@ import css from "./Shell.module.css";
 
 export function Shell({ children }: { children: ReactNode }) {
   const { t } = useTexts();
-  const { pathname } = useLocation();
+  const { pathname, key } = useLocation();
   const [open, setOpen] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
   const inAdmin = pathname.startsWith("/admin");
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the drawer
-  useEffect(() => setOpen(false), [pathname]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes somewhere closes the drawer
+  useEffect(() => setOpen(false), [key]);
 
   function close() {
     setOpen(false);

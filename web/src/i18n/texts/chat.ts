@@ -13,6 +13,7 @@ export const chat = {
     "最近使用的会话中未找到。",
   ],
   "sessions.search_on": ["Search further", "继续搜索"],
+  "sessions.other_branch": ["other branch:", "其他分支："],
   "sessions.age.today": ["Today", "今天"],
   "sessions.age.week": ["This week", "最近一周"],
   "sessions.age.earlier": ["Earlier", "更早"],
@@ -114,6 +115,15 @@ export const chat = {
     "More was said after this. Your next message begins another branch.",
     "此后还有内容，下一条消息将开启新分支。",
   ],
+  "branch.sought": [
+    "What you have found is on another branch of this session.",
+    "找到的内容位于此会话的另一分支。",
+  ],
+  "branch.sought.busy": [
+    "What you have found is on another branch. It can be shown once the run has ended.",
+    "找到的内容位于另一分支，运行结束后方可显示。",
+  ],
+  "branch.sought.go": ["Go to that branch", "前往该分支"],
   "branch.back": ["Back to the newest", "回到最新"],
 
   "note.compacted": [
