@@ -152,6 +152,43 @@ test("memories are taken in, corrected, exported as they are, and forgotten", LI
   }),
 );
 
+test("several memories are forgotten at once, and what has changed meanwhile is left", LIMIT, () =>
+  at("memory", async (page, dialog) => {
+    const memories = ["one", "two", "three"].map((key) => ({
+      ...{ scope: "user", owner: "ann", key, content: `What ${key} says` },
+    }));
+    await ask("POST", "/admin/memory/import", { memories });
+    await page.reload();
+    await page.getByRole("checkbox", { name: "Choose all that are listed" }).press("Space");
+    await page.getByText("3 memories chosen").waitFor();
+    await page.getByRole("checkbox", { name: "Choose three" }).press("Space");
+    await page.getByText("2 memories chosen").waitFor();
+    const there = (await ask("GET", "/admin/memory")).memories;
+    const two = there.find((memory) => memory.key === "two");
+    await ask("PATCH", `/admin/memory/${two.id}`, { content: "Somebody was quicker" });
+
+    await press(page, "Forget the chosen");
+    await dialog.getByText("2 memories are gone for good:").waitFor();
+    await dialog.getByText("What one says").waitFor();
+    assert.deepEqual(await axeOf(page), []);
+    await press(dialog, "Forget the chosen");
+    await dialog.getByText("1 of 2 could not be forgotten.").waitFor();
+    await dialog.getByText("two: It has changed since you chose it.").waitFor();
+    await press(dialog, "Cancel");
+    await gone(dialog);
+    const left = (await ask("GET", "/admin/memory")).memories.map((memory) => memory.key);
+    assert.deepEqual(left.sort(), ["three", "two"]);
+
+    await press(page, "Choose none");
+    await page.getByText("1 memory chosen").waitFor({ state: "detached" });
+    await page.getByRole("checkbox", { name: "Choose all that are listed" }).press("Space");
+    await press(page, "Forget the chosen");
+    await press(dialog, "Forget the chosen");
+    await page.getByText("2 memories forgotten").waitFor();
+    await page.getByText("Nothing is remembered yet.").waitFor();
+  }),
+);
+
 test("a schedule is made, changed and run at once, with its history", LIMIT, () =>
   at("schedules", async (page, dialog) => {
     await press(page, "New schedule");

@@ -2,9 +2,12 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { api, data, type Schemas } from "../api/client";
+import { useEffect, useState } from "react";
+import { api, data } from "../api/client";
 import { useTexts } from "../i18n";
+import { visible } from "../shared/visible";
+import { notifyDone } from "../shell/notify";
+import { forgetEach, leftError, type Memory } from "./forgetting";
 import { MemoryForm, MemoryImport } from "./MemoryForms";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Foreign, When } from "./parts/Bits";
@@ -14,7 +17,17 @@ import { ifMatch, usePages } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 
-type Memory = Schemas["AdminMemory"];
+const MOST_NAMED = 8;
+const EXCERPT = 80;
+
+const excerpt = (words: string) => (words.length > EXCERPT ? `${words.slice(0, EXCERPT)}…` : words);
+
+const forget = (memory: Memory) =>
+  data(
+    api.DELETE("/api/v1/admin/memory/{memory_id}", {
+      params: { path: { memory_id: memory.id }, header: ifMatch(memory.version) },
+    }),
+  );
 
 export default function MemoryPage() {
   const { t } = useTexts();
@@ -22,6 +35,10 @@ export default function MemoryPage() {
   const [typed, setTyped] = useState("");
   const [words] = useDebouncedValue(typed.trim(), 300);
   const [scope, setScope] = useState("");
+  // As they were when they were ticked: what has changed since is not forgotten unread.
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Memory>>(new Map());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is not listed is not chosen
+  useEffect(() => setChosen(new Map()), [words, scope]);
   const memories = usePages<Memory>(["memory", words, scope], async (before) => {
     const query = {
       limit: 50,
@@ -32,6 +49,26 @@ export default function MemoryPage() {
     const page = await data(api.GET("/api/v1/admin/memory", { params: { query } }));
     return { rows: page.memories, next: page.next_before };
   });
+  const loadAnew = () => queries.invalidateQueries({ queryKey: ["admin", "memory"] });
+
+  function choose(rows: readonly Memory[], isChosen: boolean) {
+    const next = new Map(chosen);
+    for (const row of rows) {
+      if (isChosen) next.set(row.id, row);
+      else next.delete(row.id);
+    }
+    setChosen(next);
+  }
+
+  async function forgetChosen() {
+    const left = await forgetEach([...chosen.values()], forget);
+    await loadAnew();
+    if (left.size === 0) return;
+    const error = leftError(chosen.size, left);
+    setChosen(new Map([...left.keys()].map((memory) => [memory.id, memory])));
+    throw error;
+  }
+
   // What is exported is what is searched for.
   const narrowed = new URLSearchParams({
     ...(words === "" ? {} : { query: words }),
@@ -74,12 +111,41 @@ export default function MemoryPage() {
           ]}
         />
       </div>
+      {chosen.size > 0 && (
+        <div className={css.bar} role="group" aria-label={t("memory.chosen.label")}>
+          <span className={css.grow} role="status">
+            {t("memory.chosen", { count: chosen.size })}
+          </span>
+          <Button
+            variant="subtle"
+            color="gray"
+            size="compact-sm"
+            onClick={() => setChosen(new Map())}
+          >
+            {t("memory.choose_none")}
+          </Button>
+          <AskFirst
+            label={t("memory.forget_chosen")}
+            what={<ForgetList memories={[...chosen.values()]} />}
+            act={forgetChosen}
+            onDone={() => {
+              notifyDone(t("memory.forgotten", { count: chosen.size }));
+              setChosen(new Map());
+            }}
+          />
+        </div>
+      )}
       <Loaded query={memories}>
         {(rows) => (
           <Table
             label={t("admin.memory")}
             rows={rows}
             id={(memory) => memory.id}
+            choice={{
+              chosen: new Set(chosen.keys()),
+              about: (memory) => memory.key,
+              onChoose: choose,
+            }}
             empty={t(words === "" && scope === "" ? "memory.empty" : "filter.nothing")}
             columns={[
               {
@@ -118,19 +184,11 @@ export default function MemoryPage() {
                       label={t("memory.forget")}
                       about={memory.key}
                       what={t("memory.forget.what")}
-                      act={() =>
-                        data(
-                          api.DELETE("/api/v1/admin/memory/{memory_id}", {
-                            params: {
-                              path: { memory_id: memory.id },
-                              header: ifMatch(memory.version),
-                            },
-                          }),
-                        )
-                      }
-                      onDone={() =>
-                        void queries.invalidateQueries({ queryKey: ["admin", "memory"] })
-                      }
+                      act={() => forget(memory)}
+                      onDone={() => {
+                        choose([memory], false);
+                        void loadAnew();
+                      }}
                     />
                   </div>
                 ),
@@ -141,5 +199,24 @@ export default function MemoryPage() {
       </Loaded>
       <More query={memories} />
     </Page>
+  );
+}
+
+/** Named one by one: so many as a person reads, and how many more. */
+function ForgetList({ memories }: { memories: readonly Memory[] }) {
+  const { t } = useTexts();
+  const more = memories.length - MOST_NAMED;
+  return (
+    <>
+      {t("memory.forget.what_many", { count: memories.length })}
+      <span className={css.named}>
+        {memories.slice(0, MOST_NAMED).map((memory) => (
+          <span key={memory.id}>
+            <b>{visible(memory.key)}</b>: {excerpt(visible(memory.content))}
+          </span>
+        ))}
+        {more > 0 && <span>{t("memory.forget.more", { count: more })}</span>}
+      </span>
+    </>
   );
 }

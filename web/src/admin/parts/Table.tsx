@@ -1,5 +1,7 @@
 /** A table that scrolls by itself where the window is narrow. */
+import { Checkbox } from "@mantine/core";
 import type { ReactNode } from "react";
+import { useTexts } from "../../i18n";
 import { Empty } from "./Page";
 import css from "./parts.module.css";
 
@@ -12,21 +14,32 @@ export interface Column<Row> {
   wide?: boolean;
 }
 
+/** Rows that can be ticked, by their ids. */
+export interface Choice<Row> {
+  chosen: ReadonlySet<string>;
+  /** Names a row for whoever hears the page. */
+  about: (row: Row) => string;
+  onChoose: (rows: readonly Row[], chosen: boolean) => void;
+}
+
 interface Props<Row> {
   label: string;
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   id: (row: Row) => string;
   empty: ReactNode;
+  choice?: Choice<Row>;
 }
 
-export function Table<Row>({ label, rows, columns, id, empty }: Props<Row>) {
+export function Table<Row>({ label, rows, columns, id, empty, choice }: Props<Row>) {
+  const { t } = useTexts();
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div className={css.tableBox} tabIndex={0} role="region" aria-label={label}>
       <table className={css.table}>
         <thead>
           <tr>
+            {choice !== undefined && <ChooseAll rows={rows} id={id} choice={choice} />}
             {columns.map((column) => (
               <th key={column.head} scope="col" data-end={column.end}>
                 {column.head}
@@ -36,7 +49,17 @@ export function Table<Row>({ label, rows, columns, id, empty }: Props<Row>) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={id(row)}>
+            <tr key={id(row)} data-chosen={choice?.chosen.has(id(row))}>
+              {choice !== undefined && (
+                <td>
+                  <Checkbox
+                    size="xs"
+                    aria-label={t("table.choose", { name: choice.about(row) })}
+                    checked={choice.chosen.has(id(row))}
+                    onChange={(event) => choice.onChoose([row], event.currentTarget.checked)}
+                  />
+                </td>
+              )}
               {columns.map((column) => (
                 <td key={column.head} data-end={column.end} data-wide={column.wide}>
                   {column.cell(row)}
@@ -47,5 +70,26 @@ export function Table<Row>({ label, rows, columns, id, empty }: Props<Row>) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+function ChooseAll<Row>(props: {
+  rows: readonly Row[];
+  id: (row: Row) => string;
+  choice: Choice<Row>;
+}) {
+  const { rows, id, choice } = props;
+  const { t } = useTexts();
+  const count = rows.filter((row) => choice.chosen.has(id(row))).length;
+  return (
+    <th scope="col">
+      <Checkbox
+        size="xs"
+        aria-label={t("table.choose_all")}
+        checked={count === rows.length}
+        indeterminate={count > 0 && count < rows.length}
+        onChange={(event) => choice.onChoose(rows, event.currentTarget.checked)}
+      />
+    </th>
   );
 }

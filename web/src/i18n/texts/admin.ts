@@ -19,6 +19,8 @@ export const admin = {
     "Copy it now: it is shown this once, and stored nowhere in the clear.",
     "请立即复制：仅显示这一次，且不以明文存储。",
   ],
+  "table.choose": ["Choose {name}", "选择 {name}"],
+  "table.choose_all": ["Choose all that are listed", "全选列表中的项"],
   "filter.all": ["All", "全部"],
   "filter.nothing": ["Nothing fits.", "没有匹配项。"],
   "field.name": ["Name", "名称"],

@@ -147,4 +147,22 @@ export const work = {
   ],
   "memory.forget": ["Forget", "遗忘"],
   "memory.forget.what": ["It is gone for good.", "将永久删除。"],
+  "memory.chosen.label": ["What is chosen", "已选内容"],
+  "memory.chosen": ["{count} {count|memory|memories} chosen", "已选择 {count} 条记忆"],
+  "memory.choose_none": ["Choose none", "取消选择"],
+  "memory.forget_chosen": ["Forget the chosen", "遗忘所选"],
+  "memory.forget.what_many": [
+    "{count} {count|memory is|memories are} gone for good:",
+    "将永久删除 {count} 条记忆：",
+  ],
+  "memory.forget.more": ["and {count} more", "以及另外 {count} 条"],
+  "memory.forgotten": ["{count} {count|memory|memories} forgotten", "已遗忘 {count} 条记忆"],
+  "memory.forget.left": [
+    "{left} of {count} could not be forgotten.",
+    "{count} 条中有 {left} 条未能遗忘。",
+  ],
+  "memory.forget.changed": [
+    "It has changed since you chose it. Read it, and choose it again.",
+    "选择后内容已更改，请查看后重新选择。",
+  ],
 } as const satisfies Record<string, readonly [string, string]>;
