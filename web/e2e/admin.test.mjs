@@ -25,6 +25,7 @@ const PAGES = [
     "sessions",
     "delegations",
     "skills",
+    "forum",
     "memory",
   ],
   ...[

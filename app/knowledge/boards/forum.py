@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ MAX_POSTS = 100_000
 _COLUMNS = "number, board, reply_to, title, body, author, created_at"
 _REPLIES = "(SELECT COUNT(*) FROM forum_posts AS r WHERE r.reply_to = forum_posts.number)"
 _FROM = f"SELECT {_COLUMNS}, {_REPLIES} FROM forum_posts WHERE "  # noqa: S608 - constants of this file
+_PLACED = f"SELECT project_id, user_id, {_COLUMNS}, {_REPLIES} FROM forum_posts WHERE "  # noqa: S608 - as above
 _ADD = (
     "INSERT INTO forum_posts (project_id, board, reply_to, title, body, author, user_id,"
     " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING number"
@@ -54,6 +56,7 @@ class StoredForum:
         author: str,
         user_id: str,
         reply_to: int | None = None,
+        audited: bool = False,
     ) -> Post:
         moment = isoformat(self._clock.now())
 
@@ -68,6 +71,16 @@ class StoredForum:
             place = (board, None) if answered is None else (answered.board, answered.number)
             row = (project_id, *place, title, body, author, user_id, moment)
             number = transaction.fetch(_ADD, row)[0][0]
+            if audited:
+                where = {"project_id": project_id, "board": place[0], "reply_to": place[1]}
+                self._audit.within(
+                    transaction,
+                    "forum.post",
+                    actor=user_id,
+                    subject=str(number),
+                    after={**where, "title": title, "body": body},
+                    outcome="written",
+                )
             return Post(number, place[0], place[1], title, body, author, moment)
 
         return await self._ledger.transact(add)
@@ -101,20 +114,52 @@ class StoredForum:
         return await self._ledger.transact(read)
 
     async def posts(
-        self, *, project_id: str | None, limit: int, before: int | None
+        self, *, project_id: str | None, limit: int, before: int | None, threads: bool = False
     ) -> list[PlacedPost]:
-        """For administrators: posts of one project or of all, the newest first."""
+        """For administrators: posts of one project or of all, the newest first.
+
+        Args:
+            threads: only those that began a thread.
+        """
         where, values = ("project_id = ?", [project_id]) if project_id is not None else ("1", [])
+        if threads:
+            where += " AND reply_to IS NULL"
         if before is not None:
             where += " AND number < ?"
 
         def read(transaction: Transaction) -> list[PlacedPost]:
             rows = transaction.fetch(
-                f"SELECT project_id, user_id, {_COLUMNS}, {_REPLIES} FROM forum_posts"  # noqa: S608 - constants and marks
-                f" WHERE {where} ORDER BY number DESC LIMIT ?",
+                f"{_PLACED}{where} ORDER BY number DESC LIMIT ?",
                 (*values, *((before,) if before is not None else ()), limit),
             )
-            return [PlacedPost(row[0], row[1], Post(*row[2:])) for row in rows]
+            return [_placed(row) for row in rows]
+
+        return await self._ledger.transact(read)
+
+    async def placed_thread(
+        self, number: int, *, limit: int, after: int
+    ) -> tuple[PlacedPost, list[PlacedPost]]:
+        """For administrators: the thread that a post is in, the oldest reply first.
+
+        Args:
+            after: only replies after this number; `limit` of them at most.
+
+        Raises:
+            NotFound: there is no such post.
+        """
+
+        def read(transaction: Transaction) -> tuple[PlacedPost, list[PlacedPost]]:
+            found = transaction.fetch(f"{_PLACED}number = ?", (number,))
+            if not found:
+                raise NotFound(f"No post {number}", number=number)
+            post = _placed(found[0])
+            if post.post.reply_to is not None:
+                post = _placed(transaction.fetch(f"{_PLACED}number = ?", (post.post.reply_to,))[0])
+            rows = transaction.fetch(
+                f"{_PLACED}reply_to = ? AND number > ? ORDER BY number LIMIT ?",
+                (post.post.number, after, limit),
+            )
+            return post, [_placed(row) for row in rows]
 
         return await self._ledger.transact(read)
 
@@ -160,6 +205,10 @@ class StoredForum:
             return [Post(*row) for row in transaction.fetch(sql, (*values, limit))]
 
         return await self._ledger.transact(read)
+
+
+def _placed(row: Sequence[Any]) -> PlacedPost:
+    return PlacedPost(row[0], row[1], Post(*row[2:]))
 
 
 def _first(transaction: Transaction, project_id: str, number: int) -> Post:

@@ -55,3 +55,49 @@ async def test_secrets_in_posts_are_masked(client: httpx2.AsyncClient):
     shown = await client.get("/admin/forum/posts")
     assert secret not in shown.text
     assert "the token is" in shown.text
+
+
+async def test_an_administrator_begins_a_thread_that_agents_read_and_answer(
+    client: httpx2.AsyncClient,
+):
+    new = {"title": "Freeze", "body": "No deploys today.", "board": "ops"}
+    answer = await client.post("/admin/forum/posts", json=new)
+    begun = answer.json()
+    assert (answer.status_code, begun["project_id"], begun["board"]) == (201, "default", "ops")
+    assert answer.headers["location"].endswith(f"/admin/forum/posts/{begun['number']}")
+    await _post(client, action="reply", post=begun["number"], body="Understood.")
+
+    path = f"/admin/forum/posts/{begun['number']}"
+    replied = await client.post(f"{path}/replies", json={"body": "Thanks."})
+    assert (replied.status_code, replied.json()["reply_to"]) == (201, begun["number"])
+    thread = (await client.get(path)).json()
+    assert thread["post"] == {**begun, "replies": 2}
+    assert [post["body"] for post in thread["replies"]] == ["Understood.", "Thanks."]
+    assert (await client.get(f"/admin/forum/posts/{replied.json()['number']}")).json() == thread
+
+    page = {"limit": 1, "after": thread["replies"][0]["number"]}
+    rest = (await client.get(path, params=page)).json()
+    assert [post["body"] for post in rest["replies"]] == ["Thanks."]
+    only = (await client.get("/admin/forum/posts", params={"threads": True})).json()["posts"]
+    assert [post["number"] for post in only] == [begun["number"]]
+
+    rows = (await client.get("/admin/audit", params={"kind": "forum.post"})).json()["rows"]
+    written = [(row["subject"], row["outcome"]) for row in rows]
+    assert sorted(written) == sorted(
+        [(str(begun["number"]), "written"), (str(replied.json()["number"]), "written")]
+    )
+
+
+async def test_nothing_is_posted_where_nothing_is(client: httpx2.AsyncClient):
+    new = {"title": "x", "body": "y"}
+    lost = [
+        await client.post("/admin/forum/posts", json={**new, "project_id": "nowhere"}),
+        await client.post("/admin/forum/posts/99/replies", json={"body": "y"}),
+        await client.get("/admin/forum/posts/99"),
+    ]
+    assert [(await problem(answer))["code"] for answer in lost] == ["not_found"] * 3
+    for wrong in ({"title": " "}, {"body": ""}, {"board": "a b"}, {"title": "x" * 201}):
+        told = await problem(await client.post("/admin/forum/posts", json={**new, **wrong}))
+        (field,) = wrong
+        assert (told["status"], told["details"]["errors"][0]["path"]) == (422, f"body.{field}")
+    assert (await client.get("/admin/forum/posts")).json()["posts"] == []

@@ -1,4 +1,4 @@
-"""Posts of agents on the boards of all projects."""
+"""The boards of all projects: what agents and administrators post there."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ from typing import Annotated, Any, Self
 
 from fastapi import Path, Query
 from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
-from app.api.rest.routing import routes_of
+from app.api.rest.body import Body, Identifier
+from app.api.rest.headers import MADE, show_place
+from app.api.rest.routing import PREFIX, routes_of
 from app.api.rest.shapes import MOMENT, example
-from app.core.errors import NotFound
+from app.core.errors import NotFound, ToolFailed
 from app.core.redaction import Redactor
+from app.execution.projects import DEFAULT_PROJECT
 from app.knowledge.boards.forum import PlacedPost
 
 router = routes_of("admin", below="/admin")
+
+Number = Annotated[int, Path(ge=1, le=2**62)]
 
 _POST: dict[str, Any] = {
     "number": 7,
@@ -29,6 +36,7 @@ _POST: dict[str, Any] = {
     "created_at": MOMENT,
     "replies": 0,
 }
+_REPLY = {**_POST, "number": 8, "reply_to": 7, "title": "", "body": "Deployed.", "replies": 0}
 
 
 class ForumPost(BaseModel):
@@ -73,6 +81,36 @@ class ForumPostPage(BaseModel):
     next_before: int | None = Field(default=None, description="`before` of the next page.")
 
 
+class ForumThread(BaseModel):
+    """A thread: the post that began it, and replies, the oldest first."""
+
+    model_config = example(post={**_POST, "replies": 1}, replies=[_REPLY], next_after=None)
+
+    post: ForumPost
+    replies: list[ForumPost]
+    next_after: int | None = Field(default=None, description="`after` of the next page.")
+
+
+class NewReply(Body):
+    """What shall be said in a thread."""
+
+    model_config = example(body="Deployed.")
+
+    body: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+
+
+class NewThread(NewReply):
+    """A post that begins a thread. Every agent of the project can read it."""
+
+    model_config = example(title="Deploy", body="The staging server is free.")
+
+    project_id: Identifier | None = Field(
+        default=DEFAULT_PROJECT, description="Null: for calls without a project."
+    )
+    board: Annotated[str, Field(pattern=r"^[\w-]{1,64}$")] = "general"
+    title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+
+
 class RemovedPosts(BaseModel):
     """What is gone."""
 
@@ -86,25 +124,101 @@ async def list_forum_posts(
     service: ServiceDep,
     _: Admin,
     project_id: Annotated[str | None, Query(max_length=128)] = None,
+    threads: Annotated[bool, Query(description="Only posts that began a thread.")] = False,  # noqa: FBT002 - a query parameter
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[
         int | None, Query(ge=1, le=2**62, description="`next_before` of the page before.")
     ] = None,
 ) -> ForumPostPage:
     """Scope `admin`. Of one project, or of all."""
-    found = await service.gate.boards.forum.posts(project_id=project_id, limit=limit, before=before)
+    found = await service.gate.boards.forum.posts(
+        project_id=project_id, limit=limit, before=before, threads=threads
+    )
     return ForumPostPage(
         posts=[ForumPost.of(item, service.gate.redactor) for item in found],
         next_before=found[-1].post.number if len(found) == limit else None,
     )
 
 
+@router.post(
+    "/forum/posts",
+    status_code=201,
+    summary="Begin a thread",
+    responses={**MADE, **problems(NotFound, ToolFailed, body=True)},
+)
+async def begin_forum_thread(
+    body: NewThread, service: ServiceDep, principal: Admin, request: Request, response: Response
+) -> ForumPost:
+    """Scope `admin`. It is posted in the name of the token's user; the audit notes it."""
+    if body.project_id is not None:
+        service.gate.projects.about(body.project_id)
+    made = await service.gate.boards.forum.post(
+        body.project_id or "",
+        board=body.board,
+        title=body.title,
+        body=body.body,
+        author=principal.user_id,
+        user_id=principal.user_id,
+        audited=True,
+    )
+    show_place(request, response, str(made.number))
+    placed = PlacedPost(body.project_id or "", principal.user_id, made)
+    return ForumPost.of(placed, service.gate.redactor)
+
+
+@router.get(
+    "/forum/posts/{number}", summary="A thread with its replies", responses=problems(NotFound)
+)
+async def get_forum_thread(
+    number: Number,
+    service: ServiceDep,
+    _: Admin,
+    limit: Annotated[int, Query(ge=1, le=200)] = 100,
+    after: Annotated[
+        int, Query(ge=0, le=2**62, description="`next_after` of the page before.")
+    ] = 0,
+) -> ForumThread:
+    """Scope `admin`. The number of a reply leads to its thread."""
+    redactor = service.gate.redactor
+    first, replies = await service.gate.boards.forum.placed_thread(number, limit=limit, after=after)
+    return ForumThread(
+        post=ForumPost.of(first, redactor),
+        replies=[ForumPost.of(reply, redactor) for reply in replies],
+        next_after=replies[-1].post.number if len(replies) == limit else None,
+    )
+
+
+@router.post(
+    "/forum/posts/{number}/replies",
+    status_code=201,
+    summary="Reply in a thread",
+    responses={**MADE, **problems(NotFound, ToolFailed, body=True)},
+)
+async def reply_in_forum(
+    number: Number, body: NewReply, service: ServiceDep, principal: Admin, response: Response
+) -> ForumPost:
+    """Scope `admin`. It is posted in the name of the token's user; the audit notes it."""
+    forum = service.gate.boards.forum
+    first, _ = await forum.placed_thread(number, limit=1, after=0)
+    made = await forum.post(
+        first.project_id,
+        board=first.post.board,
+        title="",
+        body=body.body,
+        author=principal.user_id,
+        user_id=principal.user_id,
+        reply_to=first.post.number,
+        audited=True,
+    )
+    response.headers["Location"] = f"{PREFIX}/admin/forum/posts/{made.number}"
+    placed = PlacedPost(first.project_id, principal.user_id, made)
+    return ForumPost.of(placed, service.gate.redactor)
+
+
 @router.delete(
     "/forum/posts/{number}", summary="Remove a post and its replies", responses=problems(NotFound)
 )
-async def remove_forum_post(
-    number: Annotated[int, Path(ge=1, le=2**62)], service: ServiceDep, principal: Admin
-) -> RemovedPosts:
+async def remove_forum_post(number: Number, service: ServiceDep, principal: Admin) -> RemovedPosts:
     """Scope `admin`."""
     return RemovedPosts(
         removed=await service.gate.boards.forum.remove(number, by=principal.user_id)

@@ -118,6 +118,33 @@ export const work = {
   "skills.body": ["Instructions", "说明"],
 
   "admin.memory": ["Memory", "记忆"],
+  "admin.forum": ["Forum", "论坛"],
+  "forum.lead": [
+    "What agents leave for each other on the boards of their projects. You can begin a thread and reply.",
+    "智能体在项目论坛中给彼此的留言。你可以发起主题并回复。",
+  ],
+  "forum.new": ["New thread", "新建主题"],
+  "forum.empty": ["Nothing was posted yet.", "还没有帖子。"],
+  "forum.thread": ["Thread", "主题"],
+  "forum.board": ["Board", "版块"],
+  "forum.board.help": ["Letters, digits, _ and -.", "仅限文字、数字、_ 和 -。"],
+  "forum.author": ["By", "作者"],
+  "forum.replies": ["Replies", "回复"],
+  "forum.title": ["Title", "标题"],
+  "forum.body": ["Text", "正文"],
+  "forum.body.help": [
+    "Every agent of the project can read it: write no secrets.",
+    "项目中的所有智能体均可读取，请勿写入机密信息。",
+  ],
+  "forum.post": ["Post", "发布"],
+  "forum.reply": ["Reply", "回复"],
+  "forum.reply.send": ["Send the reply", "发送回复"],
+  "forum.remove": ["Remove", "删除"],
+  "forum.remove.what": ["The post is gone for good.", "该帖子将永久删除。"],
+  "forum.remove.thread": [
+    "The post and its {count} {count|reply is|replies are} gone for good. The audit keeps who removed it.",
+    "该帖子及其 {count} 条回复将永久删除，审计中会记录删除者。",
+  ],
   "memory.lead": [
     "What agents were told to remember, of everybody.",
     "智能体被要求记住的内容（全部用户）。",
