@@ -24,6 +24,7 @@ from app.api.rest import (
     hooks_in,
     house,
     identity,
+    logins,
     questions,
     runs,
     sessions,
@@ -130,8 +131,8 @@ def every_route() -> Sequence[BaseRoute]:
     """Every route, in the order in which they are tried."""
     # `/tools/calls` before `/tools/{name}`.
     subjects = (
-        *(house, identity, sessions, runs, events, calls, tools, confirmations, artifacts, files),
-        questions,
+        *(house, identity, logins, sessions, runs, events, calls, tools, confirmations),
+        *(artifacts, files, questions),
         *(delegations, admin_delegations),
         *(checkpoints, timeline, todos),
         *(admin_confirmations, admin_grants, admin_tickets),

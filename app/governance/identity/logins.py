@@ -47,6 +47,14 @@ class Login:
     expires_at: str
 
 
+@dataclass(frozen=True, slots=True)
+class LoginUse:
+    """A login that holds, and when it was used last, to the minute."""
+
+    login: Login
+    last_used_at: str
+
+
 class Logins:
     """Begins, checks and ends logins.
 
@@ -118,6 +126,18 @@ class Logins:
         """A login as it was read last."""
         return self._by_id.get(login_id)
 
+    async def in_use(self) -> list[LoginUse]:
+        """The logins that hold, the last used first."""
+        await self.refresh()
+        holding = [
+            login for login in self._by_id.values() if await self.standing(login.id) == "holds"
+        ]
+        uses = [
+            LoginUse(login, isoformat(at) if (at := self._used.get(login.id)) else login.created_at)
+            for login in holding
+        ]
+        return sorted(uses, key=lambda use: use.last_used_at, reverse=True)
+
     async def standing(self, login_id: str) -> Standing:
         """Whether a login still holds, and so the token that it was made with."""
         await self._refresh_old()
@@ -129,14 +149,18 @@ class Logins:
             return "expired"
         return "holds" if login.token_id is None else await self._tokens.standing(login.token_id)
 
-    async def end(self, login_id: str) -> None:
-        """Sign out. Ending what has ended already does nothing."""
+    async def end(self, login_id: str, *, by: str | None = None) -> None:
+        """Sign out. Ending what has ended already does nothing.
+
+        Args:
+            by: who ends it; its own user when None.
+        """
         login, moment = self._by_id.get(login_id), isoformat(self._clock.now())
 
         def end(transaction: Transaction) -> None:
             if login is not None and transaction.execute(_END, (moment, login.id)):
                 self._audit.within(
-                    transaction, "auth.logout", actor=login.user_id, subject=login.id
+                    transaction, "auth.logout", actor=by or login.user_id, subject=login.id
                 )
 
         await self._ledger.transact(end)

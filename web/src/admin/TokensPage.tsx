@@ -4,10 +4,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import Logins from "../shell/Logins";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Foreign, Pill, When } from "./parts/Bits";
 import { MakeNew } from "./parts/MakeNew";
-import { Loaded, Page } from "./parts/Page";
+import { Loaded, Page, Section } from "./parts/Page";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 
@@ -91,6 +92,14 @@ export default function TokensPage() {
           />
         )}
       </Loaded>
+      <div className={css.below}>
+        <Section title={t("logins.title")} lead={t("logins.lead_all")}>
+          <Logins
+            everybody
+            nameOf={(id) => tokens.data?.tokens.find((token) => token.id === id)?.prefix}
+          />
+        </Section>
+      </div>
     </Page>
   );
 }

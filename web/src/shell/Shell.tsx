@@ -5,10 +5,11 @@ import {
   LogOut,
   MenuIcon,
   MessageSquare,
+  MonitorSmartphone,
   SlidersHorizontal,
   X,
 } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Link, NavLink, useLocation } from "react-router";
 import { ADMIN_PAGES } from "../admin/pages";
 import { SessionList } from "../chat/SessionList";
@@ -19,6 +20,8 @@ import { ConnectionBanner } from "./ConnectionBanner";
 import { useIdentity } from "./identity";
 import { notifyError } from "./notify";
 import css from "./Shell.module.css";
+
+const LoginsDialog = lazy(() => import("./LoginsDialog"));
 
 export function Shell({ children }: { children: ReactNode }) {
   const { t } = useTexts();
@@ -80,7 +83,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
         <Areas />
         <div className={css.middle}>{inAdmin ? <AdminNav /> : <SessionList />}</div>
-        <UserMenu />
+        <UserMenu onAway={() => setOpen(false)} />
       </aside>
       <main className={css.main} id="content" tabIndex={-1}>
         <ConnectionBanner />
@@ -124,13 +127,25 @@ function AdminNav() {
   );
 }
 
-function UserMenu() {
+/** `onAway`: what is opened stands beside the drawer, not behind it. */
+function UserMenu({ onAway }: { onAway: () => void }) {
   const { t } = useTexts();
   const { me, signOut } = useIdentity();
-  return (
-    <Popover width={264} position="top-start" shadow="md" trapFocus returnFocus>
+  const [open, setOpen] = useState(false);
+  const [listing, setListing] = useState(false);
+  const opener = useRef<HTMLButtonElement>(null);
+  const menu = (
+    <Popover
+      width={264}
+      position="top-start"
+      shadow="md"
+      trapFocus
+      returnFocus
+      opened={open}
+      onChange={setOpen}
+    >
       <Popover.Target>
-        <UnstyledButton className={css.user}>
+        <UnstyledButton ref={opener} className={css.user} onClick={() => setOpen(!open)}>
           <CircleUserRound size={20} aria-hidden />
           <span className={css.userName}>{me?.user_id}</span>
           <span className="hidden-visually">{t("user.menu")}</span>
@@ -142,16 +157,45 @@ function UserMenu() {
         </Text>
         <Appearance />
         {me?.came_by === "login" && (
-          <Button
-            variant="default"
-            size="xs"
-            leftSection={<LogOut size={14} aria-hidden />}
-            onClick={() => void signOut().catch(notifyError)}
-          >
-            {t("user.sign_out")}
-          </Button>
+          <>
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<MonitorSmartphone size={14} aria-hidden />}
+              onClick={() => {
+                setOpen(false);
+                setListing(true);
+                onAway();
+              }}
+            >
+              {t("logins.title")}
+            </Button>
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<LogOut size={14} aria-hidden />}
+              onClick={() => void signOut().catch(notifyError)}
+            >
+              {t("user.sign_out")}
+            </Button>
+          </>
         )}
       </Popover.Dropdown>
     </Popover>
+  );
+  return (
+    <>
+      {menu}
+      {listing && (
+        <Suspense fallback={null}>
+          <LoginsDialog
+            onClose={() => {
+              setListing(false);
+              opener.current?.focus();
+            }}
+          />
+        </Suspense>
+      )}
+    </>
   );
 }

@@ -94,6 +94,24 @@ export const shell = {
 
   "common.save": ["Save", "保存"],
   "common.cancel": ["Cancel", "取消"],
+  "logins.title": ["Signed-in browsers", "已登录的浏览器"],
+  "logins.lead": [
+    "Browsers that signed in with your token. The token itself goes on.",
+    "使用你的令牌登录的浏览器。退出登录后令牌仍然有效。",
+  ],
+  "logins.lead_all": [
+    "Of every token. Who is signed out can sign in again; revoke the token to prevent that.",
+    "所有令牌的浏览器登录。退出后仍可重新登录；如需阻止请撤销令牌。",
+  ],
+  "logins.empty": ["No browser is signed in.", "没有已登录的浏览器。"],
+  "logins.since": ["Since", "登录时间"],
+  "logins.this": ["this browser", "当前浏览器"],
+  "logins.sign_out": [
+    "Sign out the browser of {user} since {since}",
+    "退出登录：{user} 于 {since} 登录的浏览器",
+  ],
+  "logins.ended": ["The browser is signed out", "该浏览器已退出登录"],
+  "logins.settings_token": ["the token of the settings", "设置中的令牌"],
   "common.close": ["Close", "关闭"],
   "common.copy": ["Copy", "复制"],
   "common.copied": ["Copied", "已复制"],

@@ -1,0 +1,97 @@
+"""The browsers that are signed in, and signing one of them out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from app.api.deps import ServiceDep, SignedIn
+from app.api.errors import problems
+from app.api.principal import Principal
+from app.api.rest.body import PathId
+from app.api.rest.identity import SignedOut
+from app.api.rest.routing import routes_of
+from app.api.rest.shapes import MOMENT, example
+from app.core.errors import NotFound
+from app.governance.identity.logins import Login
+
+router = routes_of("identity")
+
+_LOGIN: dict[str, Any] = {
+    "id": "log_1",
+    "user_id": "ann",
+    "token_id": "tok_1",
+    "created_at": MOMENT,
+    "last_used_at": MOMENT,
+    "expires_at": MOMENT,
+    "is_this": True,
+}
+
+
+class LoginView(BaseModel):
+    """A browser that is signed in."""
+
+    model_config = example(**_LOGIN)
+
+    id: str
+    user_id: str
+    token_id: str | None = Field(description="Its token; null for the one of the settings.")
+    created_at: str
+    last_used_at: str = Field(description="To the minute.")
+    expires_at: str = Field(description="At the latest; earlier when it is not used.")
+    is_this: bool = Field(description="Whether this request came by it.")
+
+
+class LoginList(BaseModel):
+    """Logins that hold, the last used first."""
+
+    model_config = example(logins=[_LOGIN])
+
+    logins: list[LoginView]
+
+
+@router.get("/logins", summary="Browsers that are signed in", responses=problems())
+async def list_logins(
+    service: ServiceDep,
+    principal: SignedIn,
+    everybody: Annotated[bool, Query(description="Scope `admin`: of every token.")] = False,  # noqa: FBT002 - a query parameter
+) -> LoginList:
+    """With any token or login: those that were made with the same token."""
+    if everybody:
+        principal.require("admin")
+    return LoginList(
+        logins=[
+            LoginView(
+                id=use.login.id,
+                user_id=use.login.user_id,
+                token_id=use.login.token_id,
+                created_at=use.login.created_at,
+                last_used_at=use.last_used_at,
+                expires_at=use.login.expires_at,
+                is_this=use.login.id == principal.login_id,
+            )
+            for use in await service.logins.in_use()
+            if everybody or _is_own(principal, use.login)
+        ]
+    )
+
+
+@router.delete("/logins/{login_id}", summary="Sign a browser out", responses=problems(NotFound))
+async def end_login(login_id: PathId, service: ServiceDep, principal: SignedIn) -> SignedOut:
+    """One that was made with the same token; an administrator, any.
+
+    It ends at once, its connections within seconds; the token goes on.
+    """
+    await service.logins.refresh()
+    login = service.logins.get(login_id)
+    if login is None or not (principal.is_admin or _is_own(principal, login)):
+        raise NotFound(f"No login {login_id!r}", login_id=login_id)
+    await service.logins.end(login.id, by=principal.user_id)
+    return SignedOut(signed_out=True)
+
+
+def _is_own(principal: Principal, login: Login) -> bool:
+    """Whether a login was made with the token behind this request; an open house has none."""
+    return principal.came_by != "open_house" and principal.token_id == login.token_id

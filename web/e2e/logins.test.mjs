@@ -1,0 +1,48 @@
+/** Browsers that are signed in: seen behind one's name, and signed out one by one. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { axeOf, signedIn } from "./harness.mjs";
+import { ask, browser, scene, service } from "./stage.mjs";
+
+const LIMIT = { timeout: 90_000 };
+
+test("a browser that was left somewhere is signed out from another one", LIMIT, async () => {
+  const left = await signedIn(browser, service, { locale: "en-GB" });
+  try {
+    await scene(async (page) => {
+      await page.getByRole("button", { name: /Account and appearance/ }).press("Enter");
+      await page.getByRole("button", { name: "Signed-in browsers" }).press("Enter");
+      const dialog = page.getByRole("dialog", { name: "Signed-in browsers" });
+      await dialog.getByText("this browser").waitFor();
+      assert.equal(await dialog.getByRole("row").count(), 3);
+      assert.deepEqual(await axeOf(page), []);
+
+      await dialog.getByRole("button", { name: /^Sign out the browser of ann/ }).press("Enter");
+      await page.getByText("The browser is signed out").waitFor();
+      await left.page.getByLabel("Access token").waitFor();
+      await dialog.getByText("this browser").waitFor();
+      assert.equal(await dialog.getByRole("row").count(), 2);
+
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      assert.equal((await ask("GET", "/logins")).logins.length, 1);
+    });
+  } finally {
+    await left.context.close();
+  }
+});
+
+test("an administrator sees everybody's browsers and signs one out", LIMIT, async () => {
+  const bob = await signedIn(browser, { ...service, token: service.other }, { locale: "en-GB" });
+  try {
+    await scene(async (page) => {
+      await page.goto(`${service.url}/admin/tokens`);
+      const section = page.getByRole("region", { name: "Signed-in browsers" });
+      await section.getByRole("button", { name: /^Sign out the browser of bob/ }).click();
+      await bob.page.getByLabel("Access token").waitFor();
+      await section.getByRole("cell", { name: "bob" }).waitFor({ state: "detached" });
+    });
+  } finally {
+    await bob.context.close();
+  }
+});
