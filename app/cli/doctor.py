@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from dataclasses import asdict
 from functools import partial
 
 import typer
@@ -32,7 +31,7 @@ def examine(settings: Settings, *, as_json: bool) -> int:
     found = list(findings(_installation(settings)))
     broken = [check for check in found if check.state == "broken"]
     if as_json:
-        document = {"ok": not broken, "checks": [asdict(check) for check in found]}
+        document = {"ok": not broken, "checks": [check.to_dict() for check in found]}
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
         _show(found)

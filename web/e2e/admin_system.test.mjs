@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { axeOf } from "./harness.mjs";
-import { scene, service } from "./stage.mjs";
+import { ask, scene, service } from "./stage.mjs";
 
 const LOOKS = [
   ["en-GB", "light"],
@@ -31,6 +31,25 @@ for (const [locale, colorScheme] of LOOKS) {
     }, options);
   });
 }
+
+test("what the doctor finds is told in Chinese, all of it", LIMIT, async () => {
+  const { checks } = await ask("GET", "/admin/doctor");
+  const wordy = (text) => /[a-z]{3,} [a-z]{2,} /.test(text);
+  const english = checks.flatMap(({ meaning, found, fix }) => [meaning, found, fix]).filter(wordy);
+  assert.ok(english.length > 10);
+  await scene(
+    async (page) => {
+      await page.goto(`${service.url}/admin/doctor`);
+      await page.locator("main table").waitFor();
+      const shown = await page.locator("main").innerText();
+      assert.deepEqual(
+        english.filter((words) => shown.includes(words)),
+        [],
+      );
+    },
+    { locale: "zh-CN" },
+  );
+});
 
 test("a setting is found by its variable, and its origin is told", LIMIT, () =>
   scene(async (page) => {

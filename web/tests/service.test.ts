@@ -1,6 +1,6 @@
 /** What the service says, in Chinese. */
 import { expect, test } from "vitest";
-import { checked, spoken } from "../src/i18n/service";
+import { spoken } from "../src/i18n/service";
 
 test("a reason is told in Chinese by its code, with what it names", () => {
   const english = "'web_search' needs what is not configured: web.search_provider";
@@ -10,12 +10,4 @@ test("a reason is told in Chinese by its code, with what it names", () => {
   );
   expect(told("reason.of_tomorrow")).toBe(english);
   expect(spoken("en", "reason.missing_config", english, { name: "web_search" })).toBe(english);
-});
-
-test("a check is named in Chinese; one that is not known keeps its words", () => {
-  const check = { name: "program git", meaning: "commands of agents often need it" };
-  expect(checked("zh", check)).toEqual({ name: "程序 git", meaning: "命令或工具会用到" });
-  expect(checked("en", check)).toBe(check);
-  const other = { name: "moon phase", meaning: "for werewolves" };
-  expect(checked("zh", other)).toBe(other);
 });

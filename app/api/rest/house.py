@@ -38,6 +38,8 @@ _LEVEL: dict[str, Any] = {
     "missing": [],
     "minimum_met": True,
     "sentence": "Confined: files, network and processes.",
+    "code": "confined",
+    "why": "",
 }
 _SANDBOX: dict[str, Any] = {
     "kernel": True,
@@ -59,6 +61,11 @@ class LevelView(BaseModel):
     missing: list[str] = Field(description="Layers that the level uses and this machine lacks.")
     minimum_met: bool
     sentence: str
+    code: str = Field(
+        description="What the sentence says: `confined`, `pure`, `filter_only`, `unconfined`,"
+        " `failed`, `no_filter`, or `off.` and `asks.` before what is lacking."
+    )
+    why: str = Field(description="What the machine says of it; may be empty.")
 
 
 class SandboxView(BaseModel):

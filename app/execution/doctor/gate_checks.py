@@ -17,13 +17,10 @@ from app.core.sections import HookSettings
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.execution.doctor.check import Check
+from app.execution.doctor.texts import SUBJECTS
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookProblem
 from app.execution.hooks.plugins import load_hook_plugins
-
-GATE = "it is asked before calls are run"
-SHUT = "EVERY CALL IS DENIED until this plugin is mended or removed"
-REPORTED = "its hooks are missing, and calls go on (broken_hook_plugins=report)"
 
 
 class Gates(NamedTuple):
@@ -50,18 +47,12 @@ def gate_checks(settings: Settings, gates: Callable[[], Gates]) -> Iterator[Chec
     try:
         catalog, hooks = gates()
     except ConfigurationError as error:
-        yield Check("plugins", "broken", error.message, "tools and hooks of this installation")
+        yield Check("plugins", "broken", "error", error=error.message)
         return
     for item in settings.hooks:
         yield _command_hook(settings, item, catalog)
     if settings.hooks and _is_inside(settings.hooks_dir, settings.workspace_dir):
-        yield Check(
-            "hook folder",
-            "warning",
-            f"{settings.hooks_dir} lies in the workspace",
-            "agents could change the programs that watch them",
-            "choose a workspace that does not hold the data directory",
-        )
+        yield Check("hook_folder", "warning", "hook.exposed", path=settings.hooks_dir)
     yield from _plugins(settings, hooks)
     yield from _limits(settings)
 
@@ -70,40 +61,23 @@ def missing_hooks(problems: Iterable[HookProblem]) -> list[str]:
     """The banner's lines about hook plugins that could not be loaded."""
     return [
         f"  {'HOOKS':10} {visible(problem.name)} cannot be loaded, so "
-        f"{SHUT if problem.is_shut else REPORTED}"
+        + SUBJECTS[f"hook_plugin.{'shut' if problem.is_shut else 'reported'}"].meaning
         for problem in problems
     ]
 
 
 def _command_hook(settings: Settings, item: HookSettings, catalog: Catalog) -> Check:
-    name = f"hook {item.name}"
     program = _program(item)
     where = _found(program, settings.hooks_dir)
+    named = {"hook": item.name, "folder": settings.hooks_dir}
     if where is None:
-        return Check(
-            name,
-            "broken",
-            f"program not found: {visible(program)}",
-            f"{GATE}; a gate that is missing denies what it matches",
-            f"install it, or put it into {settings.hooks_dir}",
-        )
+        return Check("hook.missing", "broken", "hook.missing", program=visible(program), **named)
     if _is_inside(where, settings.workspace_dir):
-        return Check(
-            name,
-            "warning",
-            f"{where} lies in the workspace",
-            "agents could change the program that watches them",
-            f"move it to {settings.hooks_dir}",
-        )
+        return Check("hook.exposed", "warning", "hook.exposed", path=where, **named)
     if not _matches(item, catalog):
-        return Check(
-            name,
-            "warning",
-            f"matches no tool: {visible(item.matcher)}",
-            GATE,
-            "`tollgate tools` lists the names there are",
-        )
-    return Check(name, "ok", f"{item.event}, {where}", GATE)
+        matcher = visible(item.matcher)
+        return Check("hook.unmatched", "warning", "hook.unmatched", matcher=matcher, **named)
+    return Check("hook", "ok", "hook.works", event=item.event, origin=where, **named)
 
 
 def _program(item: HookSettings) -> str:
@@ -140,26 +114,26 @@ def _plugins(settings: Settings, hooks: Hooks) -> Iterator[Check]:
     shut = settings.broken_hook_plugins == "deny"
     for problem in hooks.problems:
         yield Check(
-            f"hook plugin {visible(problem.name)}",
+            f"hook_plugin.{'shut' if shut else 'reported'}",
             "broken" if shut else "warning",
-            visible(problem.error),
-            SHUT if shut else REPORTED,
-            f"mend or remove {visible(problem.where)}",
+            "error",
+            plugin=visible(problem.name),
+            error=visible(problem.error),
+            file=visible(problem.where),
         )
     for hook in hooks.list_all():
         if not hook.origin.startswith("missing"):
             yield Check(
-                f"hook {visible(hook.name)}", "ok", f"{hook.hook_type.value}, {hook.origin}"
+                "hook",
+                "ok",
+                "hook.works",
+                hook=visible(hook.name),
+                event=hook.hook_type.value,
+                origin=hook.origin,
             )
 
 
 def _limits(settings: Settings) -> Iterator[Check]:
     if settings.limits.cost_per_session is None or settings.model in settings.model_prices:
         return
-    yield Check(
-        "cost limit",
-        "broken",
-        f"model_prices has no price for {settings.model!r}",
-        "what cannot be counted is not asked: chat with this model is refused",
-        "add its price, or unset limits.cost_per_session",
-    )
+    yield Check("cost_limit", "broken", "cost_limit.no_price", model=repr(settings.model))

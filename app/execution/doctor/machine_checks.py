@@ -22,12 +22,7 @@ from app.execution.doctor.requirements import dependencies
 NEEDED_PYTHON = (3, 11)
 NEEDED_SQLITE = (3, 37)
 LITTLE_SPACE = 256 << 20
-_PROGRAMS = {
-    "bash": ("the bash tool runs commands with it", "install bash"),
-    "rg": ("only compared with in benchmarks; grep works without it", "install ripgrep"),
-    "git": ("commands of agents often need it", "install git"),
-    "node": ("only for checking the protocol documents", "install Node.js 22 or newer"),
-}
+_PROGRAMS = ("bash", "rg", "git", "node")
 
 
 def runtime_and_storage(settings: Settings) -> Iterator[Check]:
@@ -42,86 +37,62 @@ def _runtime() -> Iterator[Check]:
     yield Check(
         "python",
         "ok" if python >= NEEDED_PYTHON else "broken",
-        f"{python.major}.{python.minor}.{python.micro}",
-        "runs the service",
-        "install Python 3.11 or newer",
+        "version",
+        version=f"{python.major}.{python.minor}.{python.micro}",
     )
     yield Check(
         "sqlite",
         "ok" if sqlite3.sqlite_version_info >= NEEDED_SQLITE else "broken",
-        sqlite3.sqlite_version,
-        "keeps sessions, events and governance",
-        "use a Python that is built with SQLite 3.37 or newer",
+        "version",
+        version=sqlite3.sqlite_version,
     )
 
 
 def _packages() -> Iterator[Check]:
     for item in dependencies():
         yield Check(
-            f"package {item.name}",
+            "package",
             "ok" if item.is_met else "broken",
-            item.found or "missing",
-            f"needed: {item.least} or newer",
-            "run `make setup` again",
+            "version" if item.found else "missing",
+            package=item.name,
+            version=item.found,
+            least=item.least,
         )
 
 
 def _storage(settings: Settings) -> Iterator[Check]:
     folder = settings.data_dir
     writable = probes.is_writable(folder)
-    yield Check(
-        "data directory",
-        "ok" if writable else "broken",
-        str(folder.absolute()),
-        "database, artifacts and the default workspace lie there",
-        "" if writable else "make it writable, or set TOLLGATE_DATA_DIR",
-    )
+    yield Check("data_dir", "ok" if writable else "broken", "path", path=folder.absolute())
     if writable:
         free = shutil.disk_usage(_existing(folder)).free
-        yield Check(
-            "disk space",
-            "ok" if free >= LITTLE_SPACE else "warning",
-            f"{free >> 20} MiB free",
-            "without space nothing can be recorded, and tools with side effects are refused",
-            "" if free >= LITTLE_SPACE else "free some space",
-        )
+        state: State = "ok" if free >= LITTLE_SPACE else "warning"
+        yield Check("disk", state, "free_space", mib=free >> 20)
     yield _revision(settings)
 
 
 def _revision(settings: Settings) -> Check:
-    meaning = "the schema that the database has"
     try:
         revision = current_revision(settings.database_path)
     except StorageUnavailable as error:
-        return Check("database", "broken", error.message, meaning, "restore it from a backup")
+        return Check("database.broken", "broken", "error", error=error.message)
     if revision is None:
-        return Check("database", "info", "none yet", meaning, "`serve` and `call` make it")
+        return Check("database.none", "info", "database.none")
     if revision == HEAD:
-        return Check("database", "ok", f"revision {revision}", meaning)
-    return Check(
-        "database",
-        "warning",
-        f"revision {revision}, this version needs {HEAD}",
-        meaning,
-        "`tollgate db upgrade`; `serve` does it too",
-    )
+        return Check("database", "ok", "database.current", revision=revision)
+    return Check("database.old", "warning", "database.old", revision=revision, needed=HEAD)
 
 
 def model_check(settings: Settings) -> Check:
     """Whether a model can be asked."""
-    has_key = settings.has_model
-    return Check(
-        "model key",
-        "ok" if has_key else "warning",
-        "set" if has_key else "not set",
-        "chat with a model needs it; tools work without",
-        "" if has_key else f"set {settings.model_key_setting}",
-    )
+    state: State = "ok" if settings.has_model else "warning"
+    found = "set" if settings.has_model else "not_set"
+    return Check("model_key", state, found, setting=settings.model_key_setting)
 
 
 def address_check(settings: Settings) -> Check:
     """Whether a service could listen, or does."""
-    where, meaning = f"{settings.host}:{settings.port}", "where the service listens"
+    where = f"{settings.host}:{settings.port}"
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -130,11 +101,10 @@ def address_check(settings: Settings) -> Check:
         except OSError as error:
             reason = error.strerror
         else:
-            return Check("address", "ok", f"{where} is free", meaning)
+            return Check("address", "ok", "address.free", address=where)
     if settings.port and _is_ours(settings):
-        return Check("address", "ok", f"a Tollgate service answers on {where}", meaning)
-    fix = "stop what listens there, or choose another with TOLLGATE_HOST and TOLLGATE_PORT"
-    return Check("address", "warning", f"{where}: {reason}", meaning, fix)
+        return Check("address", "ok", "address.ours", address=where)
+    return Check("address", "warning", "address.taken", address=where, error=reason)
 
 
 def _is_ours(settings: Settings) -> bool:
@@ -150,18 +120,17 @@ def _is_ours(settings: Settings) -> bool:
 def kernel_and_programs() -> Iterator[Check]:
     """What the kernel offers file tools, and which programs there are."""
     openat2 = probes.has_openat2()
-    yield Check(
-        "openat2",
-        "ok" if openat2 else "info",
-        "available, used" if openat2 else "not available",
-        "keeps file tools inside the workspace; without it every path is walked step by step",
-        "" if openat2 else "Linux 5.6 or newer, not blocked by a container's filter",
-    )
-    for name, (meaning, fix) in _PROGRAMS.items():
+    found = "available_used" if openat2 else "not_available"
+    yield Check("openat2", "ok" if openat2 else "info", found)
+    for name in _PROGRAMS:
         where = shutil.which(name)
         missing: State = "warning" if name == "bash" else "info"
-        state: State = "ok" if where else missing
-        yield Check(f"program {name}", state, where or "not found", meaning, "" if where else fix)
+        yield Check(
+            f"program.{name}",
+            "ok" if where else missing,
+            "path" if where else "not_found",
+            path=where,
+        )
 
 
 def _existing(folder: Path) -> Path:

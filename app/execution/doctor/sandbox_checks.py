@@ -8,40 +8,32 @@ from app.execution.doctor.check import Check, State
 from app.operations.protocols.sandbox import LevelStatus, SandboxStatus
 
 FILES_BENEATH = "file tools cannot leave the workspace"
-_FIX = (
-    "see docs/sandbox.md; TOLLGATE_SANDBOX__WEAKER=ask lets it run when a person agrees to each"
-    " call"
+_LAYERS = (
+    "landlock-fs",
+    "landlock-net",
+    "landlock-scope",
+    "seccomp",
+    "namespaces",
+    "metadata-guard",
+    "uid-drop",
 )
-_MEANINGS = {
-    "landlock-fs": "limits which files a program reaches",
-    "landlock-net": "limits where a program may connect to",
-    "landlock-scope": "keeps signals and abstract sockets of a program inside",
-    "seccomp": "limits which system calls a program makes",
-    "namespaces": "give a program a machine of its own, and end it for certain",
-    "metadata-guard": "keeps modes and times of files outside; needed only without namespaces",
-    "uid-drop": "runs programs as another user; only for a service that is root",
-}
-_LEVELS = {
-    "bash": "programs that tools start",
-    "lenient": "execute_python without restrictions",
-    "standard": "execute_python as it is by default",
-    "strict": "execute_python that only computes",
-}
 
 
 def sandbox_checks(status: SandboxStatus) -> Iterator[Check]:
     """Each level with what it is worth here, and each layer that is there or is missing."""
     for level, found in status.levels.items():
-        yield _level(level, found)
+        yield from _level(level, found)
     installed = {layer for found in status.levels.values() for layer in found.layers}
-    for layer, meaning in _MEANINGS.items():
-        there = layer in installed
-        why = status.missing.get(layer, "not needed here")
-        yield Check(f"layer {layer}", "ok" if there else "info", "used" if there else why, meaning)
+    for layer in _LAYERS:
+        why = status.missing.get(layer)
+        if layer in installed:
+            yield Check(f"layer.{layer}", "ok", "used")
+        elif why is None:
+            yield Check(f"layer.{layer}", "info", "not_needed")
+        else:
+            yield Check(f"layer.{layer}", "info", "error", error=why)
     abi = status.landlock_abi
-    yield Check(
-        "Landlock", "info", f"ABI {abi}" if abi else "not available", "version of the kernel's"
-    )
+    yield Check("landlock", "info", "landlock.version" if abi else "not_available", abi=abi)
 
 
 def sandbox_line(status: SandboxStatus) -> str:
@@ -50,9 +42,10 @@ def sandbox_line(status: SandboxStatus) -> str:
     return f"{status.sentence.rstrip('.')} ({layers or 'no layer'}); {FILES_BENEATH}"
 
 
-def _level(level: str, found: LevelStatus) -> Check:
+def _level(level: str, found: LevelStatus) -> Iterator[Check]:
     state: State = "ok" if found.minimum_met else "warning"
-    told = found.sentence
+    said = {"sentence": found.sentence, "why": found.why}
+    yield Check(f"sandbox.{level}", state, f"sandbox.{found.code}", **said)
     if found.missing:
-        told += f" Missing: {', '.join(found.missing)}."
-    return Check(f"sandbox {level}", state, told, _LEVELS[level], "" if found.minimum_met else _FIX)
+        layers = ", ".join(found.missing)
+        yield Check(f"sandbox.{level}", "info", "sandbox.lacks", layers=layers)

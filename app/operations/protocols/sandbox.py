@@ -8,6 +8,9 @@ from typing import Any, Literal, get_args
 
 Level = Literal["strict", "standard", "lenient", "bash"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+# What a level may need and not have.
+Lack = Literal["no_user", "no_files", "signals", "metadata", "root", "no_python"]
+LACKS: tuple[Lack, ...] = get_args(Lack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,10 @@ class LevelStatus:
         layers: what is installed for a run, to be asked of the supervisor.
         missing: layers that the level uses and this machine does not have.
         minimum_met: nothing that the level needs is missing.
-        sentence: all this for people.
+        sentence: all this for people, in English.
+        code: the same for programs: `confined`, `pure` (no files either), `filter_only`,
+            `unconfined`, `failed`, `no_filter`, or `off.` and `asks.` before what is lacking.
+        why: what the machine itself says of it; may be empty.
     """
 
     available: bool
@@ -57,6 +63,8 @@ class LevelStatus:
     missing: tuple[str, ...]
     minimum_met: bool
     sentence: str
+    code: str = "unconfined"
+    why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As administrators see it."""
@@ -67,6 +75,8 @@ class LevelStatus:
             "missing": list(self.missing),
             "minimum_met": self.minimum_met,
             "sentence": self.sentence,
+            "code": self.code,
+            "why": self.why,
         }
 
 

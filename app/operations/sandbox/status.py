@@ -7,9 +7,9 @@ call asks. Without a system-call filter nothing runs, whatever the administrator
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from app.operations.protocols.sandbox import LEVELS, Level, LevelStatus, SandboxStatus
+from app.operations.protocols.sandbox import LEVELS, Lack, Level, LevelStatus, SandboxStatus
 from app.operations.sandbox.probing import Probe
 
 Weaker = Literal["refuse", "ask"]
@@ -88,15 +88,20 @@ def _judge_level(
             missing=missing,
             minimum_met=False,
             sentence=refusal,
+            code="no_filter" if probe.failed is None else "failed",
+            why=probe.failed or "",
         )
     lack = _lack(level, probe, wanted, as_root=as_root)
+    code, sentence = _said(level, probe, lack, weaker)
     return LevelStatus(
         available=lack is None or weaker == "ask",
         asks=lack is not None and weaker == "ask",
         layers=layers,
         missing=missing,
         minimum_met=lack is None,
-        sentence=_sentence(level, probe, lack, weaker),
+        sentence=sentence,
+        code=code,
+        why="" if lack is None else lack.why,
     )
 
 
@@ -109,33 +114,47 @@ def _refusal(probe: Probe) -> str | None:
     return None
 
 
-def _lack(level: Level, probe: Probe, wanted: tuple[str, ...], *, as_root: bool) -> str | None:
+class _Lack(NamedTuple):
+    """What is missing of a level's minimum: a code, a sentence, and what the machine says of it."""
+
+    code: Lack
+    sentence: str
+    why: str = ""
+
+
+def _lack(level: Level, probe: Probe, wanted: tuple[str, ...], *, as_root: bool) -> _Lack | None:
     """What is missing of the level's minimum."""
     if "uid-drop" in wanted and not probe.has("uid-drop"):
         why = probe.missing.get("uid-drop", "it is not root")
-        return f"the service cannot become the user set for commands: {why}"
+        return _Lack("no_user", f"the service cannot become the user set for commands: {why}", why)
     if level in ("strict", "standard"):
         return None
     if not probe.has("landlock-fs"):
-        return _NO_FILES
+        return _Lack("no_files", _NO_FILES)
     if not probe.has("landlock-scope") and "namespaces" not in wanted:
-        return _SIGNALS
+        return _Lack("signals", _SIGNALS)
     if "metadata-guard" in wanted and not probe.has("metadata-guard"):
-        return _METADATA
+        return _Lack("metadata", _METADATA)
     if as_root and "namespaces" not in wanted:
-        return _ROOT
+        return _Lack("root", _ROOT)
     return _no_python(level, probe)
 
 
-def _no_python(level: Level, probe: Probe) -> str | None:
+def _no_python(level: Level, probe: Probe) -> _Lack | None:
     """Why lenient Python would find no modules: the other levels have theirs loaded."""
     why = probe.missing.get(PYTHON)
-    return None if level != "lenient" or why is None else f"{why}: install it where they can"
+    if level != "lenient" or why is None:
+        return None
+    return _Lack("no_python", f"{why}: install it where they can", why)
 
 
-def _sentence(level: Level, probe: Probe, lack: str | None, weaker: Weaker) -> str:
+def _said(level: Level, probe: Probe, lack: _Lack | None, weaker: Weaker) -> tuple[str, str]:
+    """The code of the status, and the sentence."""
     if lack is not None:
-        return f"{'Each call asks' if weaker == 'ask' else 'Off'}: {lack}."
+        code, how = ("asks", "Each call asks") if weaker == "ask" else ("off", "Off")
+        return f"{code}.{lack.code}", f"{how}: {lack.sentence}."
     if level in ("lenient", "bash"):
-        return _CONFINED
-    return _LAZY if level == "standard" and not probe.has("landlock-fs") else _PURE
+        return "confined", _CONFINED
+    if level == "standard" and not probe.has("landlock-fs"):
+        return "filter_only", _LAZY
+    return "pure", _PURE

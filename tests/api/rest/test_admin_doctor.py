@@ -37,6 +37,9 @@ async def test_every_finding_says_what_it_means_and_what_to_do(
     assert (answer.status_code, report["is_complete"]) == (200, True)
     assert found["python"]["state"] == "ok"
     assert found["model key"] == {
+        "code": "model_key",
+        "found_code": "not_set",
+        "values": {"setting": "ANTHROPIC_API_KEY"},
         "name": "model key",
         "state": "warning",
         "found": "not set",

@@ -3,7 +3,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, data } from "../api/client";
 import { useTexts } from "../i18n";
-import { checked } from "../i18n/service";
+import { finding } from "../i18n/findings";
 import { Figure, Foreign, Pill, type PillTone } from "./parts/Bits";
 import { Loaded, Page } from "./parts/Page";
 import css from "./parts/parts.module.css";
@@ -53,24 +53,23 @@ export default function DoctorPage() {
             </div>
             <Table
               label={t("admin.doctor")}
-              rows={STATES.flatMap((state) => found.checks.filter((one) => one.state === state))}
+              rows={STATES.flatMap((state) =>
+                found.checks.filter((one) => one.state === state),
+              ).map((check) => ({ state: check.state, ...finding(language, check) }))}
               id={(check) => `${check.name}:${check.found}`}
               empty={t("filter.nothing")}
               columns={[
                 {
                   head: t("doctor.check"),
                   wide: true,
-                  cell: (check) => {
-                    const { name, meaning } = checked(language, check);
-                    return (
-                      <>
-                        <Foreign>{name}</Foreign>
-                        <span className={css.under}>
-                          <Foreign>{meaning}</Foreign>
-                        </span>
-                      </>
-                    );
-                  },
+                  cell: (check) => (
+                    <>
+                      <Foreign>{check.name}</Foreign>
+                      <span className={css.under}>
+                        <Foreign>{check.meaning}</Foreign>
+                      </span>
+                    </>
+                  ),
                 },
                 {
                   head: t("doctor.found"),
@@ -87,8 +86,7 @@ export default function DoctorPage() {
                 {
                   head: t("doctor.fix"),
                   wide: true,
-                  cell: (check) =>
-                    check.fix !== "" && check.state !== "ok" && <Foreign>{check.fix}</Foreign>,
+                  cell: (check) => check.fix !== "" && <Foreign>{check.fix}</Foreign>,
                 },
               ]}
             />

@@ -1,8 +1,9 @@
 /** The service itself: how it is, how tools are confined, which limits count, which projects. */
 import { useQuery } from "@tanstack/react-query";
-import { api, data } from "../api/client";
+import { api, data, type Schemas } from "../api/client";
 import { duration } from "../chat/Duration";
 import { useTexts } from "../i18n";
+import { levelSaid } from "../i18n/findings";
 import { ProjectForm } from "./ProjectForm";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Facts, Foreign, Pill } from "./parts/Bits";
@@ -11,6 +12,12 @@ import { Loaded, Page, Section } from "./parts/Page";
 import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
+
+const STATES = {
+  ok: "system.ok",
+  degraded: "system.degraded",
+  failing: "system.failing",
+} as const;
 
 export default function SystemPage() {
   const { t } = useTexts();
@@ -30,19 +37,23 @@ function Health() {
     refetchInterval: 10_000,
     queryFn: () => data(api.GET("/api/v1/health")),
   });
+  const state = (word: string) => (word in STATES ? t(STATES[word as keyof typeof STATES]) : word);
+  function confinement({ levels, message }: Schemas["SandboxView"]) {
+    return language === "zh" && levels.bash ? levelSaid(language, levels.bash) : message;
+  }
   return (
     <Loaded query={health}>
       {(found) => (
         <>
           <Section
             title={t("system.service")}
-            actions={<Pill tone={found.status === "ok" ? "ok" : "bad"}>{found.status}</Pill>}
+            actions={<Pill tone={found.status === "ok" ? "ok" : "bad"}>{state(found.status)}</Pill>}
           >
             <Facts
               facts={[
                 [t("system.version"), found.version],
                 [t("system.uptime"), duration(found.uptime_s * 1000, language)],
-                [t("system.database"), found.database],
+                [t("system.database"), state(found.database)],
                 [
                   t("system.model"),
                   t(found.model.configured === true ? "common.yes" : "system.model.none"),
@@ -50,7 +61,7 @@ function Health() {
               ]}
             />
           </Section>
-          <Section title={t("system.sandbox")} lead={found.sandbox.message}>
+          <Section title={t("system.sandbox")} lead={confinement(found.sandbox)}>
             <div className={css.stack}>
               {Object.entries(found.sandbox.missing).map(([name, why]) => (
                 <p key={name} className={`${css.note} foreign`} data-tone="warn">
@@ -79,7 +90,7 @@ function Health() {
                           )}
                         </Pill>
                         <span className={css.under}>
-                          <Foreign>{level.sentence}</Foreign>
+                          <Foreign>{levelSaid(language, level)}</Foreign>
                         </span>
                       </>
                     ),

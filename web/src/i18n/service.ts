@@ -25,49 +25,6 @@ const CHINESE: Readonly<Record<string, string>> = {
   "reason.platform": "{name} 不支持当前平台。",
 };
 
-/** What the doctor looks at: by the name of the check, or its first word; what it is called, and why. */
-const CHECKS: Readonly<Record<string, readonly [string, string]>> = {
-  python: ["Python", "运行服务"],
-  sqlite: ["SQLite", "保存会话、事件和管控设置"],
-  package: ["软件包 {rest}", "服务所需的软件包"],
-  "data directory": ["数据目录", "存放数据库、产物和默认工作区"],
-  "disk space": ["磁盘空间", "空间不足时无法记录，有副作用的工具将被拒绝"],
-  database: ["数据库", "数据库的结构版本"],
-  "model key": ["模型密钥", "与模型对话需要它；仅用工具则不需要"],
-  tokens: ["访问令牌", "请求凭此获准进入"],
-  "open house": ["免登录模式", "本机的任何用户和程序均可进入"],
-  plugins: ["插件", "此安装的工具和钩子"],
-  hook: ["钩子 {rest}", "检查每次调用的代码"],
-  sandbox: ["沙箱 {rest}", "工具启动的程序如何被隔离"],
-  layer: ["隔离层 {rest}", "沙箱的一层防护"],
-  Landlock: ["Landlock", "内核支持的版本"],
-  openat2: ["openat2", "使文件工具不越出工作区；缺少时逐级检查路径"],
-  program: ["程序 {rest}", "命令或工具会用到"],
-  "SQLite FTS5": ["SQLite FTS5", "用于查找记忆"],
-  "image provider": ["图像服务", "为 text_to_image 和 image_to_image 生成图像"],
-  "search engine": ["搜索引擎", "为 web_search 提供结果"],
-  weather: ["天气服务", "为 get_weather 提供结果"],
-  "key of data sources": ["数据源密钥", "加密数据源的密码；丢失则密码无法恢复"],
-  "SQLite folder": ["SQLite 目录", "其中的文件可作为数据源"],
-  tools: ["工具", "哪些工具已启用"],
-  tool: ["工具 {rest}", "该工具当前不可用，原因见“工具”页"],
-  address: ["地址", "服务监听的地址"],
-};
-
-interface Told {
-  name: string;
-  meaning: string;
-}
-
-/** The name of a doctor's check and what it is for, in the reader's language. */
-export function checked(language: Language, check: Told): Told {
-  if (language !== "zh") return check;
-  const [first = "", ...others] = check.name.split(" ");
-  const pair = CHECKS[check.name] ?? CHECKS[first];
-  if (pair === undefined) return check;
-  return { name: pair[0].replace("{rest}", others.join(" ")), meaning: pair[1] };
-}
-
 /** The sentence in the reader's language. */
 export function spoken(language: Language, code: string, english: string, values: Values): string {
   const template = language === "zh" ? CHINESE[code] : undefined;

@@ -22,6 +22,9 @@ from app.governance.identity.tokens import Token
 router = routes_of("admin", below="/admin")
 
 _CHECK: dict[str, Any] = {
+    "code": "model_key",
+    "found_code": "not_set",
+    "values": {"setting": "ANTHROPIC_API_KEY"},
     "name": "model key",
     "state": "warning",
     "found": "not set",
@@ -31,10 +34,16 @@ _CHECK: dict[str, Any] = {
 
 
 class Finding(BaseModel):
-    """What was found of one thing, what it is for, and what to do about it."""
+    """What was found of one thing, what it is for, and what to do about it.
+
+    The sentences are in English; the codes and values are what another language is made from.
+    """
 
     model_config = example(**_CHECK)
 
+    code: str = Field(description="What was looked at.")
+    found_code: str = Field(description="What was found of it.")
+    values: dict[str, str] = Field(description="What the sentences of both codes name.")
     name: str
     state: State = Field(description="`broken`: the service cannot work as it is.")
     found: str
@@ -104,6 +113,9 @@ async def _tokens(service: Service) -> list[Token]:
 def _shown(service: Service, check: Check) -> Finding:
     hide = service.gate.redactor.text
     return Finding(
+        code=check.code,
+        found_code=check.found_code,
+        values={name: visible(hide(value)) for name, value in check.values.items()},
         name=visible(hide(check.name)),
         state=check.state,
         found=visible(hide(check.found)),

@@ -1,0 +1,290 @@
+"""Every finding of the doctor in English, by its code.
+
+A page in another language keeps its own table under the same codes; a test holds the one of
+the browser interface against this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from app.operations.protocols.sandbox import LACKS
+
+
+class Subject(NamedTuple):
+    """What is looked at, what it is for, and what would mend or improve it."""
+
+    name: str
+    meaning: str = ""
+    fix: str = ""
+
+
+# What `LevelStatus.code` may be; its `sentence` says it in English.
+LEVEL_CODES = (
+    "confined",
+    "pure",
+    "filter_only",
+    "unconfined",
+    "failed",
+    "no_filter",
+    *(f"{mode}.{lack}" for mode in ("off", "asks") for lack in LACKS),
+)
+
+_RUNS = "it is asked before calls are run"
+_SHUT = "EVERY CALL IS DENIED until this plugin is mended or removed"
+_REPORTED = "its hooks are missing, and calls go on (broken_hook_plugins=report)"
+_SCHEMA = "the schema that the database has"
+_LET_IN = "what requests are let in with"
+_MAKE_ONE = "`tollgate token create NAME`, or set TOLLGATE_TOKEN"
+_LISTENS = "where the service listens"
+_OPEN = "without any token, whoever reaches this machine's loopback is an administrator"
+_IMAGES = "makes images for text_to_image and image_to_image"
+_SEARCH = "answers web_search"
+_SEALS = "seals the passwords of data sources; without it they are lost"
+_SANDBOX = (
+    "see docs/sandbox.md; TOLLGATE_SANDBOX__WEAKER=ask lets it run when a person agrees to each"
+    " call"
+)
+
+SUBJECTS: Mapping[str, Subject] = MappingProxyType(
+    {
+        "python": Subject("python", "runs the service", "install Python 3.11 or newer"),
+        "sqlite": Subject(
+            "sqlite",
+            "keeps sessions, events and governance",
+            "use a Python that is built with SQLite 3.37 or newer",
+        ),
+        "package": Subject(
+            "package {package}", "needed: {least} or newer", "run `make setup` again"
+        ),
+        "data_dir": Subject(
+            "data directory",
+            "database, artifacts and the default workspace lie there",
+            "make it writable, or set TOLLGATE_DATA_DIR",
+        ),
+        "disk": Subject(
+            "disk space",
+            "without space nothing can be recorded, and tools with side effects are refused",
+            "free some space",
+        ),
+        "database": Subject("database", _SCHEMA),
+        "database.broken": Subject("database", _SCHEMA, "restore it from a backup"),
+        "database.none": Subject("database", _SCHEMA, "`serve` and `call` make it"),
+        "database.old": Subject("database", _SCHEMA, "`tollgate db upgrade`; `serve` does it too"),
+        "model_key": Subject(
+            "model key", "chat with a model needs it; tools work without", "set {setting}"
+        ),
+        "stronger_model": Subject(
+            "stronger model",
+            "nothing can be escalated to it",
+            "set its provider's key, or unset TOLLGATE_ESCALATION__STRONGER_MODEL",
+        ),
+        "memory": Subject(
+            "memory",
+            "where memory is kept, instead of the service's database",
+            "start it, or correct TOLLGATE_MEMORY__POSTGRES",
+        ),
+        "address": Subject(
+            "address",
+            _LISTENS,
+            "stop what listens there, or choose another with TOLLGATE_HOST and TOLLGATE_PORT",
+        ),
+        "tls": Subject(
+            "TLS",
+            "the service speaks no TLS itself: tokens and results could be read on the way",
+            "put a proxy with TLS in front, and set TOLLGATE_SECURE_COOKIE=true",
+        ),
+        "tokens": Subject("tokens", _LET_IN),
+        "tokens.first": Subject(
+            "tokens",
+            _LET_IN,
+            "`tollgate token revoke bootstrap` when nobody needs the first token any more",
+        ),
+        "tokens.none": Subject("tokens", _LET_IN, _MAKE_ONE),
+        "open_house": Subject(
+            "open house", _OPEN, "unset TOLLGATE_OPEN_HOUSE; `serve` then makes a token"
+        ),
+        "open_house.idle": Subject("open house", _OPEN),
+        "plugins": Subject("plugins", "tools and hooks of this installation"),
+        "hook": Subject("hook {hook}", _RUNS),
+        "hook.missing": Subject(
+            "hook {hook}",
+            f"{_RUNS}; a gate that is missing denies what it matches",
+            "install it, or put it into {folder}",
+        ),
+        "hook.exposed": Subject(
+            "hook {hook}",
+            "agents could change the program that watches them",
+            "move it to {folder}",
+        ),
+        "hook.unmatched": Subject(
+            "hook {hook}", _RUNS, "`tollgate tools` lists the names there are"
+        ),
+        "hook_folder": Subject(
+            "hook folder",
+            "agents could change the programs that watch them",
+            "choose a workspace that does not hold the data directory",
+        ),
+        "hook_plugin.shut": Subject("hook plugin {plugin}", _SHUT, "mend or remove {file}"),
+        "hook_plugin.reported": Subject("hook plugin {plugin}", _REPORTED, "mend or remove {file}"),
+        "cost_limit": Subject(
+            "cost limit",
+            "what cannot be counted is not asked: chat with this model is refused",
+            "add its price, or unset limits.cost_per_session",
+        ),
+        "sandbox.bash": Subject("sandbox bash", "programs that tools start", _SANDBOX),
+        "sandbox.lenient": Subject(
+            "sandbox lenient", "execute_python without restrictions", _SANDBOX
+        ),
+        "sandbox.standard": Subject(
+            "sandbox standard", "execute_python as it is by default", _SANDBOX
+        ),
+        "sandbox.strict": Subject("sandbox strict", "execute_python that only computes", _SANDBOX),
+        "layer.landlock-fs": Subject("layer landlock-fs", "limits which files a program reaches"),
+        "layer.landlock-net": Subject(
+            "layer landlock-net", "limits where a program may connect to"
+        ),
+        "layer.landlock-scope": Subject(
+            "layer landlock-scope", "keeps signals and abstract sockets of a program inside"
+        ),
+        "layer.seccomp": Subject("layer seccomp", "limits which system calls a program makes"),
+        "layer.namespaces": Subject(
+            "layer namespaces", "give a program a machine of its own, and end it for certain"
+        ),
+        "layer.metadata-guard": Subject(
+            "layer metadata-guard",
+            "keeps modes and times of files outside; needed only without namespaces",
+        ),
+        "layer.uid-drop": Subject(
+            "layer uid-drop", "runs programs as another user; only for a service that is root"
+        ),
+        "landlock": Subject("Landlock", "version of the kernel's"),
+        "openat2": Subject(
+            "openat2",
+            "keeps file tools inside the workspace; without it every path is walked step by step",
+            "Linux 5.6 or newer, not blocked by a container's filter",
+        ),
+        "program.bash": Subject(
+            "program bash", "the bash tool runs commands with it", "install bash"
+        ),
+        "program.rg": Subject(
+            "program rg",
+            "only compared with in benchmarks; grep works without it",
+            "install ripgrep",
+        ),
+        "program.git": Subject("program git", "commands of agents often need it", "install git"),
+        "program.node": Subject(
+            "program node",
+            "only for checking the protocol documents",
+            "install Node.js 22 or newer",
+        ),
+        "fts5": Subject(
+            "SQLite FTS5", "finds memories", "use a Python whose SQLite is built with FTS5"
+        ),
+        "images": Subject("image provider", _IMAGES),
+        "images.none": Subject(
+            "image provider",
+            _IMAGES,
+            "set TOLLGATE_IMAGES__PROVIDER to openai, with TOLLGATE_IMAGES__API_KEY, or to draw"
+            " for trials",
+        ),
+        "images.keyless": Subject(
+            "image provider",
+            _IMAGES,
+            "set TOLLGATE_IMAGES__API_KEY, unless that server wants no key",
+        ),
+        "search": Subject("search engine", _SEARCH),
+        "search.none": Subject(
+            "search engine",
+            _SEARCH,
+            "set TOLLGATE_WEB__SEARXNG_URL, TOLLGATE_WEB__BRAVE_API_KEY or"
+            " TOLLGATE_WEB__TAVILY_API_KEY",
+        ),
+        "search.absent": Subject(
+            "search engine",
+            _SEARCH,
+            "install the package ddgs, or choose another TOLLGATE_WEB__SEARCH_PROVIDER",
+        ),
+        "weather": Subject(
+            "weather",
+            "answers get_weather",
+            "set TOLLGATE_WEATHER__PROVIDER=open-meteo for real weather",
+        ),
+        "source_keys": Subject("key of data sources", _SEALS),
+        "source_keys.broken": Subject(
+            "key of data sources", _SEALS, "`openssl rand -base64 32` makes one"
+        ),
+        "source_keys.unreadable": Subject("key of data sources", _SEALS, "make it readable"),
+        "source_keys.exposed": Subject(
+            "key of data sources",
+            _SEALS,
+            "chmod 600 {path}, then POST /api/v1/admin/sources/keys/rotate",
+        ),
+        "sqlite_folder": Subject(
+            "SQLite folder",
+            "its files may be data sources",
+            "make it, or change TOLLGATE_SOURCES__SQLITE_FOLDERS",
+        ),
+        "tools": Subject("tools", "which of them are on"),
+        "tool": Subject("tool {tool}", "{message}", "{fix}"),
+    }
+)
+
+FOUND: Mapping[str, str] = MappingProxyType(
+    {
+        "version": "{version}",
+        "path": "{path}",
+        "error": "{error}",
+        "missing": "missing",
+        "not_found": "not found",
+        "not_available": "not available",
+        "available": "available",
+        "used": "used",
+        "available_used": "available, used",
+        "not_needed": "not needed here",
+        "set": "set",
+        "not_set": "not set",
+        "none": "none",
+        "off": "off",
+        "provider": "{provider}",
+        "free_space": "{mib} MiB free",
+        "database.none": "none yet",
+        "database.current": "revision {revision}",
+        "database.old": "revision {revision}, this version needs {needed}",
+        "address.free": "{address} is free",
+        "address.ours": "a Tollgate service answers on {address}",
+        "address.taken": "{address}: {error}",
+        "tls.clear": "{host} is served in the clear",
+        "tokens.setting": "TOLLGATE_TOKEN is set",
+        "tokens.stored": "{tokens}",
+        "tokens.both": "TOLLGATE_TOKEN is set; {tokens}",
+        "tokens.expired": "all have expired",
+        "tokens.none": "none: `serve` will not start",
+        "tokens.first": "none yet: `serve` makes the first one",
+        "open_house.idle": "set, without effect",
+        "open_house.open": "open to every user and program here",
+        "memory.answers": "PostgreSQL answers",
+        "memory.unusable": "PostgreSQL cannot be used: {error}",
+        "stronger_model.keyless": "{model} has no key",
+        "hook.works": "{event}, {origin}",
+        "hook.missing": "program not found: {program}",
+        "hook.exposed": "{path} lies in the workspace",
+        "hook.unmatched": "matches no tool: {matcher}",
+        "cost_limit.no_price": "model_prices has no price for {model}",
+        **{f"sandbox.{code}": "{sentence}" for code in LEVEL_CODES},
+        "sandbox.lacks": "layers that this machine does not have: {layers}",
+        "landlock.version": "ABI {abi}",
+        "images.draw": "draw: simulated, shapes only",
+        "images.keyless": "openai, {url}, no key",
+        "images.keyed": "openai, {url}, key set",
+        "search.absent": "ddgs is not installed",
+        "weather.simulated": "{provider}: every value is invented",
+        "source_keys.none": "none yet: the first password makes it",
+        "source_keys.setting": "TOLLGATE_SOURCES__KEYS is set",
+        "source_keys.unreadable": "{path}: {error}",
+        "source_keys.exposed": "others may read {path} (mode {mode}), so it is not used",
+        "sqlite_folder.none": "{path} is not a folder",
+    }
+)
