@@ -62,3 +62,21 @@ test("a setting is found by its variable, and its origin is told", LIMIT, () =>
     assert.equal((await page.locator("main").innerText()).includes(service.token), false);
   }),
 );
+
+test("what the agent of everybody decides is told, and leads to its page", LIMIT, async () => {
+  await ask("POST", "/admin/agents", { id: "default", max_iterations: 25 });
+  try {
+    await scene(async (page) => {
+      await page.goto(`${service.url}/admin/settings`);
+      await page.getByLabel("Origin").selectOption("database");
+      const row = page.locator("main tbody tr");
+      await row.filter({ hasText: "max_iterations" }).waitFor();
+      assert.equal(await row.count(), 1);
+      assert.match(await row.innerText(), /25[\s\S]*Default: 15/);
+      await row.getByRole("link", { name: "Change without restart" }).click();
+      await page.getByRole("heading", { name: "default" }).waitFor();
+    });
+  } finally {
+    await ask("DELETE", "/admin/agents/default");
+  }
+});

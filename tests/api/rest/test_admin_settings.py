@@ -45,12 +45,15 @@ async def test_a_value_is_told_with_its_default_and_origin(rows: dict[str, dict[
         "origin": "environment",
         "help": "Model requests per run before it stops.",
         "is_secret": False,
-        "needs_restart": True,
+        "needs_restart": False,
     }
     assert rows["sources.sqlite_folders"]["value"] == '["/usr/share"]'
     assert (rows["workspace"]["value"], rows["workspace"]["origin"]) == (None, "default")
     assert rows["open_house"]["origin"] == "argument"
     assert rows["rules_file"]["help"]
+    assert rows["rules_file"]["needs_restart"]
+    # A number is written one way, however it was given.
+    assert (rows["login_idle_s"]["value"], rows["login_idle_s"]["default"]) == ("43200", "43200")
 
 
 async def test_secrets_are_set_or_not_set(rows: dict[str, dict[str, Any]]):
@@ -60,6 +63,23 @@ async def test_secrets_are_set_or_not_set(rows: dict[str, dict[str, Any]]):
     assert {"triggers.keys", "images.api_key", "web.tavily_api_key"} <= set(secret)
     assert (rows["hooks"]["value"], rows["redact_patterns"]["value"]) == ("1 given", "1 given")
     assert rows["anthropic_base_url"]["value"] == "http://«redacted»@127.0.0.1:9/v1?«redacted»"
+
+
+async def test_what_the_default_agent_decides_stands_in_the_database_at_once(
+    client: httpx2.AsyncClient,
+):
+    owner = {"authorization": f"Bearer {OWNER}"}
+    profile = {"id": "default", "max_iterations": 25, "adaptive_thinking": True}
+    made = await client.post("/admin/agents", headers=owner, json=profile)
+    assert made.status_code in (200, 201)
+
+    told = (await client.get("/admin/settings", headers=owner)).json()["settings"]
+    rows = {row["name"]: (row["value"], row["origin"]) for row in told}
+
+    assert rows["max_iterations"] == ("25", "database")
+    assert rows["adaptive_thinking"] == ("true", "database")
+    assert rows["thinking_budget"] == ("0", "database")
+    assert rows["max_tokens"] == ("8192", "default")
 
 
 @pytest.mark.usefixtures("rows")

@@ -2,6 +2,7 @@
 import { NativeSelect, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "react-router";
 import { api, data } from "../api/client";
 import { useTexts } from "../i18n";
 import { Foreign, Pill } from "./parts/Bits";
@@ -10,7 +11,14 @@ import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 import { type Setting, wantedSettings } from "./settingRows";
 
-const ORIGINS = ["argument", "environment", "env_file", "config_file", "default"] as const;
+const ORIGINS = [
+  "argument",
+  "environment",
+  "env_file",
+  "config_file",
+  "database",
+  "default",
+] as const;
 
 export default function SettingsPage() {
   const { t } = useTexts();
@@ -52,11 +60,7 @@ export default function SettingsPage() {
               { head: t("settings.value"), wide: true, cell: (row) => <Value row={row} /> },
               {
                 head: t("settings.origin"),
-                cell: (row) => (
-                  <Pill tone={row.origin === "default" ? "quiet" : "note"}>
-                    {t(`settings.origin.${row.origin}`)}
-                  </Pill>
-                ),
+                cell: (row) => <From row={row} />,
               },
             ]}
           />
@@ -78,15 +82,39 @@ function Name({ row }: { row: Setting }) {
   );
 }
 
+function From({ row }: { row: Setting }) {
+  const { t } = useTexts();
+  const isStored = row.origin === "database";
+  return (
+    <>
+      <Pill tone={row.origin === "default" ? "quiet" : "note"}>
+        {t(`settings.origin.${row.origin}`)}
+      </Pill>
+      {!row.needs_restart && (
+        <Link className={css.under} to={isStored ? "/admin/agents/default" : "/admin/agents"}>
+          {t("settings.at_once")}
+        </Link>
+      )}
+    </>
+  );
+}
+
+function Shown({ value }: { value: string | null }) {
+  const { t } = useTexts();
+  if (value === null) return t("settings.not_set");
+  if (value === "[]" || value === "{}") return t("settings.empty");
+  return <Foreign mono>{value}</Foreign>;
+}
+
 function Value({ row }: { row: Setting }) {
   const { t } = useTexts();
   if (row.is_secret) return t(row.value === "set" ? "settings.set" : "settings.not_set");
   return (
     <>
-      {row.value === null ? t("settings.not_set") : <Foreign mono>{row.value}</Foreign>}
+      <Shown value={row.value} />
       {row.value !== row.default && (
         <span className={css.under}>
-          {t("settings.default")}: <Foreign mono>{row.default ?? "–"}</Foreign>
+          {t("settings.default")}: <Shown value={row.default} />
         </span>
       )}
     </>

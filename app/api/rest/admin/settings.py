@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import orjson
 from pydantic import BaseModel, Field, SecretStr
@@ -13,13 +13,15 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
-from app.core.origins import Origin, env_name, setting_fields
+from app.core.origins import Origin, SettingPath, env_name, setting_fields
 from app.core.redaction import MASK, Redactor
 from app.core.settings import Settings
 from app.core.text import json_default
+from app.governance.agent_settings import OF_PROFILE, decided_by
 
 router = routes_of("admin", below="/admin")
 
+EffectiveOrigin = Literal[Origin, "database"]
 # What is written in these may itself be secret: only how many there are is told.
 _COUNTED = frozenset({("hooks",), ("redact_patterns",)})
 # A password in an address, or what follows its question mark.
@@ -49,13 +51,17 @@ class EffectiveSetting(BaseModel):
         " `not set`."
     )
     default: str | None = Field(description="Written like `value`.")
-    origin: Origin = Field(
-        description="`argument` (the command line), `environment`, `env_file` (`.env`),"
-        " `config_file` (`config.yml`) or `default`; read when the service started."
+    origin: EffectiveOrigin = Field(
+        description="`database` for what the profile of the agent `default` decides instead;"
+        " else what was read when the service started: `argument` (the command line),"
+        " `environment`, `env_file` (`.env`), `config_file` (`config.yml`) or `default`."
     )
     help: str
     is_secret: bool
-    needs_restart: bool = Field(description="Whether a change counts only after a restart.")
+    needs_restart: bool = Field(
+        description="Whether a change counts only after a restart: not where the profile of the"
+        " agent `default` may decide it, from the next turn on."
+    )
 
 
 class EffectiveSettings(BaseModel):
@@ -68,16 +74,21 @@ class EffectiveSettings(BaseModel):
 
 @router.get("/settings", summary="Effective settings and their origin", responses=problems())
 async def list_settings(service: ServiceDep, principal: Admin) -> EffectiveSettings:
-    """Scope `admin`. Of this process; what changes while it runs (tools, rules, agents) is not
-    among them."""
-    return EffectiveSettings(settings=list(_rows(service.settings, service.gate.redactor)))
+    """Scope `admin`. Of this process, and of sessions that name no agent. Tools, rules and other
+    agents, which change while it runs, are not among them."""
+    decided = decided_by(service.gate.agents.get(None))
+    rows = _rows(service.settings, decided, service.gate.redactor)
+    return EffectiveSettings(settings=list(rows))
 
 
-def _rows(settings: Settings, redactor: Redactor) -> Iterator[EffectiveSetting]:
+def _rows(
+    settings: Settings, decided: Mapping[SettingPath, Any], redactor: Redactor
+) -> Iterator[EffectiveSetting]:
     for path, field in setting_fields(Settings):
         value: Any = settings
         for name in path:
             value = getattr(value, name)
+        value = decided.get(path, value)
         default = field.get_default(call_default_factory=True)
         is_secret = "SecretStr" in str(field.annotation)
         shown: list[str | None]
@@ -92,11 +103,11 @@ def _rows(settings: Settings, redactor: Redactor) -> Iterator[EffectiveSetting]:
             environment_name=env_name(path),
             value=shown[0],
             default=shown[1],
-            origin=settings.origin(path),
+            origin="database" if path in decided else settings.origin(path),
             help=field.description or "",
             is_secret=is_secret,
-            # Everything is read once, when the service starts.
-            needs_restart=True,
+            # Everything else is read once, when the service starts.
+            needs_restart=path not in OF_PROFILE,
         )
 
 
@@ -107,6 +118,8 @@ def _is_set(value: SecretStr | None) -> bool:
 def _text(value: Any, redactor: Redactor) -> str | None:
     if value is None:
         return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     text = value if isinstance(value, str) else orjson.dumps(value, default=_plain).decode()
     if not isinstance(value, str) and text.startswith('"'):
         text = str(orjson.loads(text))

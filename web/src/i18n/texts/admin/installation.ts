@@ -2,8 +2,8 @@
 export const installation = {
   "admin.settings": ["Settings", "设置"],
   "settings.lead": [
-    "What holds in this process, and who says so. It was read when the service started: a change counts after a restart.",
-    "当前进程的有效设置及其来源。启动时读取，更改在重启后生效。",
+    "What holds in this process, and who says so. It was read when the service started: a change counts after a restart, unless the profile of the agent default decides it.",
+    "当前进程的有效设置及其来源。启动时读取，更改在重启后生效；由智能体 default 的配置决定的除外。",
   ],
   "settings.search": ["Name, variable or words of the help", "名称、环境变量或说明中的词"],
   "settings.origin": ["Origin", "来源"],
@@ -11,11 +11,14 @@ export const installation = {
   "settings.origin.environment": ["Environment", "环境变量"],
   "settings.origin.env_file": [".env", ".env 文件"],
   "settings.origin.config_file": ["config.yml", "config.yml 文件"],
+  "settings.origin.database": ["Agent default", "智能体 default"],
   "settings.origin.default": ["Default", "默认值"],
   "settings.value": ["Value", "值"],
   "settings.default": ["Default", "默认值"],
   "settings.set": ["set", "已设置"],
   "settings.not_set": ["not set", "未设置"],
+  "settings.empty": ["none", "无"],
+  "settings.at_once": ["Change without restart", "无需重启即可更改"],
 
   "admin.doctor": ["Doctor", "诊断"],
   "doctor.lead": [
