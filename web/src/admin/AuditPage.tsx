@@ -6,6 +6,7 @@ import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
+import { auditWord, KINDS, OUTCOMES } from "../i18n/auditWords";
 import { JsonTree } from "../renderers/JsonTree";
 import { ErrorView } from "../shell/ErrorView";
 import { Foreign, Id, Pill, type PillTone, When } from "./parts/Bits";
@@ -34,7 +35,7 @@ const TONES: Readonly<Record<string, PillTone>> = {
 };
 
 export default function AuditPage() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const { typed, wanted, type } = useFilters<(typeof FILTERS)[number]>();
   const rows = usePages<Row>(["audit", wanted], async (before) => {
     const query = {
@@ -87,7 +88,7 @@ export default function AuditPage() {
                     )}
                     {row.outcome != null && (
                       <Pill tone={row.outcome === "success" ? "ok" : "quiet"}>
-                        {word(t, "call", row.outcome)}
+                        {auditWord(OUTCOMES, language, row.outcome) ?? word(t, "call", row.outcome)}
                       </Pill>
                     )}
                   </span>
@@ -104,7 +105,8 @@ export default function AuditPage() {
 }
 
 function What({ row }: { row: Row }) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
+  const kind = auditWord(KINDS, language, row.kind);
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -114,9 +116,14 @@ function What({ row }: { row: Row }) {
         aria-expanded={open}
         onClick={() => setOpen(!open)}
       >
-        <span className="mono">{row.kind}</span>{" "}
+        {kind ?? <Foreign mono>{row.kind}</Foreign>}{" "}
         <Foreign mono>{row.tool_name ?? row.subject ?? ""}</Foreign>
       </button>
+      {kind !== null && (
+        <span className={css.under}>
+          <Foreign mono>{row.kind}</Foreign>
+        </span>
+      )}
       {open && (
         <div className={css.stack} style={{ marginTop: 8 }}>
           <JsonTree value={row.detail} />

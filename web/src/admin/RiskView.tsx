@@ -1,6 +1,7 @@
 /** A command taken apart: what would run, why it is risky, and what the rules make of it. */
 import type { Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { reasonSaid } from "../i18n/reasons";
 import { visible } from "../shared/visible";
 import { Chips, Foreign, Pill } from "./parts/Bits";
 import { Section } from "./parts/Page";
@@ -14,7 +15,7 @@ interface Props {
 }
 
 export function Explained({ risk: found, rules }: Props) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const { segments, whole } = segmentsOf(found.segments, found.findings);
   const { decision } = rules;
   return (
@@ -47,7 +48,8 @@ export function Explained({ risk: found, rules }: Props) {
                 )}
                 {segment.reasons.map((reason) => (
                   <span key={reason.code + reason.why} className={`${risk.reason} foreign`}>
-                    {visible(reason.why)} <code className={risk.code}>{reason.code}</code>
+                    {reasonSaid(language, reason.code, visible(reason.why))}{" "}
+                    <code className={risk.code}>{reason.code}</code>
                   </span>
                 ))}
               </li>
@@ -55,7 +57,8 @@ export function Explained({ risk: found, rules }: Props) {
           </ol>
           {whole.map((reason) => (
             <p key={reason.code + reason.why} className={`${css.note} foreign`} data-tone="warn">
-              {visible(reason.why)} <code className={risk.code}>{reason.code}</code>
+              {reasonSaid(language, reason.code, visible(reason.why))}{" "}
+              <code className={risk.code}>{reason.code}</code>
             </p>
           ))}
           {found.resolved_targets.length > 0 && (

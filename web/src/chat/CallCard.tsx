@@ -16,6 +16,7 @@ import { memo, useId, useState } from "react";
 import { artifactUrl } from "../api/client";
 import type { Call } from "../events/model";
 import { type TextKey, useTexts } from "../i18n";
+import { reasonSaid } from "../i18n/reasons";
 import { renderers } from "../renderers/builtin";
 import { bytes, contentText, isObject } from "../renderers/data";
 import { JsonTree } from "../renderers/JsonTree";
@@ -150,8 +151,10 @@ function Details({ call, body }: { call: Call; body: React.ReactNode }) {
     <div className={css.details}>
       {call.error !== null && (
         <p className={css.error}>
-          <b className="mono">{call.error.code}</b>{" "}
-          <span className="foreign">{visible(call.error.message)}</span>
+          <span className="foreign">
+            {reasonSaid(language, call.error.code, visible(call.error.message))}
+          </span>{" "}
+          <code className={css.code}>{call.error.code}</code>
         </p>
       )}
       {call.duplicateOf !== null && <p className={css.hint}>{t("call.duplicate")}</p>}

@@ -12,6 +12,7 @@ import type { ConfirmationRequest } from "../events/messages";
 import type { Confirmation } from "../events/model";
 import { asApiError } from "../events/sessionStore";
 import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+import { reasonSaid } from "../i18n/reasons";
 import { asText } from "../renderers/data";
 import { JsonTree } from "../renderers/JsonTree";
 import { useNow } from "../shared/useNow";
@@ -238,6 +239,11 @@ function Keys({ option }: { option: Option }) {
   return null;
 }
 
+function callerName(caller: string, t: Translate): string {
+  const key = `caller.${caller}`;
+  return key in TEXTS ? t(key as TextKey) : visible(caller);
+}
+
 /** The server's words in English; in Chinese ours, where we know the option. */
 export function optionLabel(option: Option, t: Translate): string {
   const key = `option.${option.option_id}`;
@@ -277,7 +283,7 @@ function Asker({ request }: { request: ConfirmationRequest }) {
       ? null
       : t(inner ? "confirm.by_subagent" : "confirm.by_agent", { name: visible(name) }),
     by?.user_id == null ? null : t("confirm.for_user", { user: visible(by.user_id) }),
-    by == null ? null : t("confirm.caller", { caller: by.caller }),
+    by == null ? null : t("confirm.caller", { caller: callerName(by.caller, t) }),
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : <p className={`${css.asker} foreign`}>{parts.join(" · ")}</p>;
 }
@@ -308,7 +314,7 @@ function Subject({ request }: { request: ConfirmationRequest }) {
 }
 
 function Reasons({ request }: { request: ConfirmationRequest }) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const segments = (request.segments ?? []).filter((one) => (one.reasons ?? []).length > 0);
   const told = new Set(segments.flatMap((one) => (one.reasons ?? []).map((why) => why.why)));
   const rules = (request.risk.rules ?? []).filter((rule) => !told.has(rule.reason));
@@ -322,7 +328,7 @@ function Reasons({ request }: { request: ConfirmationRequest }) {
             <code className="mono foreign">{visible(segment.text)}</code>
             {(segment.reasons ?? []).map((why) => (
               <span key={why.code} className={`${css.reasonText} foreign`}>
-                {visible(why.why)}
+                {reasonSaid(language, why.code, visible(why.why))}
               </span>
             ))}
           </li>

@@ -9,7 +9,7 @@ const CHINESE: Readonly<Record<string, string>> = {
   "reason.absent": "{name} 已不在目录中。请安装提供它的插件或版本；其设置仍保留。",
   "reason.plugin_broken": "{name} 所属的插件未能加载。请查看“插件”页的错误，修复后重启。",
   "reason.unknown_agent": "该智能体不存在，因此不能使用任何工具。请先创建它。",
-  "reason.disabled_global": "管理员已停用 {name}。打开左侧开关即可启用。",
+  "reason.disabled_global": "管理员已停用 {name}。在“工具”页打开其开关即可启用。",
   "reason.disabled_toolset": "管理员已停用 {name} 所属的工具集。请启用该工具集。",
   "reason.not_selected": "{name} 不在此智能体的可用范围内。请将其单独设为“启用”。",
   "reason.disabled_agent": "{name} 已对此智能体停用。请更改其单独设置。",
