@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from app.core.visible import MOST_EXACT
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -33,11 +34,15 @@ class ForumArgs(ToolArgs):
         default=None, min_length=1, max_length=20_000, pattern=r"\S", description="What to say."
     )
     post: int | None = Field(
-        default=None, ge=1, description="Number of the post to answer or read."
+        default=None, ge=1, le=MOST_EXACT, description="Number of the post to answer or read."
     )
     query: str | None = Field(default=None, max_length=200, description="list: text to look for.")
-    before: int | None = Field(default=None, ge=1, description="list: older than this number.")
-    after: int = Field(default=0, ge=0, description="read: replies after this number.")
+    before: int | None = Field(
+        default=None, ge=1, le=MOST_EXACT, description="list: older than this number."
+    )
+    after: int = Field(
+        default=0, ge=0, le=MOST_EXACT, description="read: replies after this number."
+    )
     limit: int = Field(default=20, ge=1, le=200, description="How many at most.")
 
     @model_validator(mode="after")

@@ -107,3 +107,10 @@ async def test_an_administrator_removes_a_thread_and_the_audit_says_so(lab: Lab,
     assert rows == [("root", str(number), "removed")]
     with pytest.raises(NotFound):
         await forum.remove(number, by="root")
+
+
+@pytest.mark.parametrize("name", ["post", "before", "after"])
+async def test_a_number_that_no_post_can_have_is_refused_by_name(call: Call, name: str):
+    refused = await call("forum", {"action": "read", "post": 1, name: 2**63})
+    assert refused.status == "invalid_arguments"
+    assert name in str(refused.result.error)
