@@ -101,9 +101,16 @@ def _command(setting: Setting) -> list[str]:
 
 
 def _runs(command: list[str]) -> bool:
-    """Whether that interpreter is ours, or as good as ours."""
+    """Whether that interpreter is ours, or as good as ours.
+
+    It must be able to start itself: who changes the user may still reach what the user may not.
+    """
     version = ".".join(map(str, sys.version_info[:2]))
-    check = "import sys, app.operations.sandbox.sandbox; print('%d.%d' % sys.version_info[:2])"
+    check = (
+        "import subprocess, sys, app.operations.sandbox.sandbox; "
+        "subprocess.run([sys.executable, '-c', ''], check=True); "
+        "print('%d.%d' % sys.version_info[:2])"
+    )
     done = subprocess.run(
         [*command, "-B", "-c", check],
         capture_output=True,
