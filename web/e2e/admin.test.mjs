@@ -164,6 +164,12 @@ for (const colorScheme of ["light", "dark"]) {
             "document.querySelector('main').scrollWidth > document.documentElement.clientWidth",
           );
           assert.equal(wide, false, `${path} is wider than the window`);
+          const cut = await page.evaluate(() =>
+            [...document.querySelectorAll("main [role=region]:has(> table)")]
+              .filter((box) => box.scrollWidth > box.clientWidth)
+              .map((box) => box.getAttribute("aria-label")),
+          );
+          assert.deepEqual(cut, [], `${path} hides what stands at the side`);
         }
         assert.deepEqual(complaints, []);
       },

@@ -74,7 +74,11 @@ function Health() {
                 id={([name]) => name}
                 empty={t("filter.nothing")}
                 columns={[
-                  { head: t("system.level"), cell: ([name]) => <Foreign mono>{name}</Foreign> },
+                  {
+                    head: t("system.level"),
+                    title: true,
+                    cell: ([name]) => <Foreign mono>{name}</Foreign>,
+                  },
                   {
                     head: t("tools.state"),
                     wide: true,
@@ -191,7 +195,11 @@ function Projects() {
             id={(project) => project.id}
             empty={t("filter.nothing")}
             columns={[
-              { head: t("field.name"), cell: (project) => <Foreign>{project.name}</Foreign> },
+              {
+                head: t("field.name"),
+                title: true,
+                cell: (project) => <Foreign>{project.name}</Foreign>,
+              },
               {
                 head: t("system.folder"),
                 wide: true,

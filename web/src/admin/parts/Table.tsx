@@ -1,4 +1,4 @@
-/** A table that scrolls by itself where the window is narrow. */
+/** A table that scrolls by itself; on a phone each row is a block of its own. */
 import { Checkbox } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useTexts } from "../../i18n";
@@ -12,6 +12,8 @@ export interface Column<Row> {
   end?: boolean;
   /** Takes what room is left. */
   wide?: boolean;
+  /** Heads the block of its row on a phone; else the first wide column does, or the first one. */
+  title?: boolean;
 }
 
 /** Rows that can be ticked, by their ids. */
@@ -34,6 +36,8 @@ interface Props<Row> {
 export function Table<Row>({ label, rows, columns, id, empty, choice }: Props<Row>) {
   const { t } = useTexts();
   if (rows.length === 0) return <Empty>{empty}</Empty>;
+  const lead =
+    columns.find((column) => column.title) ?? columns.find((column) => column.wide) ?? columns[0];
   return (
     <div className={css.tableBox} tabIndex={0} role="region" aria-label={label}>
       <table className={css.table}>
@@ -61,7 +65,13 @@ export function Table<Row>({ label, rows, columns, id, empty, choice }: Props<Ro
                 </td>
               )}
               {columns.map((column) => (
-                <td key={column.head} data-end={column.end} data-wide={column.wide}>
+                <td
+                  key={column.head}
+                  data-head={column.head}
+                  data-lead={column === lead || undefined}
+                  data-end={column.end}
+                  data-wide={column.wide}
+                >
                   {column.cell(row)}
                 </td>
               ))}
