@@ -150,8 +150,13 @@ test("a command is taken apart, with what speaks against each piece", LIMIT, () 
   }),
 );
 
-for (const colorScheme of ["light", "dark"]) {
-  test(`every page is accessible, complete and fits 380 px: ${colorScheme}`, LIMIT, () =>
+for (const [colorScheme, locale, width] of [
+  ["light", "en-GB", 380],
+  ["dark", "en-GB", 380],
+  ["light", "zh-CN", 1280],
+  ["dark", "zh-CN", 1280],
+]) {
+  test(`every page is accessible and fits: ${colorScheme}, ${locale}, ${width} px`, LIMIT, () =>
     sceneWithRefusals(
       async (page, _, complaints) => {
         for (const path of PAGES) {
@@ -173,7 +178,7 @@ for (const colorScheme of ["light", "dark"]) {
         }
         assert.deepEqual(complaints, []);
       },
-      { viewport: { width: 380, height: 800 }, colorScheme },
+      { viewport: { width, height: 800 }, colorScheme, locale },
     ),
   );
 }
