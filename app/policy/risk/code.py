@@ -54,12 +54,15 @@ _DANGER: dict[str, str] = {
     "dc": r"!",
     "m4": r"\be?syscmd\b",
     "java": r"\.delete\w*\s*\(|\bexec\s*\(|ProcessBuilder|Runtime",
+    "ocaml": r"Sys\.(?:remove|rename|command)|Unix\.",
+    "nim": r"remove(?:File|Dir)|execShellCmd|execCmd|execProcess|startProcess|staticExec",
+    "csharp": r"\.Delete\w*\s*\(|Process\.Start|ProcessStartInfo|DllImport|Assembly\.Load",
     "swift": r"removeItem|Process\(|system\(|unlink\(|rmdir\(",
 }
 _PATTERNS = {language: re.compile(pattern, re.DOTALL) for language, pattern in _DANGER.items()}
 _MAX = 16_000
 _SHELL_CALL = re.compile(
-    r"\b(?:execSync|exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|"
+    r"\b(?:execSync|(?<!/\.)(?<!/[gimsuy]\.)(?<!/[gimsuy]{2}\.)exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|"
     r"do shell script)\s*\(?\s*"
     r"(\"(?:[^\"\\\n$#]|\\.)*\"|'(?:[^'\\\n]|\\.)*')\s*[,);}\n]?\s*(?=[);}\n]|$)",
 )

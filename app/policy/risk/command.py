@@ -49,15 +49,29 @@ def unresolved(word: str) -> Hit | None:
 
 
 _PRINTERS = frozenset(
-    names("echo printf man which type whatis help apropos tldr test [ [[ : true logger say where")
+    names(
+        "echo printf man which type whatis help apropos tldr test [ [[ : true logger say where "
+        "ls stat file wc du df realpath readlink basename dirname md5sum sha1sum sha256sum cksum "
+        "comm join fmt fold tree locate info cheat export local declare set cd pushd eza exa cloc"
+    )
 )
-_FORCED = re.compile(r"-[a-zA-Z]*[rRf][a-zA-Z]*")
+_PLAIN = re.compile(r"[\w./-]+")
+_LONG_STARTS = frozenset(["--", "--exec", "--command"])
+_STARTS = _LONG_STARTS | {"-e", "-x"}
+"""What stands before a command among the words of most programs that run one."""
 
 
 def wrapped_by_stranger(call: Call) -> Iterator[Answer]:
-    """`unknown-program … rm -rf x`: a wrapper that no table knows is still a wrapper."""
-    if call.name in _PRINTERS or "rm" not in call.args:
+    """`unknown-program … rm x`: a wrapper that no table knows is still a wrapper, and where
+    `rm` is a subcommand it deletes too."""
+    if call.name in _PRINTERS:
         return
-    at = call.args.index("rm")
-    if any(_FORCED.fullmatch(word) for word in call.args[at + 1 : at + 3]):
-        yield run(call.args[at:], stdin=call.stdin)
+    for at, word in enumerate(call.args[:-1]):
+        before = call.args[at - 1] if at else ""
+        if word == "rm" and (not before.startswith("-") or before in _STARTS):
+            yield run(call.args[at:], stdin=call.stdin)
+            return
+    for at, word in enumerate(call.args[:-1]):
+        if word in _LONG_STARTS and _PLAIN.fullmatch(call.args[at + 1]):
+            yield run(call.args[at + 1 :], stdin=call.stdin)
+            return

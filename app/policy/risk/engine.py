@@ -22,7 +22,7 @@ from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible
 from app.policy.risk.parse import parse
 from app.policy.risk.paths import reading, writing
-from app.policy.risk.registry import READING, WRAPPING
+from app.policy.risk.registry import READING, RULES, WRAPPING
 from app.policy.risk.rules.environment import assignment
 from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import (
@@ -189,9 +189,11 @@ class Assessor(Collected):
         elif calls >= 2:
             self.found(ask("recursion", "a function that calls itself more than once"), None)
         names = assigned_names(node.body)
-        scope.poisoned |= names
         inner = scope.child()
+        # What the body sets is certain in the body, and in doubt everywhere else.
+        inner.poisoned = scope.poisoned - names
         self.node(node.body, inner)
+        scope.poisoned |= names | inner.poisoned
         for name in names:
             scope.record(name, inner.variables.get(name))
         scope.functions[node.name] = node.body
@@ -202,6 +204,7 @@ class Assessor(Collected):
         """A function of the script, with the words and variables of this call."""
         inner = scope.copy()
         inner.list_words("@", call.args)
+        inner.poisoned = scope.poisoned - assigned_names(body)
         self.running.add(call.name)
         self.tentatively(lambda: self.node(body, inner, call.stdin))
         self.running.discard(call.name)
@@ -320,6 +323,8 @@ class Assessor(Collected):
         files = scope.files
         if files and call.name in READERS and any(call.at(arg) in files for arg in call.args):
             call.stdin = file_operand(call, files)
+        if call.name in scope.functions and call.name not in RULES:
+            return ()
         if call.stdin is None and (not files or call.name not in READING):
             words = tuple(call.args)
             if sum(map(len, words)) <= MAX_REMEMBERED:

@@ -22,6 +22,7 @@ from app.policy.risk.rules import (
     search,
     shells,
     system,
+    tool_options,
     windows_names,
 )
 
@@ -54,6 +55,7 @@ RULES = _merge(
         search.RULES,
         shells.RULES,
         system.RULES,
+        tool_options.RULES,
         windows_names.RULES,
     ]
 )

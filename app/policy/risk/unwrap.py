@@ -27,7 +27,8 @@ class Wrapper:
 
     `code` options hold a shell script; `assigns`: NAME=value words come before the command;
     `joined`: the words are joined and read by a shell; `needs` must be the first operand;
-    `lookup` options only look the command up; `moves` options name a directory.
+    `lookup` options only look the command up; `dashes`: a `--` after other words starts it;
+    `moves` options name a directory.
     """
 
     valued: str = ""
@@ -39,6 +40,7 @@ class Wrapper:
     lookup: str = ""
     moves: str = ""
     contained: bool = False
+    dashes: bool = False
 
 
 _WRAPPERS: dict[str, Wrapper] = {
@@ -111,7 +113,7 @@ _WRAPPERS: dict[str, Wrapper] = {
     "singularity": Wrapper("B H -bind", needs="exec", skip=1),
     "envdir": Wrapper(skip=1),
     "envchain": Wrapper(skip=1),
-    "chamber": Wrapper(needs="exec"),
+    "chamber": Wrapper(needs="exec", dashes=True),
     "sops": Wrapper(needs="exec-env", skip=1, joined=True),
     "teller": Wrapper(needs="run"),
     "infisical": Wrapper(needs="run"),
@@ -157,11 +159,25 @@ _WRAPPERS: dict[str, Wrapper] = {
     "rbenv": Wrapper(needs="exec"),
     "pyenv": Wrapper(needs="exec"),
     "asdf": Wrapper(needs="exec", skip=1),
-    "mise": Wrapper("c -command", needs="exec", code="c -command"),
+    "mise": Wrapper("c -command", needs="exec", code="c -command", dashes=True),
     "doppler": Wrapper("p c -project -config -command", needs="run", code="-command"),
-    "op": Wrapper("-env-file -account", needs="run"),
+    "op": Wrapper("-env-file -account", needs="run", dashes=True),
     "aws-vault": Wrapper("d -duration", needs="exec", skip=1),
-    "dotenv": Wrapper("e f c"),
+    "dotenv": Wrapper("e f c", dashes=True),
+    **dict.fromkeys(("foreman", "honcho", "volta", "pixi"), Wrapper("f e -file -env", needs="run")),
+    "fnm": Wrapper("-using", needs="exec", dashes=True),
+    "nvm": Wrapper(needs="exec", skip=1),
+    "guix": Wrapper(needs="shell", dashes=True),
+    "zellij": Wrapper(needs="run", dashes=True),
+    "schroot": Wrapper("c u d -chroot -user -directory", dashes=True),
+    "ssh-agent": Wrapper("a t P O E"),
+    "systemd-cat": Wrapper("t p P -identifier -priority -stderr-priority -level-prefix"),
+    **dict.fromkeys(("setuidgid", "s6-setuidgid", "s6-envuidgid", "envuidgid"), Wrapper(skip=1)),
+    "softlimit": Wrapper("m d s l a o p f c r t"),
+    "run0": Wrapper("u g D -user -group -chdir -unit -property -slice -nice -setenv"),
+    "please": Wrapper("u d -user -dir"),
+    **dict.fromkeys(("dtach", "abduco"), Wrapper("n A c N e r")),
+    "lldb": Wrapper("o O s S k K -one-line -source", dashes=True),
     "dotenvx": Wrapper("f", needs="run"),
     "gosu": Wrapper(skip=1),
     "su-exec": Wrapper(skip=1),
@@ -171,7 +187,7 @@ _WRAPPERS: dict[str, Wrapper] = {
     "pkexec": Wrapper("u -user"),
     "daemonize": Wrapper("a c e E l o p u"),
     "choom": Wrapper("n p"),
-    "perf": Wrapper("e o F C p t -event -output", skip=1),
+    "perf": Wrapper("e o F C p t -event -output", skip=1, dashes=True),
     "corepack": Wrapper(),
     "npx": Wrapper("p c -package -call", code="c -call"),
     "bunx": Wrapper("p -package"),
@@ -199,6 +215,7 @@ _WRAPPERS: dict[str, Wrapper] = {
 _CHANGES_WHO_OR_WHERE = frozenset(
     names(
         "sudo doas su runuser sg chroot unshare nsenter systemd-run script gosu su-exec chpst "
+        "run0 please setuidgid s6-setuidgid schroot guix lldb "
         "setpriv runcon pkexec capsh lxc-attach machinectl proot fakeroot firejail wine nix-shell "
         "npx bunx pnpx uvx pipx dlx corepack conda mamba micromamba start-stop-daemon "
         "daemonize perf op doppler aws-vault dbus-launch strace ltrace valgrind"
@@ -263,6 +280,8 @@ def _inner(spec: Wrapper, call: Call, rest: list[str], moves: str | None) -> Ite
         inner = inner[next(words, len(inner)) :]
     if inner[:1] == ["--"]:
         inner = inner[1:]
+    elif spec.dashes and "--" in inner:
+        yield run(inner[inner.index("--") + 1 :], stdin=call.stdin)
     if call.name in _PACKAGE_RUNNERS and inner:
         inner = [_VERSION.sub("", inner[0]), *inner[1:]]
     if call.name == "flock" and inner[:1] in (["-c"], ["--command"]):
@@ -353,6 +372,8 @@ def _own_namespace(call: Call) -> Iterator[Answer]:
 
 def _develop(call: Call) -> Iterator[Answer]:
     """`nix develop -c`, `nix shell -c`, `nix run pkg -- args`."""
+    if call.args[:1] == ["run"] and "--" in call.args:
+        yield run(call.args[call.args.index("--") + 1 :])
     for flag in ("-c", "--command"):
         if flag in call.args[1:]:
             yield run(call.args[call.args.index(flag) + 1 :])
@@ -385,6 +406,23 @@ def _entr(call: Call) -> Iterator[Answer]:
         yield run(given.rest)
 
 
+def _terminal(call: Call) -> Iterator[Answer]:
+    """A window with a command in it: `xterm -e command words`."""
+    for at, word in enumerate(call.args):
+        if word in {"-e", "-x", "--", "--command", "--execute"}:
+            yield script(" ".join(call.args[at + 1 :]))
+            return
+    if call.name in {"kitty", "foot", "wezterm"}:
+        words = options(call.args, "T o c d -title -config -override -directory", stop=True).rest
+        yield run(words[1:] if words[:1] == ["start"] else words)
+
+
+def _as_other(call: Call) -> Iterator[Answer]:
+    """`ksu user -e command words`."""
+    if "-e" in call.args:
+        yield run(call.args[call.args.index("-e") + 1 :])
+
+
 RULES: RuleTable = {
     name: _rule(spec) for name, spec in _WRAPPERS.items() if name not in {"sudo", "su", "env"}
 }
@@ -410,6 +448,14 @@ RULES |= {
     ),
     "concurrently": _texts("n c p s -names -prefix -success"),
     "entr": _entr,
+    "ksu": _as_other,
+    **dict.fromkeys(
+        names(
+            "xterm gnome-terminal konsole alacritty kitty xfce4-terminal urxvt rxvt st foot "
+            "wezterm terminator tilix x-terminal-emulator"
+        ),
+        _terminal,
+    ),
     "bwrap": _bubblewrap,
     "ip": _own_namespace,
     "nix": _develop,

@@ -38,6 +38,30 @@ def test_no_text_raises(text: str, shell: ShellName) -> None:
     assert report.verdict in set(Verdict)
 
 
+_FAMILIES = Path(__file__).with_name("risk_families.jsonl").read_text(encoding="utf-8")
+_ALL = [*_COMMANDS, *(json.loads(line)["command"] for line in _FAMILIES.splitlines())]
+
+
+@given(
+    st.sampled_from(_ALL),
+    st.sampled_from(_ALL) | _PIECES,
+    st.integers(0, 80),
+    st.integers(0, 80),
+    st.sampled_from(["swapped", "kept"]),
+    st.sampled_from(["bash", "powershell", "cmd"]),
+)
+@settings(max_examples=400, deadline=None)
+def test_no_mended_or_broken_command_raises(
+    command: str, other: str, start: int, length: int, cased: str, shell: ShellName
+) -> None:
+    text = command[:start] + other[:length] + command[start + length // 2 :]
+    text = {"swapped": text.swapcase(), "kept": text}[cased]
+
+    report = assess_command(text, shell=shell)
+
+    assert report.verdict in set(Verdict)
+
+
 @given(st.sampled_from(_UNSAFE))
 def test_a_cd_before_never_makes_a_command_safe(command: str) -> None:
     assert assess_command(f"cd x && {command}").verdict is not Verdict.ALLOW

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.policy.risk.call import Answer, Call, Rule, RuleTable, ask, asking, options, script, table
+from app.policy.risk.call import (
+    Answer,
+    Call,
+    Options,
+    Rule,
+    RuleTable,
+    ask,
+    asking,
+    options,
+    script,
+    table,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,20 @@ _CLIENTS: dict[str, Client] = {
 _MYSQL = frozenset(["mysql", "mariadb", "mycli"])
 
 
+def _texts(call: Call, given: Options, texts: list[str], language: str) -> Iterator[Answer]:
+    """SQL in options and in files that this script wrote, and where the answers go."""
+    files = [path for path in given.all_values("-f", "--file", "-i") if call.was_written(path)]
+    texts.extend(call.written(path) or "\0" for path in files)
+    for piped in given.all_values("-o", "--output"):
+        if piped.startswith("|"):
+            yield script(piped[1:])
+    for text in texts:
+        for path in re.findall(r"(?m)^\s*(?:\.read|\\ir?|source|\\\.)\s+(\S+)", text):
+            if call.was_written(path.rstrip(";")):
+                yield script(call.written(path.rstrip(";")), language)
+        yield script(text, language)
+
+
 def _rule(spec: Client) -> Rule:
     def rule(call: Call) -> Iterator[Answer]:
         language = "mysql" if call.name in _MYSQL else "sql"
@@ -71,14 +96,7 @@ def _rule(spec: Client) -> Rule:
         texts = given.all_values(*("-" + name for name in spec.code.split()))
         if spec.operand is not None:
             texts += given.rest[spec.operand :]
-        for path in given.all_values("-f", "--file", "-i"):
-            if call.was_written(path):
-                texts.append(call.written(path) or "\0")
-        for text in texts:
-            for path in re.findall(r"(?m)^\s*(?:\.read|\\ir?|source|\\\.)\s+(\S+)", text):
-                if call.was_written(path.rstrip(";")):
-                    yield script(call.written(path.rstrip(";")), language)
-            yield script(text, language)
+        yield from _texts(call, given, texts, language)
         if (
             not texts
             and call.stdin
@@ -207,11 +225,43 @@ def _migration(call: Call) -> Iterator[Answer]:
         yield ask("migration", f"{call.name} can lose the database's content")
 
 
-_CHANGES_ROWS = re.compile(r"\.(?:_?raw_?)?(?:delete|update|raw|execute)\w*\s*\(|\bcursor\b")
+_CHANGES_ROWS = re.compile(
+    r"(?:\.|::|->)(?:_?raw_?)?(?:delete|update|raw|execute|truncate|destroy)\w*\b|\bcursor\b"
+)
 _DJANGO = re.compile(
     r"^(?:flush|reset_db|clean_\w+|remove_stale_contenttypes)\b|"
     r"^migrate\s+\S+\s+(?:zero|\d{1,4}\w*)\b"
 )
+
+
+def _application_code(code: str | None, language: str) -> Iterator[Answer]:
+    """Code that runs inside an application, with its database at hand."""
+    yield script(code, language)
+    if code is not None and _CHANGES_ROWS.search(code):
+        yield ask("migration", "the code deletes or changes rows")
+
+
+def _rails(call: Call) -> Iterator[Answer]:
+    yield from _migration(call)
+    words = options(call.args, "e -environment").rest
+    if words[:1] in (["runner"], ["r"]) and len(words) > 1 and not words[1].endswith(".rb"):
+        yield from _application_code(words[1], "ruby")
+    elif words[:1] in (["console"], ["c"]) and call.stdin and not call.stdin.file:
+        yield from _application_code(call.stdin.text, "ruby")
+
+
+def _flask(call: Call) -> Iterator[Answer]:
+    yield from _migration(call)
+    if "shell" in call.args and call.stdin and not call.stdin.file:
+        yield from _application_code(call.stdin.text, "python")
+
+
+def _mix(call: Call) -> Iterator[Answer]:
+    yield from _migration(call)
+    if call.args[:1] in (["run"], ["eval"]):
+        given = options(call.args[1:], "e r -eval -require")
+        codes = given.rest[:1] if call.args[0] == "eval" else given.all_values("-e", "--eval")
+        yield from (script(code, "elixir") for code in codes)
 
 
 def _django(call: Call) -> Iterator[Answer]:
@@ -223,13 +273,15 @@ def _django(call: Call) -> Iterator[Answer]:
         if call.args[0].endswith("artisan") and _MIGRATIONS["artisan"].search(" ".join(args)):
             yield ask("migration", "artisan can lose the database's content")
             return
+        for code in options(args, "-execute").all_values("--execute"):
+            yield from _application_code(code, "php")
+    if args[:1] == ["shell"] and call.stdin and not call.stdin.file:
+        yield from _application_code(call.stdin.text, "python")
     if args[:1] == ["dbshell"] and call.stdin:
         yield script(call.stdin.text, "sql")
     if args[:1] == ["shell"]:
         for code in options(args[1:], "c i -command -interface").all_values("-c", "--command"):
-            yield script(code, "python")
-            if _CHANGES_ROWS.search(code):
-                yield ask("migration", "the code deletes or changes rows")
+            yield from _application_code(code, "python")
     if _DJANGO.search(" ".join(args)):
         yield ask("migration", "Django would empty or roll back the database")
 
@@ -246,6 +298,10 @@ RULES: RuleTable = {
         "dropdb dropuser pg_resetwal pg_dropcluster", "database_admin", "drops a database or a role"
     ),
     **table(" ".join(_MIGRATIONS), _migration),
+    **table("rails rake", _rails),
+    "flask": _flask,
+    "mix": _mix,
+    **asking("memcflush memflush", "database_admin", "empties a cache"),
     **table(
         "python python3 django-admin manage.py php python3.11 python3.12 python3.13 django", _django
     ),

@@ -58,6 +58,12 @@ def _partition(call: Call) -> Iterator[Answer]:
         yield ask("disk", f"{call.name} changes a disk")
 
 
+def _repair(call: Call) -> Iterator[Answer]:
+    shows = options(call.args, "t C j J b B").has("-n", "-N", "-l", "-V", "--no-modify")
+    if call.args and not shows and not only_help(call.args):
+        yield ask("disk", f"{call.name} changes a file system")
+
+
 def _volumes(call: Call) -> Iterator[Answer]:
     if not only_help(call.args):
         yield ask("volume", f"{call.name} removes a volume")
@@ -99,6 +105,7 @@ RULES: RuleTable = {
         _partition,
     ),
     "losetup": _loops,
+    **table("fsck e2fsck fsck.ext4 xfs_repair tune2fs resize2fs debugfs btrfsck", _repair),
     **table("lvremove vgremove pvremove lvreduce swapoff", _volumes),
     **table("zfs zpool btrfs", _pools),
 }

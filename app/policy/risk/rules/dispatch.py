@@ -273,6 +273,9 @@ def _tmux(call: Call) -> Iterator[Answer]:
     }:
         if inner.rest:
             yield script(" ".join(inner.rest))
+        if verb == "if-shell":
+            for text in inner.rest[1:]:
+                yield script(f"tmux {text}")
     elif verb in {"send-keys", "send"}:
         text = " ".join(word for word in inner.rest if word not in {"Enter", "C-m", "KPEnter"})
         yield script(text)
@@ -295,7 +298,10 @@ def _latex(call: Call) -> Iterator[Answer]:
 
 
 def _fzf(call: Call) -> Iterator[Answer]:
-    for text in options(call.args, "-preview q f d n -bind").all_values("--bind"):
+    given = options(call.args, "-preview q f d n -bind")
+    for text in given.all_values("--preview"):
+        yield script(re.sub(r"\{[^}]*\}", "'x'", text))
+    for text in given.all_values("--bind"):
         for command in re.findall(
             r"(?:execute(?:-silent)?|become|reload|preview)[(:\[]([^)\]]*)", text
         ):

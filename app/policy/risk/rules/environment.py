@@ -56,6 +56,8 @@ def assignment(name: str, value: str) -> Iterator[Answer]:
         yield ask("deferred", "writes commands into a rebase")
     elif name in _COMMANDS and value:
         yield script(value.lstrip("|"))
+    elif name.startswith("TF_CLI_ARGS") and re.search(r"-auto-approve|-destroy", value):
+        yield ask("infra_apply", f"{name} changes infrastructure without showing the plan")
     elif name in _OPTIONS and _OPTIONS[name].search(value):
         yield ask("loaded_code", f"{name} makes a program run or load other code")
 

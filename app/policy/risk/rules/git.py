@@ -390,6 +390,7 @@ _VERBS: dict[str, _Handler] = {
     "lfs": _lfs,
     "apply": _when("git_checkout", "writes outside of the work tree", "--unsafe-paths"),
     "ls-remote": _programs("-upload-pack -exec -sort", "--upload-pack", "--exec"),
+    "send-email": _programs("-sendmail-cmd -to -cc -from -smtp-server", "--sendmail-cmd"),
     "fetch": _fetched(_programs("j o -upload-pack -depth", "--upload-pack")),
     "pull": _fetched(_programs("j o s X -upload-pack -depth", "--upload-pack")),
     "archive": _programs("o -output -format -remote -exec -prefix", "--exec"),

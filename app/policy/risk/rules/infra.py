@@ -19,7 +19,7 @@ from app.policy.risk.call import (
 
 _LOSSY_VERB = re.compile(
     r"(?:[\w-]+-)?(?:delete|destroy|terminate|remove|purge|deregister|revoke|reset|uninstall|"
-    r"drain|wipe|undefine)(?:-.*)?$"
+    r"drain|wipe|undefine|leave|unregistervm)(?:-.*)?$"
 )
 
 
@@ -27,7 +27,7 @@ def _terraform(call: Call) -> Iterator[Answer]:
     given = options(call.args, "", clusters=False)
     words = given.rest
     verb = words[1] if words[:1] == ["run-all"] and len(words) > 1 else (words[0] if words else "")
-    if verb == "destroy" or (given.has("-destroy", "--destroy") and verb == "apply"):
+    if verb.startswith("destroy") or (given.has("-destroy", "--destroy") and verb == "apply"):
         yield ask("infra_destroy", "destroys infrastructure")
     elif verb in {"apply", "run-all"} and given.has(
         "-auto-approve", "--auto-approve", "--terragrunt-non-interactive"
@@ -151,7 +151,7 @@ def _helm(call: Call) -> Iterator[Answer]:
     words = options(call.args, "n -namespace -kube-context -kubeconfig").rest
     if (
         words[:1]
-        and words[0] in {"uninstall", "delete", "del", "un", "rollback"}
+        and words[0] in {"uninstall", "delete", "del", "un", "rollback", "destroy"}
         and "--dry-run" not in call.args
     ):
         yield ask("cluster_delete", f"helm {words[0]} removes or reverts a release")
@@ -177,6 +177,10 @@ def _gh(call: Call) -> Iterator[Answer]:
         and words[0] != "alias"
     ):
         yield ask("forge_delete", f"{call.name} {words[0]} {words[1]}")
+    elif words[:2] == ["pr", "close"] and given.has("-d", "--delete-branch"):
+        yield ask("forge_delete", "closes a request and deletes its branch")
+    elif words[:2] == ["alias", "set"] and words[3:] and words[3].startswith("!"):
+        yield script(words[3][1:])
     elif words[:2] == ["auth", "token"]:
         yield ask("secret_read", "shows the forge's token")
     elif words[:2] == ["pr", "merge"] and given.has("--admin"):
@@ -254,7 +258,7 @@ RULES: RuleTable = {
         "gcloud az doctl ibmcloud oci linode-cli hcloud scw eksctl kind "
         "minikube k3d kops civo bx openstack exo aliyun "
         "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux "
-        "istioctl machinectl cdk sst serverless sls "
+        "istioctl machinectl cdktf amplify qm pct VBoxManage cdk sst serverless sls "
         "sam copilot eb fastly cf wrangler",
         _verbs,
     ),

@@ -31,6 +31,7 @@ class Interpreter:
     valued: str = ""
     module: str = ""
     attached: str = ""
+    clusters: bool = True
 
 
 _PYTHON = Interpreter("python", "c", "W X Q -check-hash-based-pycs", module="m")
@@ -60,11 +61,18 @@ _INTERPRETERS: dict[str, Interpreter] = {
     "julia": Interpreter("julia", "e E -eval", "L p"),
     "elixir": Interpreter("elixir", "e", "r S"),
     "iex": Interpreter("elixir", "e"),
-    "erl": Interpreter("erlang", "eval", "noshell"),
+    "erl": Interpreter("erlang", "eval", "pa pz s sname name", clusters=False),
     "groovy": Interpreter("groovy", "e", "cp"),
     "scala": Interpreter("scala", "e", "cp"),
     "clojure": Interpreter("clojure", "e -eval", "m"),
-    "ghc": Interpreter("haskell", "e"),
+    **dict.fromkeys(["ghc", "ghci", "runghc"], Interpreter("haskell", "e")),
+    "irb": _RUBY,
+    "bpython": _PYTHON,
+    "kotlin": Interpreter("java", "e", "cp classpath"),
+    **dict.fromkeys(["racket", "csi", "mit-scheme"], Interpreter("scheme", "e -eval", "l")),
+    "ocaml": Interpreter("ocaml", "e", "I"),
+    "raku": Interpreter("perl", "e", "I M"),
+    "csharp": Interpreter("csharp", "e -eval", "r"),
     "guile": Interpreter("scheme", "c", "l s"),
     "emacs": Interpreter("lisp", "-eval f", "l"),
     "emacsclient": Interpreter("lisp", "e -eval", "s"),
@@ -94,7 +102,7 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
     args = call.args[1:] if call.name == "bun" and call.args[:1] == ["run"] else call.args
     valued = f"{spec.valued} {spec.code} {spec.module}"
     args = ["-p" if arg in {"-pe", "-ep"} and spec is _NODE else arg for arg in args]
-    given = options(args, valued, stop=True, optional=spec.attached)
+    given = options(args, valued, stop=True, optional=spec.attached, clusters=spec.clusters)
     names = ["-" + name for name in spec.code.split()]
     found = [value for name in names for value in given.values.get(name, [])]
     if spec.language == "php" and given.value("-d"):
@@ -146,6 +154,22 @@ def _module(call: Call, module: str) -> Iterator[Answer]:
         yield run(["mkdir", "-p", "--", *following[2:3]])
 
 
+def _subcommand(verbs: str, language: str) -> Rule:
+    """`crystal eval CODE`, `nim e -`: the program follows a subcommand."""
+
+    def rule(call: Call) -> Iterator[Answer]:
+        words = options(call.args).rest
+        count = len(verbs.split())
+        if words[:count] != verbs.split():
+            return
+        if words[count:] and words[count] != "-":
+            yield script(words[count], language)
+        elif call.stdin:
+            yield script(call.stdin.text, language)
+
+    return rule
+
+
 def _deno(call: Call) -> Iterator[Answer]:
     if call.args[:1] == ["eval"] and len(call.args) > 1:
         yield script(
@@ -159,4 +183,9 @@ def _deno(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text, "node")
 
 
-RULES: RuleTable = {name: _rule(spec) for name, spec in _INTERPRETERS.items()} | {"deno": _deno}
+RULES: RuleTable = {name: _rule(spec) for name, spec in _INTERPRETERS.items()} | {
+    "deno": _deno,
+    "crystal": _subcommand("eval", "ruby"),
+    "nim": _subcommand("e", "nim"),
+    "dotnet": _subcommand("script eval", "csharp"),
+}

@@ -50,6 +50,8 @@ def _curl(call: Call) -> Iterator[Answer]:
     if given.has("-K", "--config"):
         yield ask("opaque_code", "takes its options from a file", RiskLevel.MEDIUM)
     for url in given.rest:
+        if "_delete_by_query" in url and (method or given.has("-d", "--data")):
+            yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
         if url.startswith("file://"):
             yield from reading(call.at(url[7:]), call.home)
 
