@@ -25,7 +25,7 @@ def _ssh(call: Call) -> Iterator[Answer]:
     given = options(call.args, _SSH, stop=True)
     yield from _settings(given.all_values("-o"))
     words = given.rest[1:]
-    while words and words[0].startswith("-"):
+    while words and words[0].startswith("-") and words[0] != "-":
         later = options(words, _SSH, stop=True)
         yield from _settings(later.all_values("-o"))
         words = later.rest
