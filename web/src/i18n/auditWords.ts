@@ -18,7 +18,7 @@ export const KINDS: Pairs = {
   "desktop.created": ["Desktop task made", "桌面任务创建"],
   "desktop.failed": ["Desktop task failed", "桌面任务失败"],
   "desktop.returned": ["Desktop task returned", "桌面任务退回"],
-  "escalation.asked": ["Supervisor asked", "询问上级代理"],
+  "escalation.asked": ["Supervisor asked", "询问上级智能体"],
   "escalation.handed_over": ["Handed to a stronger model", "交给更强的模型"],
   "forum.post": ["Posts removed", "移除帖子"],
   "governance.agent": ["Agent changed", "更改智能体"],
@@ -48,7 +48,7 @@ export const KINDS: Pairs = {
   "ticket.closed": ["Ticket closed", "工单关闭"],
   "ticket.opened": ["Ticket opened", "工单创建"],
   "token.created": ["Token made", "创建令牌"],
-  "token.revoked": ["Token revoked", "吊销令牌"],
+  "token.revoked": ["Token revoked", "撤销令牌"],
   "token.rotated": ["Token renewed", "更换令牌"],
   "webhook.accepted": ["Webhook taken in", "接收 Webhook"],
 };

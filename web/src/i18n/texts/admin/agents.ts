@@ -62,15 +62,15 @@ export const agents = {
   "agents.limit.calls_per_minute": ["Calls per minute", "每分钟调用数"],
   "agents.limit.concurrent": ["Calls at the same time", "并发调用数"],
   "agents.limit.calls_per_run": ["Calls per run", "每次运行的调用数"],
-  "agents.limit.tokens_per_session": ["Tokens per session", "每个会话的令牌数"],
+  "agents.limit.tokens_per_session": ["Tokens per session", "每个会话的 token 数"],
   "agents.limit.cost_per_session": ["Dollars per session", "每个会话的费用（美元）"],
   "agents.thinking": ["How its model works", "模型参数"],
   "agents.thinking.lead": [
     "What is left empty follows the settings of the service.",
     "留空则遵循服务设置。",
   ],
-  "agents.answer": ["Tokens per answer", "每次回答的令牌数"],
-  "agents.context": ["Tokens of context", "上下文令牌数"],
+  "agents.answer": ["Tokens per answer", "每次回答的 token 数"],
+  "agents.context": ["Tokens of context", "上下文的 token 数"],
   "agents.context.help": [
     "At least 4,000. What is older is summed up.",
     "至少 4,000。更早的内容会被摘要。",
@@ -79,12 +79,12 @@ export const agents = {
   "agents.adaptive": ["Thinking", "思考"],
   "agents.adaptive.yes": ["The model decides how much", "由模型决定"],
   "agents.adaptive.no": ["By the budget", "按预算"],
-  "agents.budget": ["Tokens for thinking", "思考令牌预算"],
+  "agents.budget": ["Tokens for thinking", "思考的 token 预算"],
   "agents.budget.help": ["0 for none.", "0 表示不思考。"],
-  "agents.supervisor": ["Supervisor", "上级代理"],
+  "agents.supervisor": ["Supervisor", "上级智能体"],
   "agents.supervisor.help": [
     "The agent that decides what this one escalates to it.",
-    "由该代理裁决上报给它的事项。",
+    "由该智能体裁决上报给它的事项。",
   ],
   "agents.stronger": ["Stronger model", "更强的模型"],
   "agents.stronger.help": [
@@ -152,7 +152,7 @@ export const agents = {
   "agents.tools_off": ["Tools off", "停用的工具"],
   "agents.visible": ["Shown at once", "直接可见"],
   "agents.deferred": ["Found by search", "需搜索"],
-  "agents.tokens": ["Tokens before the first word", "首字前的令牌数"],
+  "agents.tokens": ["Tokens before the first word", "首字前的 token 数"],
   "agents.whole_prompt": ["Whole system prompt", "完整系统提示词"],
   "agents.delete.what": [
     "Its sessions can still be read, but nothing runs in them any more.",

@@ -60,7 +60,7 @@ export const tools = {
   "tools.permission.READ": ["Reads", "只读"],
   "tools.permission.WRITE": ["Writes", "写入"],
   "tools.permission.EXTERNAL": ["Reaches outside", "触及外部"],
-  "tools.tokens": ["Tokens", "令牌数"],
+  "tools.tokens": ["Tokens", "token 数量"],
   "tools.holds": ["What holds now", "当前生效"],
   "tools.shown": ["Shown to models", "对模型可见"],
   "tools.shown.yes": ["Yes", "是"],
