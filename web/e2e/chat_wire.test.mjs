@@ -95,6 +95,22 @@ for (const [name, isAway] of [
   });
 }
 
+test("an answer is read where its drawing cannot be loaded, and drawn once it can", LIMIT, () =>
+  scene(
+    async (page) => {
+      let refused = 0;
+      await page.route(/\/assets\/Markdown-.*\.js$/, (route) => {
+        refused += 1;
+        return refused === 1 ? route.abort("connectionfailed") : route.continue();
+      });
+      await say(page, "essay please");
+      await page.getByRole("heading", { name: "A tollgate for tools" }).waitFor();
+      assert.ok(refused >= 2);
+    },
+    { allowed: /Failed to load/ },
+  ),
+);
+
 test("a reload in the middle of an answer shows what was written, and the rest", LIMIT, () =>
   scene(async (page) => {
     await say(page, "half please");

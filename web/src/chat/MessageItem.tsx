@@ -13,8 +13,22 @@ import { MessageTools } from "./Branching";
 import tools from "./Branching.module.css";
 import css from "./Chat.module.css";
 import { EditMessage } from "./EditMessage";
+// With the page: a style sheet that failed once is not asked for again.
+import "./Markdown.module.css";
 
-const LazyMarkdown = lazy(() => import("./Markdown"));
+const RETRY_MS = 2000;
+const LazyMarkdown = lazy(loadMarkdown);
+
+/** The words stand plainly meanwhile: a connection that is lost now must not take the page away. */
+async function loadMarkdown(): Promise<typeof import("./Markdown")> {
+  for (;;) {
+    try {
+      return await import("./Markdown");
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
 
 /** The words as they stand until they can be drawn. */
 function Markdown({ text: words, streaming = false }: { text: string; streaming?: boolean }) {
