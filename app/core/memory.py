@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 
 class MemorySettings(BaseModel):
@@ -33,8 +33,34 @@ class MemorySettings(BaseModel):
         "all that name it: `postgresql://user:password@host/database`.",
     )
 
-    @field_validator("postgres", mode="before")
+    embeddings_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^/?#@]+[^?#]*$",
+        description="A server with OpenAI's embeddings API, such as `http://127.0.0.1:8080/v1`: "
+        "memories are then found by what they mean too, and every one is sent there.",
+    )
+    embeddings_key: SecretStr | None = Field(default=None, description="Its key.")
+    embeddings_model: str = Field(
+        default="text-embedding-3-small",
+        min_length=1,
+        max_length=200,
+        description="Which model of it; after a change all memories are sent again.",
+    )
+    embeddings_least: float = Field(
+        default=0.35,
+        ge=0,
+        lt=1,
+        description="How alike in meaning (cosine) a memory must be to be found by it.",
+    )
+
+    @field_validator("postgres", "embeddings_url", "embeddings_key", mode="before")
     @classmethod
     def _unset_when_empty(cls, value: Any) -> Any:
         """A variable that a container passes on without a value says nothing."""
         return None if isinstance(value, str) and not value.strip() else value
+
+    @model_validator(mode="after")
+    def _key_has_a_server(self) -> Self:
+        if self.embeddings_key is not None and self.embeddings_url is None:
+            raise ValueError("embeddings_key without embeddings_url: say which server it is for")
+        return self

@@ -6,7 +6,7 @@ makes: it is an index, and whatever is in it can be made again from these tables
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Text, UniqueConstraint
+from sqlalchemy import Column, Index, LargeBinary, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 
@@ -43,3 +43,16 @@ class MemoryRow(SQLModel, table=True):
     session_id: str | None = None
     created_at: str
     updated_at: str
+
+
+class MemoryVectorRow(SQLModel, table=True):
+    """What a memory means, as a model says; both empty when it says nothing. Can be made again.
+
+    `bits` stands before `vector`, which fills pages of its own that a search does not read.
+    """
+
+    __tablename__ = "memory_vectors"
+    number: int | None = Field(default=None, primary_key=True)
+    model: str
+    bits: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    vector: bytes = Field(sa_column=Column(LargeBinary, nullable=False))

@@ -248,7 +248,8 @@ def secret_values(settings: Settings) -> list[str]:
     secrets = (
         *(settings.anthropic_api_key, settings.openai_api_key),
         *(settings.token, settings.images.api_key),
-        *(web.brave_api_key, web.tavily_api_key, settings.memory.postgres),
+        *(web.brave_api_key, web.tavily_api_key),
+        *(settings.memory.postgres, settings.memory.embeddings_key),
     )
     return [secret.get_secret_value() for secret in secrets if secret is not None]
 

@@ -86,6 +86,11 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
             "where memory is kept, instead of the service's database",
             "start it, or correct TOLLGATE_MEMORY__POSTGRES",
         ),
+        "embeddings": Subject(
+            "meaning of memories",
+            "memories are found by what they mean too; without it by their words alone",
+            "start it, or correct the settings TOLLGATE_MEMORY__EMBEDDINGS_*",
+        ),
         "address": Subject(
             "address",
             _LISTENS,
@@ -265,6 +270,8 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "tokens.first": "none yet: `serve` makes the first one",
         "open_house.idle": "set, without effect",
         "open_house.open": "open to every user and program here",
+        "embeddings.answers": "{model} answers with {numbers} numbers",
+        "embeddings.unusable": "{model} cannot be used: {error}",
         "memory.answers": "PostgreSQL answers",
         "memory.unusable": "PostgreSQL cannot be used: {error}",
         "stronger_model.keyless": "{model} has no key",

@@ -78,6 +78,7 @@ class MemoryAdministration:
 
     async def close(self) -> None:
         """End what is open."""
+        await self.store.close()
         await self._storage.close()
 
     async def page(

@@ -9,9 +9,11 @@ from app.db.ledger import Ledger
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.fts5_index import Fts5Index
+from app.knowledge.memory.meaning import Meanings
 from app.knowledge.memory.reading import Reader
 from app.knowledge.memory.storage import SqliteStorage, Storage
 from app.knowledge.memory.store import StoredMemory
+from app.operations.embeddings.openai_compatible import embedder_of
 
 
 def memory_on(
@@ -23,8 +25,16 @@ def memory_on(
         ConfigurationError: the address of its own database cannot be read.
     """
     storage = _storage(settings, ledger, redactor, audit)
-    store = StoredMemory(storage, clock, redactor, settings.memory)
+    meanings = _meanings(settings, storage, redactor)
+    store = StoredMemory(storage, clock, redactor, settings.memory, meanings)
     return MemoryAdministration(store, storage, ledger, clock, audit=audit, redactor=redactor)
+
+
+def _meanings(settings: Settings, storage: Storage, redactor: Redactor) -> Meanings | None:
+    embedder = embedder_of(settings.memory)
+    if embedder is None:
+        return None
+    return Meanings(storage, embedder, redactor, least=settings.memory.embeddings_least)
 
 
 def _storage(settings: Settings, ledger: Ledger, redactor: Redactor, audit: Audit) -> Storage:

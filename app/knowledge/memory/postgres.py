@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -75,15 +75,12 @@ class PostgresStorage:
         self._is_ready = False
 
     async def transact(self, work: Callable[[Transaction], T]) -> T:
-        """See `Storage.transact`. Cancelling the caller does not cut it off in the middle."""
-        task = asyncio.create_task(self._transact(work))
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
-        return await asyncio.shield(task)
+        """See `Storage.transact`."""
+        return await self._to_its_end(self._transact(work))
 
     async def read(self, work: Callable[[Query], T]) -> T:
         """See `Storage.read`."""
-        return await asyncio.to_thread(self._read, work)
+        return await self._to_its_end(asyncio.to_thread(self._read, work))
 
     def note(self, transaction: Transaction, kind: str, **facts: Any) -> None:
         """See `Storage.note`."""
@@ -91,13 +88,20 @@ class PostgresStorage:
         transaction.notes.append((kind, facts))
 
     async def close(self) -> None:
-        """Wait for what is being written, and close every connection."""
+        """Wait for what is under way, and close every connection."""
         if self._work:
             await asyncio.wait(self._work)
         writer, self._writer = self._writer, None
         for connection in filter(None, (writer, *self._readers)):
             await asyncio.to_thread(connection.close)
         self._readers.clear()
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """Cancelling the caller does not cut it off in the middle, and `close` waits for it."""
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return await asyncio.shield(task)
 
     async def _transact(self, work: Callable[[Transaction], T]) -> T:
         async with self._turn:

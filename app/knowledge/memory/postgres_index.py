@@ -31,6 +31,8 @@ SCHEMA: Final = (
     " tags TEXT[] NOT NULL, words TSVECTOR NOT NULL, size INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS ix_memory_words ON memory_words USING gin (words)",
     "CREATE INDEX IF NOT EXISTS ix_memory_tags ON memory_words USING gin (tags)",
+    "CREATE TABLE IF NOT EXISTS memory_vectors (number BIGINT PRIMARY KEY, model TEXT NOT NULL,"
+    " bits BYTEA NOT NULL, vector BYTEA NOT NULL)",
 )
 
 _ADD = (

@@ -17,6 +17,7 @@ MAX_WORDS = 64
 """Words of one question that are looked for; the rest is counted as left out."""
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』＂", '"'))
+_BEGINNING = re.compile(r"\w\*")
 _UNITS = re.compile(r'"([^"]*)"|([^\s"]+)')
 # They stand in every question and say nothing about what is asked for; used only when nothing
 # else is left.
@@ -63,6 +64,11 @@ def read_question(text: str, mode: MatchMode) -> Question:
     if not wanted:
         return Question(None)
     return Question(f" {mode.upper()} ".join(wanted), len(terms) - len(wanted))
+
+
+def is_open(text: str) -> bool:
+    """Whether other words would do: who quotes a phrase or gives a beginning wants these."""
+    return '"' not in text.translate(_QUOTES) and _BEGINNING.search(text) is None
 
 
 def tag_word(tag: str) -> str:

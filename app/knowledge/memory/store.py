@@ -6,9 +6,9 @@ Every write and its words in the index are one transaction; reading is done besi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from app.core.clock import Clock, isoformat
 from app.core.errors import ToolFailed
@@ -18,8 +18,9 @@ from app.core.redaction import Redactor
 from app.core.text import clean
 from app.db.ledger import Transaction
 from app.knowledge.memory import rows
-from app.knowledge.memory.question import read_question
-from app.knowledge.memory.ranking import CANDIDATES, score
+from app.knowledge.memory.meaning import Meanings, drop_vector
+from app.knowledge.memory.question import is_open, read_question
+from app.knowledge.memory.ranking import CANDIDATES, blended, score
 from app.knowledge.memory.reading import Query
 from app.knowledge.memory.storage import Match, Storage
 from app.knowledge.memory.words import words_of
@@ -50,6 +51,10 @@ _CHANGE = (
     " agent_id = ?, session_id = ?, updated_at = ? WHERE number = ?"
 )
 _DROP = "DELETE FROM memories WHERE number = ?"
+
+
+_FindAlike = Callable[[Query, Sequence[int]], list[tuple[int, float]]]
+"""In these places → numbers of memories, and how much they mean what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +88,18 @@ class StoredMemory:
         clock: Clock,
         redactor: Redactor,
         settings: MemorySettings,
+        meanings: Meanings | None,
     ) -> None:
         self._storage = storage
         self._clock = clock
         self._redactor = redactor
         self._settings = settings
+        self._meanings = meanings
+
+    async def close(self) -> None:
+        """Stop what goes on beside."""
+        if self._meanings is not None:
+            await self._meanings.close()
 
     @property
     def asks_before_sharing(self) -> bool:
@@ -102,7 +114,10 @@ class StoredMemory:
         def write(transaction: Transaction) -> Saved:
             return self.save_within(transaction, place, prepared, writer, moment, expected=expected)
 
-        return await self._storage.transact(write)
+        saved = await self._storage.transact(write)
+        if self._meanings is not None:
+            self._meanings.wake()
+        return saved
 
     def prepare(self, draft: Draft) -> Prepared:
         """The draft as it can be stored; for a thread beside the loop.
@@ -200,6 +215,7 @@ class StoredMemory:
     ) -> None:
         tags = prepared.draft.tags
         self._storage.index.keep(transaction, number, state.id, prepared.words, tags)
+        drop_vector(transaction, number)
         transaction.execute(_COUNT, (state.counter, state.total, state.id))
 
     def _saved(self, ending: Ending, memory: Memory, state: PlaceState) -> Saved:
@@ -210,6 +226,7 @@ class StoredMemory:
     def drop_within(self, transaction: Transaction, state: PlaceState, number: int) -> None:
         """Remove a memory and its words."""
         self._storage.index.drop(transaction, number)
+        drop_vector(transaction, number)
         transaction.execute(_DROP, (number,))
         state.total -= 1
         transaction.execute(_COUNT, (state.counter, state.total, state.id))
@@ -233,6 +250,7 @@ class StoredMemory:
 
     async def recall(self, places: Sequence[Place], wanted: Wanted) -> Recalled:
         now = self._clock.time()
+        meant, words_alone = await self._meant(wanted)
 
         def find(query: Query) -> Recalled:
             question = read_question(wanted.query or "", wanted.mode)
@@ -246,21 +264,35 @@ class StoredMemory:
             match, index = Match(ids, wanted.tags, words), self._storage.index
             find_them = index.best if words else index.newest
             found = find_them(query, match, CANDIDATES)
-            memories = _memories(query, places, [number for number, _ in found])
-            best = self._best(found, memories, now)[: wanted.limit]
-            matched = index.count(query, match) if len(found) == CANDIDATES else len(found)
-            return Recalled(_numbered(query, ids, best), matched, no_words, left_out)
+            relevance = blended(found, meant(query, ids) if meant else ())
+            memories = _memories(query, places, list(relevance))
+            best = self._best(relevance, memories, now)[: wanted.limit]
+            is_all = len(found) < CANDIDATES
+            matched = len(relevance) if is_all else index.count(query, match)
+            lines = _numbered(query, ids, best)
+            return Recalled(lines, matched, no_words, left_out, words_alone)
 
         return await self._storage.read(find)
 
+    async def _meant(self, wanted: Wanted) -> tuple[_FindAlike | None, bool]:
+        """How to find what means alike; whether that should be found, and cannot be now."""
+        question, meanings = wanted.query, self._meanings
+        if meanings is None or question is None or wanted.mode == "and" or not is_open(question):
+            return None, False
+        meanings.wake()
+        meaning = await meanings.of(question)
+        if meaning is None:
+            return None, True
+        return lambda query, ids: meanings.find(query, ids, wanted.tags, meaning), False
+
     def _best(
-        self, found: Sequence[tuple[Any, ...]], memories: dict[int, Memory], now: float
+        self, found: dict[int, float], memories: dict[int, Memory], now: float
     ) -> list[Memory]:
         """By score, of equals the newer first."""
         half_life = self._settings.half_life_days
         scored = [
             (score(rank, memories[number].updated_at, now, half_life), number)
-            for number, rank in found
+            for number, rank in found.items()
             if number in memories
         ]
         return [memories[number] for _, number in sorted(scored, reverse=True)]

@@ -75,6 +75,8 @@ def _notes(found: Recalled) -> list[str]:
         notes.append("Nothing is remembered about that.")
     if found.matched > len(found.lines):
         notes.append(f"({found.matched - len(found.lines)} more fit; ask more closely)")
+    if found.words_alone:
+        notes.append("(found by words alone; the server that tells meanings does not answer)")
     if found.left_out:
         notes.append(f"({found.left_out} words of the query were too many and left out)")
     return notes

@@ -112,12 +112,14 @@ class Recalled:
         matched: how many fit in all.
         no_words: the query holds no word that could be looked for.
         left_out: how many of its words were too many to be looked for.
+        words_alone: what it means should count too, and could not be found out.
     """
 
     lines: Sequence[Line]
     matched: int
     no_words: bool = False
     left_out: int = 0
+    words_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
-"""What the doctor says about a database of the memory and a stronger model."""
+"""What the doctor says about what is named: for the memory, and as a stronger model."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from pydantic import SecretStr
 
+from app.core.memory import MemorySettings
 from app.core.sections import EscalationSettings
 from app.execution.doctor.named_checks import named_checks
+from tests.operations.images.maker import making
 from tests.support.service import settings_for
 
 
@@ -32,3 +35,17 @@ def test_an_address_that_is_none_is_not_repeated(tmp_path: Path):
     (memory,) = named_checks(settings)
     assert memory.state == "warning"
     assert "cret" not in memory.found
+
+
+async def test_who_tells_meanings_is_asked_for_a_vector(tmp_path: Path):
+    settings = settings_for(tmp_path)
+    async with making() as server:
+        settings.memory = MemorySettings(embeddings_url=server.url, embeddings_key="sk-Ab12Cd34Ef")
+        server.answer = {"data": [{"index": 0, "embedding": [0.5, 1, 2]}]}
+        (check,) = await asyncio.to_thread(lambda: list(named_checks(settings)))
+        assert (check.state, check.found) == ("ok", "text-embedding-3-small answers with 3 numbers")
+        server.status = 401
+        (check,) = await asyncio.to_thread(lambda: list(named_checks(settings)))
+    assert check.state == "warning"
+    assert "EMBEDDINGS_KEY" in check.found
+    assert "sk-Ab12Cd34Ef" not in str(check.to_dict())

@@ -1,4 +1,4 @@
-"""A server that speaks the images API, and says what it is told to."""
+"""A server of a model's API that says what it is told to: at first an image."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class Asked:
 
 @dataclass
 class Maker:
-    """What it answers next, and what it was asked. `endless` never stops answering."""
+    """What it answers next, and what it was asked. `endless` never stops answering.
+
+    `answer` may be a function of what was asked.
+    """
 
     url: str = ""
     status: int = 200
@@ -58,7 +61,8 @@ class Maker:
             while True:
                 writer.write(b"x" * 65536)
                 await writer.drain()
-        body = self.answer if isinstance(self.answer, bytes) else json.dumps(self.answer).encode()
+        answer = self.answer(self.asked[-1]) if callable(self.answer) else self.answer
+        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
         head = f"HTTP/1.1 {self.status} Said\r\ncontent-length: {len(body)}\r\n"
         if self.encoding:
             head += f"content-encoding: {self.encoding}\r\n"

@@ -1,0 +1,153 @@
+"""Finding memories by what they mean, where an operator has named a server for it.
+
+Vectors are made beside: whoever saves waits for none, and what has no vector yet is found by its
+words. A server that fails is left alone for a while, and words do it all meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+
+from app.core.errors import StorageUnavailable
+from app.core.redaction import Redactor
+from app.core.text import clean
+from app.db.ledger import Transaction
+from app.knowledge.memory.ranking import CANDIDATES
+from app.knowledge.memory.reading import Query
+from app.knowledge.memory.storage import Match, Storage
+from app.knowledge.memory.vectors import NOTHING, Packed, likeness, nearest, packed
+from app.operations.embeddings.embedder import MAX_TEXTS, Embedder, EmbedderFailed, TextRefused
+
+log = logging.getLogger(__name__)
+
+REST_S = 60.0
+QUESTION_S = 5.0
+_MISSING = (
+    "SELECT m.number, m.version, m.content FROM memories m"
+    " LEFT JOIN memory_vectors v ON v.number = m.number AND v.model = ?"
+    " WHERE v.number IS NULL ORDER BY m.number DESC LIMIT ?"
+)
+# Of a memory that was changed meanwhile it would be the vector of another text.
+_KEEP = (
+    "INSERT INTO memory_vectors (number, model, bits, vector)"
+    " SELECT m.number, CAST(? AS TEXT), ?, ? FROM memories m WHERE m.number = ? AND m.version = ?"
+    " ON CONFLICT (number) DO UPDATE SET model = excluded.model, bits = excluded.bits,"
+    " vector = excluded.vector"
+)
+_DROP = "DELETE FROM memory_vectors WHERE number = ?"
+_BITS = (
+    "SELECT v.number, v.bits FROM memory_vectors v JOIN memories m ON m.number = v.number"
+    " WHERE v.model = ?"
+)
+
+_Text = tuple[int, int, str]
+"""Number, version and content of a memory."""
+
+
+def drop_vector(transaction: Transaction, number: int) -> None:
+    """The memory is changed or forgotten: what it meant is no more."""
+    transaction.execute(_DROP, (number,))
+
+
+class Meanings:
+    """The vectors of all memories, and the search among them."""
+
+    def __init__(
+        self, storage: Storage, embedder: Embedder, redactor: Redactor, *, least: float
+    ) -> None:
+        self._storage = storage
+        self._embedder = embedder
+        self._redactor = redactor
+        self._least = least
+        self._wanted = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._rests_until = 0.0
+
+    def wake(self) -> None:
+        """There may be memories without a vector."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._fill(), name="memory vectors")
+        self._wanted.set()
+
+    async def close(self) -> None:
+        """Stop. What has no vector yet gets it next time."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def of(self, question: str) -> Packed | None:
+        """What a question means; None while the server does not say."""
+        now = asyncio.get_running_loop().time
+        if now() < self._rests_until:
+            return None
+        text = clean(self._redactor.text(question)).strip()
+        try:
+            async with asyncio.timeout(QUESTION_S):
+                (vector,) = await self._embedder.embed([text])
+        except TextRefused:
+            return None
+        except (EmbedderFailed, TimeoutError) as error:
+            self._rest(error)
+            return None
+        return packed(vector)
+
+    def find(
+        self, query: Query, place_ids: Sequence[int], tags: Sequence[str], question: Packed
+    ) -> list[tuple[int, float]]:
+        """Numbers of memories that mean alike, and how much so, from more than 0 to 1."""
+        marks = ", ".join("?" for _ in place_ids)
+        sql = f"{_BITS} AND m.place_id IN ({marks})"
+        values = [self._embedder.model, *place_ids]
+        if tags:
+            condition, more = self._storage.index.condition(Match(place_ids, tags))
+            sql, values = f"{sql} AND {condition}", [*values, *more]
+        near = nearest([(row[0], row[1]) for row in query(sql, values)], question, CANDIDATES)
+        marks = ", ".join("?" for _ in near) or "NULL"
+        rows = query(f"SELECT number, vector FROM memory_vectors WHERE number IN ({marks})", near)  # noqa: S608 - marks
+        alike = [(number, likeness(vector, question.numbers)) for number, vector in rows]
+        return [(number, like) for number, like in alike if like > 0 and like >= self._least]
+
+    async def _fill(self) -> None:
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                while texts := await self._storage.read(self._missing):
+                    await self._keep(texts)
+            except (EmbedderFailed, StorageUnavailable) as error:
+                self._rest(error)
+                await asyncio.sleep(REST_S)
+                self._wanted.set()
+
+    def _missing(self, query: Query) -> list[_Text]:
+        found = query(_MISSING, (self._embedder.model, MAX_TEXTS))
+        return [(number, version, content) for number, version, content in found]
+
+    async def _keep(self, texts: Sequence[_Text]) -> None:
+        """Store the vectors of some texts; one that the server refuses gets none."""
+        try:
+            vectors = await self._embedder.embed([text for _, _, text in texts])
+        except TextRefused:
+            if len(texts) > 1:
+                for text in texts:
+                    await self._keep([text])
+                return
+            kept = [Packed(NOTHING, NOTHING)]
+        else:
+            kept = await asyncio.to_thread(lambda: list(map(packed, vectors)))
+
+        def write(transaction: Transaction) -> None:
+            for (number, version, _), (bits, numbers) in zip(texts, kept, strict=True):
+                row = (self._embedder.model, bits, numbers, number, version)
+                transaction.execute(_KEEP, row)
+
+        await self._storage.transact(write)
+
+    def _rest(self, error: Exception) -> None:
+        self._rests_until = asyncio.get_running_loop().time() + REST_S
+        said = str(error) or "it took too long"
+        log.warning("memories are found by words alone for %d s: %s", REST_S, said)

@@ -1,0 +1,173 @@
+"""Memories found by what they mean, with a server that knows a few things."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.knowledge.memory import meaning
+from app.tools.memory.ports import Place, Recalled, Wanted
+from tests.knowledge.memory.conftest import ANN, Databases, Kept, keeping
+from tests.operations.images.maker import Asked, Maker, making
+
+THINGS = (
+    ("wireless", "wlan", "无线"),
+    ("holiday", "vacation", "休假"),
+    ("car", "vehicle", "汽车"),
+    ("food", "lunch", "午饭"),
+)
+WIFI = "Guests use the wireless network called harbour"
+LEAVE = "Ben takes his vacation in August"
+REFUSED = "a text that no server takes"
+
+
+def meant(asked: Asked) -> dict[str, Any]:
+    """For each text a number for each thing: whether it speaks of it."""
+    texts = [text.lower() for text in asked.json()["input"]]
+    vectors = [[float(any(name in text for name in names)) for names in THINGS] for text in texts]
+    return {
+        "data": [
+            {"index": at, "embedding": [*vector, 0.1, -0.1]} for at, vector in enumerate(vectors)
+        ]
+    }
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Maker]:
+    async with making() as maker:
+        maker.answer = meant
+        yield maker
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def kept(request: pytest.FixtureRequest, folder: Path, server: Maker) -> AsyncIterator[Kept]:
+    chosen: dict[str, Any] = {"embeddings_url": server.url, "embeddings_model": "things"}
+    if request.param == "postgres":
+        databases: Databases = request.getfixturevalue("databases")
+        chosen["postgres"] = databases.address()
+    async with keeping(folder, **chosen) as opened:
+        yield opened
+
+
+async def recall(kept: Kept, query: str, place: Place = ANN, **wanted: Any) -> Recalled:
+    return await kept.store.recall([place], Wanted(query, **wanted))
+
+
+async def found_at_last(kept: Kept, query: str, count: int = 1) -> list[str]:
+    """What is recalled once the vectors that are being made are there."""
+    async with asyncio.timeout(20):
+        while True:
+            found = await kept.recalled(query)
+            if len(found) >= count:
+                return found
+
+
+async def test_other_words_and_another_language_find_what_is_meant(kept: Kept):
+    await kept.save(WIFI)
+    await kept.save(LEAVE)
+    assert await found_at_last(kept, "无线") == [WIFI]
+    assert await found_at_last(kept, "WLAN") == [WIFI]
+    assert await found_at_last(kept, "休假") == [LEAVE]
+    assert await kept.recalled("汽车") == []
+
+
+async def test_what_words_and_meaning_find_stands_before_what_one_of_them_finds(kept: Kept):
+    await kept.save("The vehicle stands in the yard", "meant")
+    await kept.save("The old carpet of the blue room", "none")
+    await kept.save("The car has a blue roof", "both")
+    await kept.save("A blue wall", "word")
+    assert await found_at_last(kept, "vehicle") != []
+    found = await recall(kept, "blue car")
+    assert found.lines[0].memory.key == "both"
+    assert {line.memory.key for line in found.lines} == {"both", "meant", "none", "word"}
+    assert found.matched == 4
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"), [('"wlan"', "or"), ("wlan*", "or"), ("wlan", "and")], ids=str
+)
+async def test_who_wants_these_very_words_gets_no_others(
+    kept: Kept, server: Maker, query: str, mode: Any
+):
+    await kept.save(WIFI)
+    await found_at_last(kept, "WLAN")
+    asked = len(server.asked)
+    found = await recall(kept, query, mode=mode)
+    assert (list(found.lines), found.words_alone) == ([], False)
+    assert len(server.asked) == asked
+
+
+async def test_a_place_and_tags_hold_for_meanings_too(kept: Kept):
+    await kept.save(WIFI, tags=("office",))
+    await kept.save("Another wireless network", tags=("home",))
+    await kept.save("Bob's wireless network", place=Place("user", "bob"), tags=("office",))
+    await found_at_last(kept, "无线", 2)
+    assert await kept.recalled("无线", tags=("office",)) == [WIFI]
+
+
+async def test_what_is_changed_or_forgotten_is_not_found_by_what_it_meant(kept: Kept):
+    saved = await kept.save(WIFI, "note")
+    await found_at_last(kept, "无线")
+    await kept.save("Lunch is at noon", "note", expected=saved.memory.version)
+    assert await kept.recalled("无线") == []
+    assert await found_at_last(kept, "午饭") == ["Lunch is at noon"]
+    await kept.store.forget(ANN, "note", expected=None)
+    assert await kept.recalled("午饭") == []
+
+
+async def test_a_server_that_fails_leaves_the_words_and_is_left_alone(kept: Kept, server: Maker):
+    server.status = 503
+    await kept.save(WIFI)
+    found = await recall(kept, "wireless")
+    assert [line.memory.content for line in found.lines] == [WIFI]
+    assert found.words_alone
+    assert (await recall(kept, "wireless again")).words_alone
+    assert [asked for asked in server.asked if b"again" in asked.body] == []
+
+
+async def test_it_goes_on_when_the_server_is_back(
+    kept: Kept, server: Maker, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(meaning, "REST_S", 0.0)
+    server.status = 503
+    await kept.save(WIFI)
+    assert (await recall(kept, "WLAN")).words_alone
+    server.status = 200
+    assert await found_at_last(kept, "WLAN") == [WIFI]
+
+
+async def test_one_text_that_is_refused_holds_up_no_other(kept: Kept, server: Maker):
+    def picky(asked: Asked) -> Any:
+        server.status = 400 if REFUSED in asked.json()["input"] else 200
+        return meant(asked)
+
+    server.answer = picky
+    await kept.save(REFUSED)
+    await kept.save(WIFI)
+    assert await found_at_last(kept, "WLAN") == [WIFI]
+    assert await found_at_last(kept, "text") == [REFUSED]
+
+
+async def test_a_secret_in_a_question_is_not_sent(kept: Kept, server: Maker):
+    await recall(kept, "what is ghp_16C7e42F292c6912E7710c838347Ae178B4a for")
+    assert server.asked
+    assert [asked for asked in server.asked if b"ghp_16C7e42F" in asked.body] == []
+
+
+async def test_another_model_reads_everything_again(folder: Path, server: Maker):
+    async with keeping(folder, embeddings_url=server.url, embeddings_model="one") as kept:
+        await kept.save(WIFI)
+        await found_at_last(kept, "WLAN")
+    async with keeping(folder, embeddings_url=server.url, embeddings_model="two") as kept:
+        assert await found_at_last(kept, "WLAN") == [WIFI]
+    assert server.asked[-1].json()["model"] == "two"
+
+
+async def test_without_a_server_words_are_all_there_is(kept_in_sqlite: Kept):
+    await kept_in_sqlite.save(WIFI)
+    found = await recall(kept_in_sqlite, "WLAN")
+    assert (list(found.lines), found.words_alone) == ([], False)
