@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from app.core.errors import AlreadyExists, Forbidden, InvalidInput, ProjectRequired, TooLarge
 from app.core.ids import new_id
 from app.core.visible import visible
-from app.db.tables import SessionRow
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.undo import Undo
 from app.governance.audit.writing import Audit
 from app.operations.protocols.files import FileState, FileStates
+
+if TYPE_CHECKING:
+    from app.db.tables import SessionRow
 
 FOLDER = "uploads"
 MAX_NAME_BYTES = 200
