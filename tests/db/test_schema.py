@@ -1,0 +1,94 @@
+"""The migrations: up, down, and equal to the models; and every statement fits what they make."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import sqlite3
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlmodel import SQLModel
+
+import app.db
+from app.db.schema import HEAD, alembic_config, current_revision, downgrade, ensure_schema, upgrade
+from app.db.statements import ALL, CHUNKS, Statement
+
+# Tables of SQLite's full-text index, and those in which it keeps them.
+_FULL_TEXT = re.compile(r"memory_words(_\w+)?\Z")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tollgate.db"
+
+
+def revisions(path: Path) -> list[str]:
+    """The oldest first."""
+    folder = ScriptDirectory.from_config(alembic_config(path))
+    return [script.revision for script in folder.walk_revisions()][::-1]
+
+
+def shape(path: Path) -> dict[str, str]:
+    """The statement that made each table and index."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {name: re.sub(r"\s+", " ", sql) for name, sql in rows}
+
+
+def test_the_newest_migration_is_the_one_that_the_service_asks_for(path: Path):
+    folder = ScriptDirectory.from_config(alembic_config(path))
+    assert folder.get_heads() == [HEAD]
+    assert ensure_schema(path)
+    assert current_revision(path) == HEAD
+    assert not ensure_schema(path)
+
+
+def test_every_migration_goes_up_and_down_again(path: Path):
+    upgrade(path)
+    names = revisions(path)
+    for below, revision in reversed(list(pairwise(["base", *names]))):
+        before = shape(path)
+        downgrade(path, below)
+        without = shape(path)
+        assert without != before
+        upgrade(path, revision)
+        assert shape(path).keys() == before.keys()
+        downgrade(path, below)
+        assert shape(path).keys() == without.keys()
+    assert shape(path).keys() == {"alembic_version"}
+
+
+def test_the_migrations_make_what_the_models_say(path: Path):
+    upgrade(path)
+    for module in pkgutil.iter_modules(app.db.__path__):
+        if module.name.endswith("tables"):
+            importlib.import_module(f"app.db.{module.name}")
+
+    def is_ours(name: str | None, kind: str, _: Any) -> bool:
+        return kind != "table" or name is None or _FULL_TEXT.match(name) is None
+
+    engine = sqlalchemy.create_engine(f"sqlite:///{path}", poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "include_name": is_ours}
+        )
+        assert compare_metadata(context, SQLModel.metadata) == []
+
+
+@pytest.mark.parametrize("statement", ALL, ids=lambda statement: statement.sql[:40])
+def test_every_statement_fits_the_schema(path: Path, statement: Statement):
+    upgrade(path)
+    with closing(sqlite3.connect(path)) as connection:
+        for count, sql in ((1, statement.sql), *statement.many):
+            values = (None,) * (statement.sql.count("?") * count)
+            connection.execute(f"EXPLAIN {sql}", values)
+    assert [count for count, _ in statement.many] in ([], list(CHUNKS))
