@@ -68,7 +68,7 @@ class Meanings:
 
     def wake(self) -> None:
         """There may be memories without a vector."""
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._fill(), name="memory vectors")
         self._wanted.set()
 

@@ -29,7 +29,7 @@ class Packed(NamedTuple):
 
 def packed(vector: Vector) -> Packed:
     """Any vector but that of zeros."""
-    length = math.sqrt(sum(map(mul, vector, vector)))
+    length = math.hypot(*vector)
     signs = "".join("1" if number > 0 else "0" for number in vector)
     bits = int(signs, 2).to_bytes((len(vector) + 7) // 8, "big")
     return Packed(bits, struct.pack(f"<{len(vector)}f", *(number / length for number in vector)))

@@ -71,7 +71,7 @@ class OpenAiEmbeddings:
                 return response.status_code, bytes(body)
         except (TimeoutError, httpx2.TimeoutException):
             raise EmbedderFailed("it took too long") from None
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             raise EmbedderFailed(f"it cannot be reached ({type(error).__name__})") from None
 
 

@@ -48,5 +48,9 @@ def test_vectors_of_other_lengths_and_none_at_all_are_never_near():
     assert likeness(NOTHING, packed([1.0]).numbers) == -1
 
 
+def test_the_smallest_and_the_largest_numbers_are_taken():
+    assert likeness(packed([5e-324]).numbers, packed([1e300]).numbers) == pytest.approx(1)
+
+
 def test_bits_are_signs():
     assert packed([1, -1, 0, 5]) == Packed(b"\x09", packed([1, -1, 0, 5]).numbers)

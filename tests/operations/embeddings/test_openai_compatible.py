@@ -91,6 +91,7 @@ async def test_an_endless_answer_is_cut_off(server: Maker):
         await embed(server, "one")
 
 
-async def test_nobody_there_is_a_failure():
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/v1", "http://[::/v1", "http://a:b:c/v1"])
+async def test_nobody_there_is_a_failure(url: str):
     with pytest.raises(EmbedderFailed, match="cannot be reached"):
-        await OpenAiEmbeddings("http://127.0.0.1:9/v1", "small", None).embed(["one"])
+        await OpenAiEmbeddings(url, "small", None).embed(["one"])
