@@ -5,6 +5,7 @@ import { useState } from "react";
 import { Link } from "react-router";
 import { api, data } from "../api/client";
 import { useTexts } from "../i18n";
+import { settingHelp } from "../i18n/settingHelp";
 import { Foreign, Pill } from "./parts/Bits";
 import { Loaded, Page } from "./parts/Page";
 import css from "./parts/parts.module.css";
@@ -21,7 +22,7 @@ const ORIGINS = [
 ] as const;
 
 export default function SettingsPage() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const [words, setWords] = useState("");
   const [origin, setOrigin] = useState("");
   const settings = useQuery({
@@ -52,7 +53,14 @@ export default function SettingsPage() {
         {(found) => (
           <Table
             label={t("admin.settings")}
-            rows={wantedSettings(found.settings, words, origin)}
+            rows={wantedSettings(
+              found.settings.map((row) => ({
+                ...row,
+                help: settingHelp(language, row.name, row.help),
+              })),
+              words,
+              origin,
+            )}
             id={(row) => row.name}
             empty={t("filter.nothing")}
             columns={[
