@@ -118,7 +118,7 @@ async def test_a_page_reaches_nothing_but_through_us(here: ToolContext, site: Si
       window.open("/popup"); alert("waiting");
     </script><iframe src="file:///etc/passwd"></iframe><img src="/image.png">"""
     site.pages["/"] = (200, "text/html", page.encode())
-    result = await call(screenshot, here, url=site.url, wait_time=300, timeout=120_000)
+    result = await call(screenshot, here, url=site.url, wait_time=300)
     assert result.error is None
     assert {"/", "/fetched", "/image.png"} <= set(site.asked)
     assert "/socket" not in site.asked
