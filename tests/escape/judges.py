@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.escape.attempt import Attempt, Evidence, Judge
 from tests.escape.tree import below
 
-_PATIENCE_S = 10.0  # of a busy machine; what is not ended goes on for longer by far
+_PATIENCE_S = 2.5
 _SEEN_FOR = 0.75  # of the time for which something is held
 _MEMORY_SLACK = 384 << 20  # what a fast hog adds between two looks of whoever meters it
 _DISK_SLACK = 320 << 20

@@ -41,7 +41,7 @@ class Sightings:
         kinds: what its descriptors stood for, as the kernel names it.
         namespaces: of each kind, how many there were that this process is not in itself.
         touched: what was done to the victim meanwhile.
-        left: processes that were still there when all should have ended.
+        left: processes that were still there a second after the end.
         longest_gap_s: what was there for less than that may not have been seen.
     """
 
@@ -163,7 +163,7 @@ class Watch:
         self.seen.disk_bytes = max(self.seen.disk_bytes, used)
 
 
-def left_after(before: set[int], token: str, seconds: float = 4.0) -> list[str]:
+def left_after(before: set[int], token: str, seconds: float = 1.0) -> list[str]:
     """What still runs of a run `seconds` after its end; returns as soon as nothing does.
 
     A warm worker that took the place of the used one is no remainder: only their number
