@@ -32,7 +32,6 @@ class MemorySettings(BaseModel):
         description="PostgreSQL that keeps memory instead of the service's database, shared by "
         "all that name it: `postgresql://user:password@host/database`.",
     )
-
     embeddings_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^/?#@]+[^?#]*$",

@@ -36,7 +36,7 @@ from app.tools.web.ports import WEB_ACCESS, WEB_SEARCH
 from tests.channels.desk import channel, sitting
 from tests.execution.lab import Lab
 from tests.execution.orders import orders_source
-from tests.operations.images.maker import PNG
+from tests.support.model_api import PNG
 from tests.support.source import ROOT
 from tests.tools.delegation.scripted import ScriptedDelegation
 from tests.tools.web.pages import EngineByHeart, PagesByHeart

@@ -20,7 +20,7 @@ from app.tools.media.image_to_image import image_to_image
 from app.tools.media.making import paths_among
 from app.tools.media.text_to_image import text_to_image
 from tests.execution.lab import Lab, open_lab, settings_for
-from tests.operations.images.maker import PNG, Maker, making
+from tests.support.model_api import PNG, Maker, making
 
 SIZES = {"square": (1024, 1024), "landscape": (1024, 680), "9:16": (576, 1024)}
 

@@ -146,7 +146,9 @@ class MemoryAdministration:
                 self._note(transaction, "memory.changed", actor, before, saved.memory)
             return saved.memory
 
-        return await self._storage.transact(write)
+        changed = await self._storage.transact(write)
+        self.store.written()
+        return changed
 
     async def forget(self, memory_id: str, *, actor: str, expected: int | None = None) -> Memory:
         """Remove one for good; what it was.
@@ -296,7 +298,9 @@ class MemoryAdministration:
             )
             return ImportResult(**counts)
 
-        return await self._storage.transact(write)
+        result = await self._storage.transact(write)
+        self.store.written()
+        return result
 
     def _take_one(
         self,

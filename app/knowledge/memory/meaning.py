@@ -7,10 +7,10 @@ words. A server that fails is left alone for a while, and words do it all meanwh
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Sequence
 
+from app.core.contain import Contained
 from app.core.errors import StorageUnavailable
 from app.core.redaction import Redactor
 from app.core.text import clean
@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 REST_S = 60.0
 QUESTION_S = 5.0
+# A server that refuses this one too refuses everything.
+_HARMLESS = "hello"
 _MISSING = (
     "SELECT m.number, m.version, m.content FROM memories m"
     " LEFT JOIN memory_vectors v ON v.number = m.number AND v.model = ?"
@@ -66,28 +68,31 @@ class Meanings:
         self._task: asyncio.Task[None] | None = None
         self._rests_until = 0.0
 
-    def wake(self) -> None:
-        """There may be memories without a vector."""
-        if self._task is None or self._task.done():
+    def start(self) -> None:
+        """Begin with what has no vector yet, unless that was begun."""
+        if self._task is None:
             self._task = asyncio.create_task(self._fill(), name="memory vectors")
+            self._wanted.set()
+
+    def wake(self) -> None:
+        """There are memories without a vector."""
+        self.start()
         self._wanted.set()
 
     async def close(self) -> None:
         """Stop. What has no vector yet gets it next time."""
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait({self._task})
 
     async def of(self, question: str) -> Packed | None:
         """What a question means; None while the server does not say."""
         now = asyncio.get_running_loop().time
         if now() < self._rests_until:
             return None
-        text = clean(self._redactor.text(question)).strip()
         try:
             async with asyncio.timeout(QUESTION_S):
-                (vector,) = await self._embedder.embed([text])
+                (vector,) = await self._embedder.embed([self._shown(question)])
         except TextRefused:
             return None
         except (EmbedderFailed, TimeoutError) as error:
@@ -115,11 +120,13 @@ class Meanings:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
-            try:
+            with Contained(asyncio.current_task()) as held:
                 while texts := await self._storage.read(self._missing):
                     await self._keep(texts)
-            except (EmbedderFailed, StorageUnavailable) as error:
-                self._rest(error)
+            if held.error is not None:
+                if not isinstance(held.error, (EmbedderFailed, StorageUnavailable)):
+                    log.error("vectors of memories cannot be made", exc_info=held.error)
+                self._rest(held.error)
                 await asyncio.sleep(REST_S)
                 self._wanted.set()
 
@@ -130,8 +137,9 @@ class Meanings:
     async def _keep(self, texts: Sequence[_Text]) -> None:
         """Store the vectors of some texts; one that the server refuses gets none."""
         try:
-            vectors = await self._embedder.embed([text for _, _, text in texts])
+            vectors = await self._embedder.embed([self._shown(text) for _, _, text in texts])
         except TextRefused:
+            await self._must_take_others()
             if len(texts) > 1:
                 for text in texts:
                     await self._keep([text])
@@ -147,7 +155,22 @@ class Meanings:
 
         await self._storage.transact(write)
 
-    def _rest(self, error: Exception) -> None:
+    async def _must_take_others(self) -> None:
+        """One text was refused: that is the text's fault only where others are taken.
+
+        Raises:
+            EmbedderFailed: the server refuses all.
+        """
+        try:
+            await self._embedder.embed([_HARMLESS])
+        except TextRefused as refusal:
+            raise EmbedderFailed(f"it refuses every text ({refusal})") from None
+
+    def _shown(self, text: str) -> str:
+        """As it may leave the house: what a newer pattern calls a secret was kept all the same."""
+        return clean(self._redactor.text(text))
+
+    def _rest(self, error: BaseException) -> None:
         self._rests_until = asyncio.get_running_loop().time() + REST_S
         said = str(error) or "it took too long"
         log.warning("memories are found by words alone for %d s: %s", REST_S, said)

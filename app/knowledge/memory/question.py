@@ -68,6 +68,8 @@ def read_question(text: str, mode: MatchMode) -> Question:
 
 def is_open(text: str) -> bool:
     """Whether other words would do: who quotes a phrase or gives a beginning wants these."""
+    if not text.strip():
+        return False
     return '"' not in text.translate(_QUOTES) and _BEGINNING.search(text) is None
 
 

@@ -115,9 +115,13 @@ class StoredMemory:
             return self.save_within(transaction, place, prepared, writer, moment, expected=expected)
 
         saved = await self._storage.transact(write)
+        self.written()
+        return saved
+
+    def written(self) -> None:
+        """Memories were committed, and what they mean is not known yet."""
         if self._meanings is not None:
             self._meanings.wake()
-        return saved
 
     def prepare(self, draft: Draft) -> Prepared:
         """The draft as it can be stored; for a thread beside the loop.
@@ -279,7 +283,7 @@ class StoredMemory:
         question, meanings = wanted.query, self._meanings
         if meanings is None or question is None or wanted.mode == "and" or not is_open(question):
             return None, False
-        meanings.wake()
+        meanings.start()
         meaning = await meanings.of(question)
         if meaning is None:
             return None, True

@@ -76,7 +76,7 @@ def _notes(found: Recalled) -> list[str]:
     if found.matched > len(found.lines):
         notes.append(f"({found.matched - len(found.lines)} more fit; ask more closely)")
     if found.words_alone:
-        notes.append("(found by words alone; the server that tells meanings does not answer)")
+        notes.append("(found by words alone; what the query means could not be found out)")
     if found.left_out:
         notes.append(f"({found.left_out} words of the query were too many and left out)")
     return notes

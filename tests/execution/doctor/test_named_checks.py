@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from app.core.memory import MemorySettings
 from app.core.sections import EscalationSettings
 from app.execution.doctor.named_checks import named_checks
-from tests.operations.images.maker import making
+from tests.support.model_api import making
 from tests.support.service import settings_for
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from app.core.clock import ManualClock
+from app.core.redaction import Redactor
 from app.core.settings import load_settings
 from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
@@ -34,6 +35,7 @@ class Kept:
 
     admin: MemoryAdministration
     ledger: SqliteLedger
+    redactor: Redactor
     clock: ManualClock = field(default_factory=ManualClock)
 
     @property
@@ -91,7 +93,7 @@ async def keeping(folder: Path, **memory: Any) -> AsyncIterator[Kept]:
         audit = Audit(ledger, clock, redactor)
         opened = memory_on(settings, ledger, clock, redactor, audit)
         try:
-            yield Kept(opened, ledger, clock)
+            yield Kept(opened, ledger, redactor, clock)
         finally:
             await opened.close()
     finally:

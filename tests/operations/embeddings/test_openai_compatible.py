@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from app.operations.embeddings.embedder import MAX_CHARS, EmbedderFailed, TextRefused
 from app.operations.embeddings.openai_compatible import OpenAiEmbeddings
-from tests.operations.images.maker import Maker, making
+from tests.support.model_api import Maker, making
 
 KEY = "sk-very-secret-key-1234567890"
 

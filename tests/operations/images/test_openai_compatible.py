@@ -14,7 +14,7 @@ from app.core.images import ImageSettings
 from app.operations.images.openai_compatible import OpenAiImages
 from app.operations.images.provider import ImageOrder, nearest_size
 from app.operations.protocols.operations import Operations
-from tests.operations.images.maker import PNG, Maker, making
+from tests.support.model_api import PNG, Maker, making
 
 KEY = "sk-very-secret-key-1234567890"
 ORDER = ImageOrder("a cat", 1536, 1024)
