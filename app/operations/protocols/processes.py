@@ -16,7 +16,7 @@ ExitReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """Limits of one process tree; None leaves a limit as it is.
+    """Limits of one process tree; None is as much as the sandbox lets it have.
 
     Attributes:
         wall_s: seconds until the whole tree is ended; None for as long as it is wanted.
@@ -24,6 +24,8 @@ class ProcessLimits:
         file_bytes: largest file it may write.
         disk_bytes: bytes the whole tree may write.
         processes: processes of the tree.
+        tasks: processes and threads of the tree, which the kernel counts as one; None is as
+            many as `processes`.
         memory_bytes: memory of the whole tree (of each process where nothing meters it).
         output_bytes: what the tree may write to its output streams before it is ended.
     """
@@ -31,9 +33,10 @@ class ProcessLimits:
     wall_s: float | None = None
     cpu_s: int | None = 600
     file_bytes: int | None = 256 << 20
-    disk_bytes: int | None = 1 << 30
-    processes: int | None = 64
-    memory_bytes: int | None = 2 << 30
+    disk_bytes: int | None = None
+    processes: int | None = None
+    tasks: int | None = None
+    memory_bytes: int | None = None
     open_files: int | None = 1024
     output_bytes: int | None = 64 << 20
 

@@ -48,6 +48,7 @@ def command_policy(
             " Landlock. Give the sub-agent no workspace_roots, or no tools that start programs"
         )
     disk = _least(limits.disk_bytes, config.disk_bytes)
+    processes = _least(limits.processes, config.processes)
     hidden = _hidden(config, status, (*writable, *readable))
     ports = _ports(config, status, network)
     return Policy(
@@ -56,7 +57,8 @@ def command_policy(
         wall_s=limits.wall_s,
         cpu_s=limits.cpu_s or _NO_CPU_LIMIT_S,
         memory_bytes=_least(limits.memory_bytes, config.memory_bytes),
-        processes=_least(limits.processes, config.processes),
+        processes=processes,
+        tasks=processes if limits.tasks is None else limits.tasks,
         file_bytes=_least(limits.file_bytes, disk),
         disk_bytes=disk,
         open_files=limits.open_files or _OPEN_FILES,
@@ -104,6 +106,7 @@ def pure_policy(
         cpu_s=int(wall_s) + 1,
         memory_bytes=min(_MEMORY_BYTES[level], config.memory_bytes),
         processes=0,
+        tasks=0,
         file_bytes=0,
         disk_bytes=0,
         inodes=0,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
 _MAX_HEIGHT = 16_384
 _CLOSE_S = 5.0
-_PROCESSES = 512
+_TASKS = 512  # about a hundred threads for an ordinary page; one that fails to start hangs it
 # The shell stays, so that the profile is removed when the browser has ended. Chromium reads
 # commands from descriptor 3 and writes answers to 4.
 _LAUNCH = (
@@ -81,7 +81,7 @@ class Browser:
         argv = ("/bin/sh", "-c", _LAUNCH, "sh", self._program, *_OPTIONS)
         limits = ProcessLimits(
             wall_s=request.timeout_s + request.wait_s + 2 * _CLOSE_S,
-            processes=_PROCESSES,
+            tasks=_TASKS,
             open_files=4096,
             output_bytes=256 << 20,
         )
@@ -129,7 +129,7 @@ class _Page:
     def __init__(self, devtools: DevTools, exchange: Exchange) -> None:
         self._devtools = devtools
         self._session = ""
-        self._loaded = asyncio.Event()
+        self._loaded = devtools.expect()
         self._requests = PageRequests(exchange, self._command)
         self._dialogs: set[asyncio.Task[Any]] = set()
         devtools.on_event = self._on_event
@@ -142,6 +142,7 @@ class _Page:
         self._session = str(attached["sessionId"])
         await self._devtools.command("Browser.setDownloadBehavior", {"behavior": "deny"})
         await self._command("Page.enable")
+        await self._command("Inspector.enable")
         size = {"width": request.width, "height": request.height}
         metrics = {**size, "deviceScaleFactor": 1, "mobile": False}
         await self._command("Emulation.setDeviceMetricsOverride", metrics)
@@ -151,7 +152,7 @@ class _Page:
             raise self._requests.first_error or ToolFailed(
                 f"{request.url!r} cannot be shown: {went['errorText']}", code="page_failed"
             )
-        await self._loaded.wait()
+        await self._loaded
 
     async def picture(self, request: PageRequest) -> Picture:
         """What the page looks like now."""
@@ -191,7 +192,13 @@ class _Page:
 
     def _on_event(self, method: str, params: dict[str, Any]) -> None:
         if method == "Page.loadEventFired":
-            self._loaded.set()
+            if not self._loaded.done():
+                self._loaded.set_result(None)
+        elif method == "Inspector.targetCrashed":
+            if not self._loaded.done():
+                self._loaded.set_exception(
+                    ToolFailed("The page has crashed the browser", code="browser_failed")
+                )
         elif method == "Fetch.requestPaused":
             self._requests.paused(params)
         elif method == "Page.javascriptDialogOpening":

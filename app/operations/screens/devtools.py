@@ -26,6 +26,7 @@ class DevTools:
         self._process = process
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._expected: list[asyncio.Future[None]] = []
         self._sending = asyncio.Lock()
         self._words = ""
         self._is_over = False
@@ -58,6 +59,12 @@ class DevTools:
         finally:
             self._pending.pop(number, None)
 
+    def expect(self) -> asyncio.Future[None]:
+        """Something that `on_event` resolves; it fails when the browser ends before that."""
+        expected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._expected.append(expected)
+        return expected
+
     async def converse(self) -> None:
         """Read what the browser says until it ends.
 
@@ -81,9 +88,11 @@ class DevTools:
                     raise ToolFailed("The browser sends too much at once", code="browser_failed")
         finally:
             self._is_over = True
-            for answer in self._pending.values():
+            waiting: list[asyncio.Future[Any]] = [*self._pending.values(), *self._expected]
+            for answer in waiting:
                 if not answer.done():
                     answer.set_exception(self._gone())
+                    answer.exception()  # perhaps nobody waits for it any more
 
     def _receive(self, raw: bytes) -> None:
         try:

@@ -229,6 +229,40 @@ async def test_a_call_may_not_ask_for_more_than_the_administrator_allows(
     assert ended.reason == "processes" or b"fork" in output
 
 
+async def test_what_the_administrator_allows_beyond_the_defaults_is_had(root: Path, tmp_path: Path):
+    config = SandboxConfig(temporary=tmp_path / "private", processes=200)
+    spec = shell("for i in $(seq 100); do sleep 600 & done; jobs -rp | wc -l; kill $(jobs -p)")
+    async with (
+        Sandbox(config) as sandbox,
+        SandboxedWorkspace(root, sandbox=sandbox) as workspace,
+    ):
+        assert await output_of(workspace.operations, spec) == "100\n"
+
+
+_THREADS = """
+import threading
+over = threading.Event()
+begun = 0
+try:
+    for _ in range(100):
+        threading.Thread(target=over.wait).start()
+        begun += 1
+except RuntimeError:
+    pass
+over.set()
+print(begun)
+"""
+
+
+async def test_threads_count_as_processes_unless_a_caller_knows_better(sandboxed: Operations):
+    argv = ("python3", "-c", _THREADS)
+    begun = int(await output_of(sandboxed, ProcessSpec(argv)))
+    assert begun < 64
+
+    limits = ProcessLimits(tasks=200)
+    assert await output_of(sandboxed, ProcessSpec(argv, limits=limits)) == "100\n"
+
+
 async def test_a_program_that_comes_with_our_python_may_run(sandboxed: Operations):
     spec = ProcessSpec((sys.executable, "-c", "import pydantic; print('here')"))
 

@@ -161,6 +161,35 @@ async def test_a_page_that_does_not_come_is_an_error(here: ToolContext):
     assert script.code == "invalid_url"
 
 
+# Answers every command as a browser does, until it has gone to the page.
+_ENDS_THERE = """#!/bin/sh
+exec python3 -c '
+import json, os
+said = b""
+while came := os.read(3, 1 << 16):
+    said += came
+    *whole, said = said.split(bytes(1))
+    for raw in whole:
+        number, method = json.loads(raw)["id"], json.loads(raw)["method"]
+        made = {"targetId": "1", "sessionId": "1"}
+        os.write(4, json.dumps({"id": number, "result": made}).encode() + bytes(1))
+        if method == "Page.navigate":
+            raise SystemExit("nothing left")
+'
+"""
+
+
+async def test_a_browser_that_ends_is_not_waited_for(here: ToolContext, root: Path, kept: Kept):
+    program = root / "browser"
+    program.write_text(_ENDS_THERE, encoding="utf-8")
+    program.chmod(0o755)
+    screens = Screens(ScreenSettings(browser=str(program), allow_private=True), os.environ)
+    here.services = Services(**{ARTIFACTS: kept, SCREEN_CAPTURE: screens})
+    result = await call(screenshot, here, url="http://127.0.0.1:8080/")
+    assert result.code == "browser_failed"
+    assert "nothing left" in str(result.error)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

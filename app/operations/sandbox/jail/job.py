@@ -37,6 +37,8 @@ class Policy:
     Attributes:
         level: strict, standard, lenient or bash.
         layers: which layers to install, from the probe; those that fail are reported missing.
+        processes: the most of them that may be alive.
+        tasks: the same of processes and threads together, as the kernel counts them.
         writable: absolute folders the tree may read, write and execute in.
         readable: further absolute paths it may read and execute.
         mounted: folders to mount as writable where that must not be done by the names of
@@ -54,6 +56,7 @@ class Policy:
     cpu_s: int = 60
     memory_bytes: int = 2 << 30
     processes: int = 64
+    tasks: int = 64
     file_bytes: int = 256 << 20
     disk_bytes: int = 1 << 30
     inodes: int = 50_000

@@ -32,7 +32,7 @@ def apply(policy: Policy, *, own_count: bool) -> None:
     _set(resource.RLIMIT_DATA if policy.forks else resource.RLIMIT_AS, policy.memory_bytes)
     if policy.forks:
         others = 0 if own_count else _tasks()
-        _set(resource.RLIMIT_NPROC, others + policy.processes)
+        _set(resource.RLIMIT_NPROC, others + policy.tasks)
 
 
 def _set(kind: int, soft: int, hard: int | None = None) -> None:

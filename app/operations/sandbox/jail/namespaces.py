@@ -99,7 +99,7 @@ def settle(proc: Proc, uid: int, gid: int) -> None:
     proc.write("gid_map", f"{gid} {gid} 1")
 
 
-def furnish(writable: Sequence[str], processes: int, hidden: Sequence[str] = ()) -> tuple[str, ...]:
+def furnish(writable: Sequence[str], tasks: int, hidden: Sequence[str] = ()) -> tuple[str, ...]:
     """Give the new namespaces a name and their own view of the files.
 
     Returns:
@@ -127,7 +127,7 @@ def furnish(writable: Sequence[str], processes: int, hidden: Sequence[str] = ())
     # a container that hides parts of /proc may not mount another one
     with suppress(OSError):
         mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC, _PROC_OPTIONS)
-        _bound_numbers(processes)
+        _bound_numbers(tasks)
         _change("/proc", _SET_READ_ONLY, 0, 0)
         own.append("/proc")
     return tuple(own)
@@ -143,17 +143,17 @@ def _make_writable(folder: str) -> None:
         _change(folder, added, _SET_READ_ONLY, 0)  # a mount in it was read-only before
 
 
-def _bound_numbers(processes: int) -> None:
+def _bound_numbers(tasks: int) -> None:
     """Let a fork bomb run out of process numbers: root has no RLIMIT_NPROC.
 
     Numbers begin where they begin again after the last one, so that no more than
-    `processes` can ever be alive. Before Linux 6.14 the last number is the machine's, not
-    the namespace's, and is left alone.
+    `tasks` can ever be alive, threads among them. Before Linux 6.14 the last number is the
+    machine's, not the namespace's, and is left alone.
     """
     major, minor = os.uname().release.split(".")[:2]
     if (int(major), int(minor)) >= _PID_MAX_PER_NAMESPACE:
         with suppress(OSError):
-            limit = str(_FIRST_NUMBERS + processes)
+            limit = str(_FIRST_NUMBERS + tasks)
             (_KERNEL / "pid_max").write_text(limit, encoding="ascii")
             (_KERNEL / "ns_last_pid").write_text(str(_FIRST_NUMBERS - 1), encoding="ascii")
 

@@ -71,7 +71,7 @@ def test_time_begins_when_the_walls_stand(inside: Inside, layers: tuple[str, ...
 def test_a_fork_bomb_is_bounded_and_ended(inside: Inside, layers: tuple[str, ...], root: Path):
     script = "bomb() { bomb | bomb & }; bomb; while :; do sleep 0.1; done"
 
-    result = inside.run(bash(script, root, layers, processes=40, wall_s=4))
+    result = inside.run(bash(script, root, layers, processes=40, tasks=40, wall_s=4))
 
     assert result.ended["reason"] in ("processes", "timeout")
     assert result.ended["kill"] in ("pidns", "landlock")
@@ -80,7 +80,7 @@ def test_a_fork_bomb_is_bounded_and_ended(inside: Inside, layers: tuple[str, ...
 def test_a_tree_of_too_many_processes_is_ended(inside: Inside, layers: tuple[str, ...], root: Path):
     script = "for i in $(seq 30); do sleep 30 & done; wait"
 
-    result = inside.run(bash(script, root, layers, processes=20, wall_s=3))
+    result = inside.run(bash(script, root, layers, processes=20, tasks=20, wall_s=3))
 
     # where the kernel keeps the limit it says no first
     assert result.ended["reason"] == "processes" or "Resource temporarily" in result.err
@@ -89,7 +89,7 @@ def test_a_tree_of_too_many_processes_is_ended(inside: Inside, layers: tuple[str
 def test_orphans_that_ended_do_not_count(inside: Inside, layers: tuple[str, ...], root: Path):
     script = "for i in $(seq 60); do (true &) ; sleep 0.02; done; echo through"
 
-    result = inside.run(bash(script, root, layers, processes=30))
+    result = inside.run(bash(script, root, layers, processes=30, tasks=30))
 
     assert result.out == "through\n", result
 
