@@ -53,6 +53,7 @@ export const theme = createTheme({
     'ui-monospace, SFMono-Regular, "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace',
   headings: { fontWeight: "620" },
   cursorType: "pointer",
+  respectReducedMotion: true,
   components: {
     // Locking the page's scroll needs an inline style, which the page forbids; nothing scrolls
     // behind a dialog here, because the page itself is as high as the window.
