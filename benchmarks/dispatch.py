@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from app.db.ledger import Ledger
+from app.db.statements import ADD_EVENT, Statement
 from app.events.log import Frame
 from app.execution.calls import CallRequest
 from app.execution.setup import Gate
@@ -53,6 +55,7 @@ class _Case:
     floor: Floor
     batch: int = 1
     watched: bool = False
+    unrecorded: bool = False
 
 
 class _Watcher:
@@ -90,6 +93,8 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
     count = scale.count(CALLS // case.batch)
     numbers = itertools.count(1)
     async with bench_gate(samples.TOOLS) as gate:
+        if case.unrecorded:
+            _write_events_only(gate.ledger)
 
         async def subject() -> Figures:
             batches = [
@@ -109,6 +114,16 @@ async def _compare(case: _Case, scale: Scale) -> Compared:
             return await _bare(case, raws)
 
         return await interleave(scale.rounds, subject, floor)
+
+
+def _write_events_only(ledger: Ledger) -> None:
+    """Leave out the call's row and its line in the audit, which no peer and no sketch writes."""
+    append = ledger.append
+
+    def only_events(statement: Statement, row: Sequence[Any]) -> int:
+        return append(statement, row) if statement is ADD_EVENT else 0
+
+    ledger.append = only_events  # type: ignore[method-assign]
 
 
 async def _governed(gate: Gate, case: _Case, batches: list[list[CallRequest]]) -> Figures:
@@ -158,6 +173,11 @@ BENCHMARKS = (
         "dispatch",
         "a governed, recorded call of add(a, b, tags); floor: validate_json and await",
         _Case("add", samples.add_arguments, _floor_add),
+    ),
+    _benchmark(
+        "dispatch_logged",
+        "dispatch without the call's row and its audit line: what the budget of the design counts",
+        _Case("add", samples.add_arguments, _floor_add, unrecorded=True),
         budget=20,
     ),
     _benchmark(

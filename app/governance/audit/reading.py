@@ -15,9 +15,10 @@ from app.core.clock import isoformat
 from app.core.errors import InvalidInput
 from app.core.text import dump_json
 from app.db.engine import Database
-from app.db.tables import AuditRow, SessionRow
+from app.db.tables import BESIDE_CALLS, AuditRow, SessionRow
 
 PAGE = 500
+_CALL_ENDS = "call.finished"
 _ORDER = tuple(column.name for column in AuditRow.__table__.columns)  # type: ignore[attr-defined]
 _COLUMNS = {
     "actor": AuditRow.actor,
@@ -61,7 +62,9 @@ class Filters:
             if wanted[name] is not None
         ]
         if self.kind is not None:
-            found.append(col(AuditRow.kind).startswith(self.kind, autoescape=True))
+            found.append(func.substr(AuditRow.kind, 1, len(self.kind)) == self.kind)
+            if not _CALL_ENDS.startswith(self.kind):
+                found.append(BESIDE_CALLS)
         if self.session_id is not None:
             # No index leads to a session's rows; nothing of it is older than itself.
             began = select(SessionRow.created_at).where(SessionRow.id == self.session_id)

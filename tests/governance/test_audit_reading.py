@@ -1,0 +1,72 @@
+"""Which rows of the audit a filter finds, and how they are found."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.dialects import sqlite
+from sqlmodel import select
+
+from app.core.clock import SystemClock
+from app.core.redaction import Redactor
+from app.db.engine import Database
+from app.db.ledger import SqliteLedger
+from app.db.schema import ensure_schema
+from app.db.tables import AuditRow
+from app.governance.audit.reading import AuditReader, Filters
+from app.governance.audit.writing import Audit
+
+KINDS = ("call.decided", "call.finished", "governance.rule", "call.finished", "auth.refused")
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    path = tmp_path / "tollgate.db"
+    await asyncio.to_thread(ensure_schema, path)
+    ledger = SqliteLedger(path)
+    await ledger.start()
+    audit = Audit(ledger, SystemClock(), Redactor())
+    for kind in KINDS:
+        audit.record(kind, actor="somebody")
+    await ledger.close()
+    database = Database(path)
+    yield database
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        (None, list(KINDS)),
+        ("call.", ["call.decided", "call.finished", "call.finished"]),
+        ("call.finished", ["call.finished", "call.finished"]),
+        ("call.finished.", []),
+        ("call.d", ["call.decided"]),
+        ("governance.", ["governance.rule"]),
+        ("auth.refused", ["auth.refused"]),
+        ("", list(KINDS)),
+        ("CALL.", []),
+    ],
+)
+async def test_a_kind_is_given_by_how_it_begins(
+    database: Database, kind: str | None, found: list[str]
+):
+    reader = AuditReader(database)
+    oldest_first = await reader.after(Filters(kind=kind), 0)
+    newest_first = await reader.page(Filters(kind=kind), limit=10)
+    assert [row.kind for row in oldest_first] == found
+    assert [row.kind for row in newest_first] == found[::-1]
+
+
+async def test_what_is_no_end_of_a_call_is_found_without_looking_through_them(database: Database):
+    query = select(AuditRow).where(*Filters(kind="governance.").conditions())
+    dialect = sqlite.dialect()
+    sql = str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
+    async with database.session() as session:
+        connection = await session.connection()
+        plan = (await connection.execute(text(f"EXPLAIN QUERY PLAN {sql}"))).all()
+    assert "ix_audit_beside_calls" in str(plan)
