@@ -139,13 +139,14 @@ class SessionLog:
 
         True when nothing is left that waits for a commit.
         """
-        pending = self._pending
+        pending, subscribers = self._pending, self.subscribers
         while pending and pending[0][0] <= committed_mark:
             frame = pending.popleft()[1]
             if frame.seq:
                 self.committed = frame.seq
                 self._remember(frame)
-            self._deliver(frame)
+            if subscribers:
+                self._deliver(frame)
         return not pending
 
     def _remember(self, frame: Frame) -> None:
@@ -174,13 +175,13 @@ class SessionLog:
         self.last_ts = ts
         if not self._pending:
             self._uncommitted.add(self)
-        self._pending.append((mark, Frame(seq, body)))
+        # As `Frame(seq, body)`, which a named tuple makes by way of a Python function.
+        self._pending.append((mark, tuple.__new__(Frame, (seq, body))))
         return seq
 
     def _deliver(self, frame: Frame) -> None:
-        if self.subscribers:
-            for subscriber in tuple(self.subscribers):
-                subscriber.deliver(self.session_id, frame)
+        for subscriber in tuple(self.subscribers):
+            subscriber.deliver(self.session_id, frame)
 
 
 def _dump(

@@ -20,7 +20,7 @@ from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
 from app.execution.checkpoints.store import Origin
 from app.execution.checkpoints.watching import Watching
-from app.execution.deadline import Deadline
+from app.execution.deadline import Deadlines
 from app.execution.live import LiveOutput
 from app.execution.operation_logs import OperationLogs
 from app.execution.pipeline import Call, Partial
@@ -90,6 +90,7 @@ class Runner:
         self._logs = logs
         self._ledger = ledger
         self._timeout_s = timeout_s
+        self._deadlines = Deadlines()
 
     async def run(self, call: Call) -> Ran:
         """Run the call; only cancellation from outside is raised.
@@ -109,7 +110,7 @@ class Runner:
         assert task is not None
         seconds = call.setting.timeout_s or self._timeout_s
         started = self._clock.monotonic()
-        deadline = Deadline(task, seconds)
+        deadline = self._deadlines.begin(task, seconds)
         try:
             ran.status, ran.result = await self._guarded(tool, call, context, ran.live)
             deadline.ended()
