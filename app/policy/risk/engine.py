@@ -43,7 +43,7 @@ from app.policy.risk.syntax import (
     self_calls,
 )
 
-MAX_WINDOWS = 32_000
+MAX_WINDOWS = 24_000
 MAX_NESTING = 16
 MAX_TURNS = 24
 
