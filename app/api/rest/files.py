@@ -45,7 +45,7 @@ _BODY: dict[str, Any] = {
 }
 
 # Each is held whole; a slow line needs its time.
-_uploads = RawBodies("An upload", "uploads", at_once=8, seconds=300.0)
+_uploads = RawBodies("An upload", "uploads", at_once=8, each=3, seconds=300.0)
 
 
 class UploadView(BaseModel):
@@ -86,6 +86,6 @@ async def upload_file(
     uploads.place(session, name)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != BYTES:
         raise HTTPException(415, f"Send the bytes of the file as Content-Type: {BYTES}")
-    data = await _uploads.read(request, max_bytes=uploads.max_bytes)
+    data = await _uploads.read(request, sender=principal.user_id, max_bytes=uploads.max_bytes)
     kept = await uploads.keep(session, name, data, actor=principal.user_id, overwrite=overwrite)
     return UploadView(**asdict(kept))

@@ -37,7 +37,10 @@ class Delivered(BaseModel):
         return cls(run_id=begun.run_id, session_id=begun.session_id)
 
 
-_deliveries = RawBodies("A delivery", "deliveries", at_once=MAX_READING, seconds=_BODY_S)
+# Senders behind one proxy have one address: they share all places.
+_deliveries = RawBodies(
+    "A delivery", "deliveries", at_once=MAX_READING, each=MAX_READING, seconds=_BODY_S
+)
 
 
 @router.post(
@@ -55,5 +58,5 @@ async def deliver_to_webhook(name: str, service: ServiceDep, request: Request) -
     """
     source = source_of(request)
     signature = service.webhooks.signature(request.headers.getlist(HEADER), name, source=source)
-    body = await _deliveries.read(request, max_bytes=MAX_BODY_BYTES)
+    body = await _deliveries.read(request, sender=source, max_bytes=MAX_BODY_BYTES)
     return Delivered.of(await service.webhooks.receive(name, signature, body, source=source))

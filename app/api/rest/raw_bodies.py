@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 from starlette.requests import Request
 
@@ -10,16 +11,23 @@ from app.core.errors import RateLimited, TooLarge
 
 
 class RawBodies:
-    """Reads bodies of one kind; those that are read at the same time are counted."""
+    """Reads bodies of one kind; those that are read at the same time are counted.
 
-    def __init__(self, one: str, many: str, *, at_once: int, seconds: float) -> None:
+    Args:
+        at_once: of all senders together.
+        each: of one sender; who holds more would keep the others out.
+        seconds: until a body must be there.
+    """
+
+    def __init__(self, one: str, many: str, *, at_once: int, each: int, seconds: float) -> None:
         self._one = one
         self._many = many
         self._at_once = at_once
+        self._each = each
         self._seconds = seconds
-        self._count = 0
+        self._of: Counter[str] = Counter()
 
-    async def read(self, request: Request, *, max_bytes: int) -> bytes:
+    async def read(self, request: Request, *, sender: str, max_bytes: int) -> bytes:
         """The body of a request.
 
         Raises:
@@ -29,16 +37,18 @@ class RawBodies:
         announced = request.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > max_bytes:
             raise self._too_large(max_bytes)
-        if self._count >= self._at_once:
+        if self._of.total() >= self._at_once or self._of[sender] >= self._each:
             raise RateLimited(f"Too many {self._many} at once", retry_after_ms=1000)
-        self._count += 1
+        self._of[sender] += 1
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._body(request, max_bytes)
         except TimeoutError:
             raise RateLimited("The body took too long", retry_after_ms=1000) from None
         finally:
-            self._count -= 1
+            self._of[sender] -= 1
+            if not self._of[sender]:
+                del self._of[sender]
 
     async def _body(self, request: Request, max_bytes: int) -> bytes:
         body = bytearray()
