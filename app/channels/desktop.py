@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 
 from app.channels import task_rows
 from app.channels.news import TaskNews, Waiter
@@ -31,6 +32,7 @@ from app.tools.channels.ports import Watermark
 log = logging.getLogger(__name__)
 
 Report = Callable[[Progress], Awaitable[None]]
+Unsent = Literal["failed", "expired", "cancelled"]
 
 _MINUTE = timedelta(minutes=1)
 _LONGEST_PAUSE_S = 5.0
@@ -244,7 +246,7 @@ class DesktopOpService:
         self._news.changed(task)
 
     async def _end_unstarted(
-        self, task_id: str, status: str, why: str, *, actor: str = "system"
+        self, task_id: str, status: Unsent, why: str, *, actor: str = "system"
     ) -> tuple[DesktopTask, bool]:
         """End a task unless it runs or is finished; what it is then, and whether this ended it."""
         moment = isoformat(self._clock.now())
@@ -273,7 +275,7 @@ class DesktopOpService:
         self,
         transaction: Transaction,
         task: DesktopTask,
-        status: str,
+        status: Unsent,
         why: str,
         moment: str,
         *,

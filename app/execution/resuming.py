@@ -160,7 +160,7 @@ def outcome_of(row: StoredCall, request: CallRequest, operation_id: str) -> Call
         data=stored.get("data"),
         error=stored.get("error"),
         text=row.text,
-        code=None if stored.get("success") else row.status,
+        code=None if stored.get("success") else cast("CallStatus", row.status),
     )
     return CallOutcome(
         request=request,

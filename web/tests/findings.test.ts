@@ -1,6 +1,9 @@
 /** What the doctor finds, in Chinese. */
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { finding, levelSaid } from "../src/i18n/findings";
+import { fetchWords } from "../src/i18n/words";
+
+beforeAll(fetchWords);
 
 const check = {
   code: "model_key",

@@ -37,7 +37,7 @@ class Asked:
     rows: int = 0
     ms: float = 0.0
     verdict: str = "refused"
-    reason: str | None = "internal_error"
+    reason: str | None = "internal"
 
 
 class QueryAudit:

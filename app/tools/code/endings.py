@@ -18,14 +18,14 @@ _MAX_VALUE = 4_000
 _MAX_ERROR = 2_000
 _LABEL_ROOM = 600
 
-_LIMITS: dict[ExitReason, str] = {
-    "memory": "Memory limit exceeded",
-    "disk": "Disk limit exceeded: it wrote too much",
-    "files": "File limit exceeded: it made too many files",
-    "processes": "Process limit exceeded: it started too many processes",
-    "output": "Output limit exceeded: it printed too much",
-    "killed": "The code was ended",
-    "lost": "The process that watched over the code is gone; run it again",
+_LIMITS: dict[ExitReason, tuple[str, str]] = {
+    "memory": ("code_memory", "Memory limit exceeded"),
+    "disk": ("code_disk", "Disk limit exceeded: it wrote too much"),
+    "files": ("code_files", "File limit exceeded: it made too many files"),
+    "processes": ("code_processes", "Process limit exceeded: it started too many processes"),
+    "output": ("code_output", "Output limit exceeded: it printed too much"),
+    "killed": ("code_killed", "The code was ended"),
+    "lost": ("code_lost", "The process that watched over the code is gone; run it again"),
 }
 
 
@@ -71,7 +71,8 @@ def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, s
     if exit_.reason == "timeout" or exit_.signal == signal.SIGXCPU:
         return "timeout", f"Execution timeout ({seconds}s limit in {mode})"
     if exit_.reason != "exited":
-        return f"code_{exit_.reason}", f"{_LIMITS[exit_.reason]} ({mode})"
+        code, sentence = _LIMITS[exit_.reason]
+        return code, f"{sentence} ({mode})"
     if exit_.signal is not None:
         return "code_failed", f"The code was ended by {_signal(exit_.signal, mode)}"
     if exit_.code == 0:

@@ -411,7 +411,7 @@ async def test_a_failure_that_nobody_has_foreseen_is_no_success_in_the_audit(
     outcome = await ask(lab, "mysql_query", source_id=source.id, sql="SELECT 1 AS a")
     assert not outcome.success
     [row] = await queries(lab)
-    assert row["reason"] == "internal_error"
+    assert row["reason"] == "internal"
 
 
 async def test_a_reason_quotes_nothing_where_no_arguments_are_kept(

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Route } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Said } from "../shell/Said";
 import { Sections } from "../shell/Sections";
 import { ChannelForm } from "./ChannelForm";
 import { AskFirst } from "./parts/AskFirst";
@@ -218,7 +219,7 @@ function Tasks() {
                     <Pill tone={tone(task.status)}>{t(`desktop.${task.status}`)}</Pill>
                     {task.error != null && (
                       <span className={css.under}>
-                        <Foreign>{task.error}</Foreign>
+                        <Said code={task.code ?? ""} message={task.error} />
                       </span>
                     )}
                   </>

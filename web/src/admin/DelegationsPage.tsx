@@ -6,6 +6,7 @@ import { Link, Route, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import { isObject, text } from "../renderers/data";
+import { Said } from "../shell/Said";
 import { Sections } from "../shell/Sections";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Facts, Foreign, Id, Pill, When } from "./parts/Bits";
@@ -156,8 +157,8 @@ function TaskView({ task }: { task: Task }) {
           ]}
         />
         {task.error !== null && (
-          <p className={`${css.note} foreign`} data-tone="bad">
-            {text(task.error.message) || JSON.stringify(task.error)}
+          <p className={css.note} data-tone="bad">
+            <Said code={text(task.error.code)} message={text(task.error.message)} />
           </p>
         )}
         {task.response !== "" && (

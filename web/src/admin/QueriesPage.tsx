@@ -3,6 +3,7 @@ import { Select } from "@mantine/core";
 import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Said } from "../shell/Said";
 import { Foreign, Id, Pill, When } from "./parts/Bits";
 import { Filters, useFilters } from "./parts/Filters";
 import { Loaded, More, Page } from "./parts/Page";
@@ -93,10 +94,16 @@ function Query({ row }: { row: Row }) {
         <Foreign>{[row.tool_name, row.source_id, ...row.tables].join(" · ")}</Foreign>
         {row.reason !== null && (
           <div>
-            <Foreign>{row.reason}</Foreign>
+            <Refused reason={row.reason} />
           </div>
         )}
       </div>
     </>
   );
+}
+
+/** Why there are no rows: a code, and behind it mostly a sentence. */
+function Refused({ reason }: { reason: string }) {
+  const [code = "", ...sentence] = reason.split(": ");
+  return <Said code={code} message={sentence.join(": ") || code} />;
 }

@@ -178,7 +178,7 @@ export function OnSwitch({ tool }: { tool: AdminTool }) {
       // Seen now is what somebody else has made of it meanwhile.
       notifyError(
         reason instanceof ApiError && reason.status === 412
-          ? new ApiError({ code: "tool_changed" }, 412)
+          ? new ApiError({ code: "switched_meanwhile" }, 412)
           : reason,
       );
     },

@@ -1,7 +1,7 @@
 /** Why a tool is off, and what would change that. */
 import type { Schemas } from "../api/client";
 import type { Language, Translate } from "../i18n";
-import { spoken } from "../i18n/service";
+import { codeWords } from "../i18n/words";
 import { word } from "./parts/Page";
 
 interface Reader {
@@ -14,7 +14,7 @@ type Tool = Pick<Schemas["Diagnostic"], "name" | "reason" | "asks_by">;
 /** A reason in the reader's language, with its fix. */
 export function toldReason(reason: Schemas["Reason"], name: string, language: Language): string {
   const english = language === "zh" ? reason.message : `${reason.message}. ${reason.fix}`;
-  return spoken(language, `reason.${reason.code}`, english.replace("..", "."), { name });
+  return codeWords(language, reason.code, reason.message, name) ?? english.replace("..", ".");
 }
 
 export function whyOff(tool: Tool, { t, language }: Reader): string | null {

@@ -16,12 +16,12 @@ import { memo, useId, useState } from "react";
 import { artifactUrl } from "../api/client";
 import type { Call } from "../events/model";
 import { type TextKey, useTexts } from "../i18n";
-import { reasonSaid } from "../i18n/reasons";
 import { renderers } from "../renderers/builtin";
 import { bytes, contentText, isObject } from "../renderers/data";
 import { JsonTree } from "../renderers/JsonTree";
 import { Output } from "../renderers/Output";
 import { visible } from "../shared/visible";
+import { Said } from "../shell/Said";
 import css from "./CallCard.module.css";
 import { isOver, standingOf } from "./callStatus";
 import { useChosen } from "./cardMemory";
@@ -151,9 +151,7 @@ function Details({ call, body }: { call: Call; body: React.ReactNode }) {
     <div className={css.details}>
       {call.error !== null && (
         <p className={css.error}>
-          <span className="foreign">
-            {reasonSaid(language, call.error.code, visible(call.error.message))}
-          </span>{" "}
+          <Said {...call.error} otherwise={call.status} tool={call.name} />{" "}
           <code className={css.code}>{call.error.code}</code>
         </p>
       )}

@@ -22,12 +22,12 @@ import {
 } from "react";
 import { useLocation } from "react-router";
 import { useStore } from "zustand";
-import { ApiError } from "../api/client";
 import type { Item, Note, Placed } from "../events/model";
 import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { explain } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
+import { Lines, Said } from "../shell/Said";
 import { BranchNotice, BranchProvider, SoughtElsewhere } from "./Branching";
 import { CallCard } from "./CallCard";
 import { CallFold } from "./CallFold";
@@ -220,7 +220,9 @@ function Unsent({ message }: { message: Outgoing }) {
           <p className={css.sending}>{t("chat.sending")}</p>
         ) : (
           <div role="alert" className={css.refused}>
-            <p className="foreign">{explain(message.error, t).what}</p>
+            <p>
+              <Lines {...explain(message.error, t)} />
+            </p>
             <Button
               size="compact-xs"
               variant="default"
@@ -260,9 +262,9 @@ function RunEnd({ id }: { id: string }) {
           <CircleAlert size={15} aria-hidden />
           {t(key in TEXTS ? (key as TextKey) : "chat.run.unknown")}
           {run.error !== null && (
-            <span className="foreign">
+            <span>
               {": "}
-              {visible(runError(run.error, t))}
+              <Said code={run.error.code} message={run.error.message} />
             </span>
           )}
         </p>
@@ -276,10 +278,6 @@ function RunEnd({ id }: { id: string }) {
       </p>
     </div>
   );
-}
-
-function runError(error: { code: string; message: string }, t: Translate): string {
-  return explain(new ApiError({ code: error.code, detail: error.message }, 0), t).what;
 }
 
 const NOTE_ICON: Readonly<Record<Note["type"], LucideIcon>> = {

@@ -121,7 +121,7 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         this.waiting.delete(frame.id);
-        reject(new ApiError({ code: "no_answer", retryable: true }, 0));
+        reject(new ApiError({ code: "unanswered", retryable: true }, 0));
       }, ANSWER_MS);
       this.waiting.set(frame.id, {
         frame,

@@ -5,7 +5,7 @@ In English the service's own words are shown. What has no words here is shown in
 import type { Schemas } from "../api/client";
 import type { Language } from ".";
 import chinese from "./findings.zh.json";
-import { spoken } from "./service";
+import { codeWords } from "./words";
 
 type Finding = Schemas["Finding"];
 type Level = Schemas["LevelView"];
@@ -23,10 +23,9 @@ export function finding(language: Language, check: Finding): Words {
   const { reason } = values;
   if (reason !== undefined) {
     // Why a tool is off, and what to do about it, is one sentence there.
-    values.message = spoken(language, `reason.${reason}`, check.meaning, {
-      name: values.tool ?? "",
-    });
-    if (values.message !== check.meaning) values.fix = "";
+    const words = codeWords(language, reason, check.meaning, values.tool);
+    values.message = words ?? check.meaning;
+    if (words !== null) values.fix = "";
   }
   const fill = (template: string) => filled(template, values);
   return {

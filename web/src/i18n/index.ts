@@ -12,7 +12,7 @@ export type Translate = (key: TextKey, values?: Values) => string;
 
 const KEPT = "tollgate-language";
 const listeners = new Set<() => void>();
-let language: Language = initial();
+let told: { readonly language: Language } = { language: initial() };
 
 function initial(): Language {
   let kept: string | null = null;
@@ -25,7 +25,7 @@ function initial(): Language {
 }
 
 export function setLanguage(next: Language): void {
-  language = next;
+  told = { language: next };
   document.documentElement.lang = next === "zh" ? "zh-CN" : "en";
   try {
     localStorage.setItem(KEPT, next);
@@ -35,7 +35,13 @@ export function setLanguage(next: Language): void {
   for (const listener of listeners) listener();
 }
 
-export const currentLanguage = (): Language => language;
+export const currentLanguage = (): Language => told.language;
+
+/** Draw what is told anew: more words have come. */
+export function redraw(): void {
+  told = { ...told };
+  for (const listener of listeners) listener();
+}
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
@@ -43,7 +49,11 @@ function subscribe(listener: () => void): () => void {
 }
 
 /** The text with `{name}` filled in; `{n|one|many}` takes the form that fits a number. */
-export function translate(key: TextKey, values: Values = {}, into: Language = language): string {
+export function translate(
+  key: TextKey,
+  values: Values = {},
+  into: Language = told.language,
+): string {
   const pair = TEXTS[key];
   const template = into === "zh" ? pair[1] : pair[0];
   return template.replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (whole, name, one, many) => {
@@ -56,6 +66,6 @@ export function translate(key: TextKey, values: Values = {}, into: Language = la
 
 /** Texts in the chosen language; who uses it is drawn again when that changes. */
 export function useTexts(): { t: Translate; language: Language } {
-  const chosen = useSyncExternalStore(subscribe, currentLanguage);
+  const { language: chosen } = useSyncExternalStore(subscribe, () => told);
   return { t: (key, values) => translate(key, values, chosen), language: chosen };
 }

@@ -1,16 +1,9 @@
-/** Why something asks or was refused, in Chinese: a word by its code before the service's sentence. */
+/** Why something asks: in Chinese a word by its code before the service's sentence. */
 import type { Language } from ".";
-import chinese from "./risks.zh.json";
+import { riskWord } from "./words";
 
-const WORDS: Readonly<Record<string, string>> = { ...chinese.risks, ...chinese.calls };
-
-/** The word of a code; null in English, where the sentence says it, and for what is not known. */
-export function reasonWord(language: Language, code: string): string | null {
-  return language === "zh" && Object.hasOwn(WORDS, code) ? (WORDS[code] ?? null) : null;
-}
-
-/** The sentence with the word before it. */
+/** The sentence with the word before it; alone in English, and for a code that has none. */
 export function reasonSaid(language: Language, code: string, sentence: string): string {
-  const word = reasonWord(language, code);
+  const word = riskWord(language, code);
   return word === null ? sentence : `${word}（${sentence}）`;
 }

@@ -2,7 +2,10 @@
 import { Alert, Button, Group, List, Text } from "@mantine/core";
 import { CircleAlert } from "lucide-react";
 import type { ApiError } from "../api/client";
-import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+import { currentLanguage, TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+import { codeWords } from "../i18n/words";
+import { visible } from "../shared/visible";
+import { Lines } from "./Said";
 
 interface Props {
   error: ApiError;
@@ -14,25 +17,34 @@ interface Props {
 
 const known = (key: string): key is TextKey => key in TEXTS;
 
-/** What happened: the service's own words, or ours where it could not speak. */
-export function explain(error: ApiError, t: Translate): { what: string; fix: string | null } {
+interface Explained {
+  what: string;
+  /** The service's own sentence, where `what` is ours. */
+  detail: string | null;
+  fix: string | null;
+}
+
+/** What happened: the service's own words after ours, or ours alone where it could not speak. */
+export function explain(error: ApiError, t: Translate): Explained {
   const own = `error.${error.code}`;
   const fix = `${own}.fix`;
-  return {
-    what: known(own) ? t(own) : error.message,
-    fix: known(fix) ? t(fix) : null,
-  };
+  const told = { fix: known(fix) ? t(fix) : null };
+  if (known(own)) return { what: t(own), detail: null, ...told };
+  const words = codeWords(currentLanguage(), error.code, error.message);
+  return words === null
+    ? { what: error.message, detail: null, ...told }
+    : { what: words, detail: error.message, ...told };
 }
 
 export function ErrorView({ error, onRetry, retryLabel, compact = false }: Props) {
   const { t } = useTexts();
-  const { what, fix } = explain(error, t);
+  const { what, detail, fix } = explain(error, t);
   // One fault is told by the sentence itself.
   const fields = (
     Array.isArray(error.details.errors)
       ? (error.details.errors as { path: string; message: string }[])
       : []
-  ).filter((field) => !what.includes(field.message));
+  ).filter((field) => !(detail ?? what).includes(field.message));
   const id = typeof error.details.error_id === "string" ? error.details.error_id : null;
   return (
     <Alert
@@ -43,8 +55,8 @@ export function ErrorView({ error, onRetry, retryLabel, compact = false }: Props
       title={compact ? undefined : t("error.title")}
       ta="left"
     >
-      <Text size="sm" className="foreign">
-        {what}
+      <Text size="sm" component="div">
+        <Lines what={visible(what)} detail={detail === null ? null : visible(detail)} />
       </Text>
       {fields.length > 0 && (
         <List size="sm" mt={4}>

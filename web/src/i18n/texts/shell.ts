@@ -71,7 +71,7 @@ export const shell = {
     "The disk or the database of the service is full or locked. Free some space.",
     "服务的磁盘或数据库已满或被锁定。请释放空间。",
   ],
-  "error.no_answer": ["The service did not answer in time.", "服务未在时限内应答。"],
+  "error.unanswered": ["The service did not answer in time.", "服务未在时限内应答。"],
   "error.connection_closed": ["The connection was closed.", "连接已关闭。"],
   "error.connection_refused": ["The service closed the connection.", "服务关闭了连接。"],
   "error.unexpected": ["Something unexpected happened.", "发生了意外错误。"],

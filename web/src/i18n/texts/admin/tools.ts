@@ -91,11 +91,11 @@ export const tools = {
     "Agents do not work without it: it cannot be switched off by a slip.",
     "缺少它智能体无法工作：不会被误关闭。",
   ],
-  "error.tool_changed": [
+  "error.switched_meanwhile": [
     "Somebody else has changed this tool meanwhile. Nothing was overwritten.",
     "此工具刚被他人修改，未覆盖任何内容。",
   ],
-  "error.tool_changed.fix": [
+  "error.switched_meanwhile.fix": [
     "The row now shows their choice. Switch it again if you still want to.",
     "该行现在显示对方的设置。如仍需更改，请再次切换。",
   ],
