@@ -80,15 +80,15 @@ describe("slash commands", () => {
   }));
 
   it("are found by the beginning of a name first", () => {
-    expect(matching(tools, "file").map((tool) => tool.name)[0]).toMatch(/^file/);
-    expect(matching(tools, "file").map((tool) => tool.name)).toContain("read_file");
+    expect(matching(tools, "file", "en").map((tool) => tool.name)[0]).toMatch(/^file/);
+    expect(matching(tools, "file", "en").map((tool) => tool.name)).toContain("read_file");
   });
 
   it("are found by what a tool does", () => {
-    expect(matching(tools, "command").map((tool) => tool.name)).toContain("bash");
+    expect(matching(tools, "command", "en").map((tool) => tool.name)).toContain("bash");
   });
 
   it("are none when nothing fits", () => {
-    expect(matching(tools, "xyzzy")).toEqual([]);
+    expect(matching(tools, "xyzzy", "en")).toEqual([]);
   });
 });

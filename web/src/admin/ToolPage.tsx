@@ -6,6 +6,7 @@ import { useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
+import { groupSaid, toolAbout } from "../i18n/toolWords";
 import { ErrorView } from "../shell/ErrorView";
 import { useIdentity } from "../shell/identity";
 import { notifyDone } from "../shell/notify";
@@ -18,7 +19,7 @@ import { TryTool } from "./TryTool";
 import { toldReason, whyOff } from "./toolReasons";
 
 export function ToolPage() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const { may } = useIdentity();
   const name = useParams().name ?? "";
   const tool = useQuery({
@@ -29,7 +30,7 @@ export function ToolPage() {
     <Page
       back={{ to: "/admin/tools", label: t("admin.tools") }}
       title={<span className="mono">{name}</span>}
-      lead={tool.data?.description?.split("\n")[0]}
+      lead={toolAbout(language, name, tool.data?.description ?? "")}
       actions={tool.data !== undefined && <OnSwitch tool={tool.data} />}
     >
       <Loaded query={tool}>
@@ -69,7 +70,7 @@ function Standing({ tool }: { tool: AdminTool }) {
             </Pill>,
           ],
           [t("tools.permission"), word(t, "tools.permission", tool.permission_class ?? "")],
-          [t("tools.toolset"), tool.toolset],
+          [t("tools.toolset"), groupSaid(language, tool.toolset ?? "")],
           [t("tools.shown"), t(`tools.shown.${effective.shown}`)],
           [t("tools.route"), word(t, "route", effective.route)],
           [

@@ -5,6 +5,7 @@ import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
+import { groupSaid } from "../i18n/toolWords";
 import { ErrorView } from "../shell/ErrorView";
 import { notifyDone } from "../shell/notify";
 import { Chips, Foreign, Pill } from "./parts/Bits";
@@ -66,7 +67,7 @@ export function ToolSwitches() {
                 head: t("switches.group"),
                 wide: true,
                 cell: (group) => (
-                  <Group group={group} isOff={setOf(group.name)?.enabled === false} />
+                  <Group group={group} by={by} isOff={setOf(group.name)?.enabled === false} />
                 ),
               },
               {
@@ -103,11 +104,12 @@ export function ToolSwitches() {
   );
 }
 
-function Group({ group, isOff }: { group: ToolGroup; isOff: boolean }) {
-  const { t } = useTexts();
+function Group({ group, by, isOff }: { group: ToolGroup; by: GroupedBy; isOff: boolean }) {
+  const { t, language } = useTexts();
+  const name = by === "source" ? group.name : groupSaid(language, group.name);
   return (
     <>
-      <Foreign>{group.name || t("switches.other")}</Foreign>
+      <Foreign>{name || t("switches.other")}</Foreign>
       <span className={css.under}>
         <Foreign>{group.tools.map((tool) => tool.name).join(", ")}</Foreign>
       </span>

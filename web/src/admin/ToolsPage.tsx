@@ -7,6 +7,7 @@ import { useState } from "react";
 import { Link, Route } from "react-router";
 import { ApiError, api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { groupSaid, toolAbout } from "../i18n/toolWords";
 import { notifyError } from "../shell/notify";
 import { Sections } from "../shell/Sections";
 import { Foreign, Pill, type PillTone } from "./parts/Bits";
@@ -52,7 +53,7 @@ export const stateTone = (state: string): PillTone =>
   state === "on" ? "ok" : state === "asks" ? "warn" : "quiet";
 
 function Catalog() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const [typed, setTyped] = useState("");
   const [q] = useDebouncedValue(typed.trim(), 200);
   const [state, setState] = useState("");
@@ -102,7 +103,10 @@ function Catalog() {
           onChange={(event) => setToolset(event.currentTarget.value)}
           data={[
             { value: "", label: t("filter.all") },
-            ...(toolsets.data?.toolsets ?? []).map((one) => ({ value: one.name, label: one.name })),
+            ...(toolsets.data?.toolsets ?? []).map((one) => ({
+              value: one.name,
+              label: groupSaid(language, one.name),
+            })),
           ]}
         />
       </div>
@@ -117,7 +121,10 @@ function Catalog() {
               { head: t("tools.on"), cell: (tool) => <OnSwitch tool={tool} /> },
               { head: t("tools.tool"), wide: true, cell: (tool) => <Named tool={tool} /> },
               { head: t("tools.state"), cell: (tool) => <Standing tool={tool} /> },
-              { head: t("tools.toolset"), cell: (tool) => <Foreign>{tool.toolset}</Foreign> },
+              {
+                head: t("tools.toolset"),
+                cell: (tool) => <Foreign>{groupSaid(language, tool.toolset ?? "")}</Foreign>,
+              },
               {
                 head: t("tools.permission"),
                 cell: (tool) => word(t, "tools.permission", tool.permission_class ?? ""),
@@ -137,6 +144,7 @@ function Catalog() {
 }
 
 function Named({ tool }: { tool: AdminTool }) {
+  const { language } = useTexts();
   return (
     <>
       <Link
@@ -145,7 +153,9 @@ function Named({ tool }: { tool: AdminTool }) {
       >
         {tool.name}
       </Link>
-      <span className={`${css.under} foreign`}>{(tool.description ?? "").split("\n")[0]}</span>
+      <span className={`${css.under} foreign`}>
+        {toolAbout(language, tool.name, tool.description ?? "")}
+      </span>
     </>
   );
 }

@@ -14,6 +14,7 @@ import {
 import { newCommandId } from "../events/connection";
 import type { ContentBlock } from "../events/messages";
 import { useTexts } from "../i18n";
+import { toolAbout } from "../i18n/toolWords";
 import { useConnection, useIdentity } from "../shell/identity";
 import { notifyError } from "../shell/notify";
 import { AttachedFiles } from "./AttachedFiles";
@@ -39,7 +40,7 @@ interface Props {
   children?: React.ReactNode;
 }
 
-const SLASH = /^\/([\w-]*)$/;
+const SLASH = /^\/([\w\p{L}-]*)$/u;
 const SHOWN = 40;
 
 export function Composer({ place, active, busy, onSay, onCall, onStop, children }: Props) {
@@ -285,12 +286,12 @@ function useFocusWhenFree(field: RefObject<HTMLTextAreaElement | null>) {
 
 /** The list of tools below a `/`: a listbox that the text field drives. */
 function useSlashMenu(typed: string | null, onChoose: (tool: ToolRow) => void) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const id = useId();
   const tools = useTools(typed !== null);
   const [at, setAt] = useState(0);
   const [dismissed, setDismissed] = useState<string | null>(null);
-  const found = typed === null ? [] : matching(tools.data ?? [], typed).slice(0, SHOWN);
+  const found = typed === null ? [] : matching(tools.data ?? [], typed, language).slice(0, SHOWN);
   const open = typed !== null && dismissed !== typed && found.length > 0;
   const index = Math.min(at, Math.max(0, found.length - 1));
   const optionId = (name: string) => `${id}-${name}`;
@@ -339,7 +340,7 @@ function useSlashMenu(typed: string | null, onChoose: (tool: ToolRow) => void) {
             onClick={() => onChoose(tool)}
           >
             <b className="mono">/{tool.name}</b>
-            <span className={css.about}>{tool.description.split("\n")[0]}</span>
+            <span className={css.about}>{toolAbout(language, tool.name, tool.description)}</span>
           </div>
         ))}
       </div>

@@ -2,7 +2,9 @@
 import { Button, NativeSelect, SegmentedControl, Switch, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useMemo, useState } from "react";
 import { useTexts } from "../i18n";
+import { toolDescribed } from "../i18n/toolWords";
 import { visible } from "../shared/visible";
+import { Lines } from "../shell/Said";
 import { parseObject } from "./ConfirmationCard";
 import { argumentsOf, type Field, fieldsOf, type Values } from "./schema";
 import css from "./ToolForm.module.css";
@@ -16,7 +18,7 @@ interface Props {
 }
 
 export function ToolForm({ tool, busy, onRun, onCancel }: Props) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const fields = useMemo(() => fieldsOf(tool.parameters), [tool.parameters]);
   const [mode, setMode] = useState<"form" | "json">("form");
   const [values, setValues] = useState<Values>({});
@@ -60,7 +62,9 @@ export function ToolForm({ tool, busy, onRun, onCancel }: Props) {
           ]}
         />
       </div>
-      <p className={`${css.about} foreign`}>{visible(tool.description)}</p>
+      <p className={css.about}>
+        <Lines {...toolDescribed(language, tool.name, visible(tool.description))} />
+      </p>
       <div className={css.fields}>
         {mode === "json" ? (
           <Textarea

@@ -1,6 +1,8 @@
 /** The tools of the catalog, as slash commands. */
 import { useQuery } from "@tanstack/react-query";
 import { api, data } from "../api/client";
+import type { Language } from "../i18n";
+import { toolAbout } from "../i18n/toolWords";
 import { isObject, text } from "../renderers/data";
 
 export interface ToolRow {
@@ -34,12 +36,13 @@ export function useTools(wanted: boolean) {
 }
 
 /** Tools that fit what was typed: names that begin with it, then names that hold it, then words. */
-export function matching(tools: readonly ToolRow[], typed: string): ToolRow[] {
+export function matching(tools: readonly ToolRow[], typed: string, language: Language): ToolRow[] {
   const wanted = typed.toLowerCase();
   const rank = (tool: ToolRow) => {
     if (tool.name.startsWith(wanted)) return 0;
     if (tool.name.includes(wanted)) return 1;
-    return tool.description.toLowerCase().includes(wanted) ? 2 : 3;
+    const said = `${tool.description}\n${toolAbout(language, tool.name, "")}`;
+    return said.toLowerCase().includes(wanted) ? 2 : 3;
   };
   return tools
     .map((tool) => ({ tool, rank: rank(tool) }))

@@ -1,0 +1,38 @@
+/** What a reader of Chinese meets where the service speaks English. */
+import { test } from "node:test";
+import { composer } from "./harness.mjs";
+import { scene, service } from "./stage.mjs";
+
+const LIMIT = { timeout: 120_000 };
+const CHINESE = { locale: "zh-CN", allowed: /status of 404/ };
+
+test("a tool is found and told in Chinese, and so is what its call ended in", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/chat`);
+    await composer(page).fill("/算术");
+    await page.getByRole("option", { name: /calculator.*精确计算算术表达式/ }).waitFor();
+    await page.keyboard.press("Enter");
+    const form = page.getByRole("form");
+    await form.getByText("精确计算算术表达式。").waitFor();
+    await form.getByText("Compute an arithmetic expression").waitFor();
+    await page.getByLabel("expression").fill("1 / 0");
+    await page.keyboard.press("Enter");
+    const card = page.locator("article[data-status=error]");
+    await card.getByText("无法计算，请检查算式").waitFor();
+    await card.getByText("Calculation error: division by zero").first().waitFor();
+    await card.getByText("calculation_error").waitFor();
+  }, CHINESE),
+);
+
+test("a refusal of the service is told in Chinese first, then in its own words", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/admin/tools`);
+    const row = page.getByRole("row").filter({ hasText: "get_weather" });
+    await row.getByText("查询城市的当前天气和预报。").waitFor();
+    await row.getByText("数据（data）").waitFor();
+    await page.goto(`${service.url}/admin/agents/of-nobody`);
+    const alert = page.locator("main").getByRole("alert").first();
+    await alert.getByText("找不到", { exact: true }).waitFor();
+    await alert.getByText("of-nobody").waitFor();
+  }, CHINESE),
+);
