@@ -140,6 +140,9 @@ test("two tabs see the same, and the first answer settles it for both", LIMIT, (
 test("a question is answered, with an offered answer and in one's own words", LIMIT, () =>
   scene(async (page) => {
     await say(page, "ask");
+    // Who asks is not at work.
+    await call(page, "waiting").getByText("Waits for an answer").waitFor();
+    assert.equal(await call(page, "running").count(), 0);
     await page.getByLabel("Blue").check();
     await page.getByRole("button", { name: "Answer", exact: true }).click();
     await ended(page);

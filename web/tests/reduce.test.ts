@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { MAX_LIVE } from "../src/events/live";
-import type { EphemeralEvent, SessionEvent, Subscribed } from "../src/events/messages";
+import type {
+  DurableEvent,
+  EphemeralEvent,
+  SessionEvent,
+  Subscribed,
+} from "../src/events/messages";
 import { EMPTY } from "../src/events/model";
 import { reconcile, reduce } from "../src/events/reduce";
 import { GOLDEN_NAMES, golden, log } from "./golden";
@@ -124,6 +129,48 @@ describe("a call", () => {
     expect(callOf(state).subagents).toMatchObject([
       { name: "reader", status: "success", summary: "done", routes: { bash: "disabled" } },
     ]);
+  });
+});
+
+describe("a call that asks a person", () => {
+  const about = (type: string, fields: Record<string, unknown>) =>
+    ({ ...golden("tool_call_started"), ...fields, type }) as unknown as DurableEvent;
+  const running = () =>
+    reduce(
+      EMPTY,
+      log(golden("run_started"), about("tool_call_started", { awaits_confirmation: false })),
+    );
+  const asked = about("question_asked", { seq: 3, question_id: "qst_1", question: "Which?" });
+  const answered = about("question_answered", {
+    seq: 4,
+    question_id: "qst_1",
+    outcome: "answered",
+  });
+
+  it("waits until the question has its answer", () => {
+    expect(callOf(running()).status).toBe("running");
+    const waiting = reduce(running(), [asked]);
+    expect(callOf(waiting).status).toBe("waiting");
+    expect(callOf(reduce(waiting, [answered])).status).toBe("running");
+  });
+
+  it("waits for a ticket only when it is blocking", () => {
+    const ticket = { seq: 3, ticket_id: "tkt_1", reason: "no", severity: "low", to: "human" };
+    const open = (blocking: boolean) =>
+      reduce(running(), [about("ticket_opened", { ...ticket, blocking })]);
+    expect(callOf(open(false)).status).toBe("running");
+    expect(callOf(open(true)).status).toBe("waiting");
+    const resolved = about("ticket_resolved", { seq: 4, ticket_id: "tkt_1", status: "answered" });
+    expect(callOf(reduce(open(true), [resolved])).status).toBe("running");
+  });
+
+  it("stays as it ended when the answer comes late", () => {
+    const over = reduce(reduce(running(), [asked]), [
+      about("tool_call_completed", { ...golden("tool_call_completed"), seq: 4 }),
+    ]);
+    const before = callOf(over).status;
+    expect(["running", "waiting"]).not.toContain(before);
+    expect(callOf(reduce(over, [{ ...answered, seq: 5 } as DurableEvent])).status).toBe(before);
   });
 });
 

@@ -71,14 +71,7 @@ export function reconcile(state: SessionState, message: Subscribed): SessionStat
   }
   for (const open of message.pending_questions ?? []) {
     const asked = open as unknown as Extract<DurableEvent, { type: "question_asked" }>;
-    if (!work.questions.has(asked.question_id)) {
-      work.questions.set(asked.question_id, {
-        asked,
-        outcome: "pending",
-        answer: null,
-        by: null,
-      });
-    }
+    if (!work.questions.has(asked.question_id)) questionAsked(work, asked);
   }
   return finish(work);
 }
@@ -137,13 +130,7 @@ function durable(work: Work, event: DurableEvent): void {
     case "tool_confirmation_resolved":
       return confirmationResolved(work, event);
     case "question_asked":
-      work.questions.set(event.question_id, {
-        asked: event,
-        outcome: "pending",
-        answer: null,
-        by: null,
-      });
-      return;
+      return questionAsked(work, event);
     case "question_answered":
       return questionAnswered(work, event);
     case "subagent_started":
@@ -175,6 +162,7 @@ function durable(work: Work, event: DurableEvent): void {
         reason: event.reason,
       });
     case "ticket_opened":
+      if (event.blocking) waits(work, event, true);
       return note(work, event, {
         type: "ticket_opened",
         at: event.ts,
@@ -182,6 +170,7 @@ function durable(work: Work, event: DurableEvent): void {
         severity: event.severity,
       });
     case "ticket_resolved":
+      waits(work, event, false);
       return note(work, event, {
         type: "ticket_resolved",
         at: event.ts,
@@ -372,7 +361,26 @@ function confirmationResolved(work: Work, event: Of<"tool_confirmation_resolved"
   );
 }
 
+/** Whether a call that goes on waits for a person. */
+function waits(work: Work, event: DurableEvent, waiting: boolean): void {
+  const [before, after] = waiting
+    ? (["running", "waiting"] as const)
+    : (["waiting", "running"] as const);
+  changeCall(work, keyOf(work, event), (call) => (call.status === before ? { status: after } : {}));
+}
+
+function questionAsked(work: Work, event: Of<"question_asked">): void {
+  work.questions.set(event.question_id, {
+    asked: event,
+    outcome: "pending",
+    answer: null,
+    by: null,
+  });
+  waits(work, event, true);
+}
+
 function questionAnswered(work: Work, event: Of<"question_answered">): void {
+  waits(work, event, false);
   const question = work.questions.get(event.question_id);
   if (question === undefined) return;
   work.questions.set(event.question_id, {

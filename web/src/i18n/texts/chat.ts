@@ -139,7 +139,7 @@ export const chat = {
   ],
 
   "call.used": ["Used {count} {count|tool|tools}", "使用了 {count} 次工具"],
-  "call.waiting": ["Waits for an answer", "等待确认"],
+  "call.waiting": ["Waits for an answer", "等待答复"],
   "call.running": ["Running", "运行中"],
   "call.success": ["Done", "成功"],
   "call.error": ["Failed", "失败"],
