@@ -189,6 +189,24 @@ test("several memories are forgotten at once, and what has changed meanwhile is 
   }),
 );
 
+test("on a phone all rows are chosen, and a dialog has no second banner", LIMIT, () =>
+  at("memory", async (page, dialog) => {
+    await page.setViewportSize({ width: 380, height: 800 });
+    const memories = ["one", "two"].map((key) => ({
+      ...{ scope: "user", owner: "ann", key, content: `What ${key} says` },
+    }));
+    await ask("POST", "/admin/memory/import", { memories });
+    await page.reload();
+    await page.getByText("Choose all that are listed").click();
+    await page.getByText("2 memories chosen").waitFor();
+    await press(page, "Forget the chosen");
+    await dialog.getByText("2 memories are gone for good:").waitFor();
+    assert.deepEqual(await axeOf(page), []);
+    await press(dialog, "Forget the chosen");
+    await page.getByText("Nothing is remembered yet.").waitFor();
+  }),
+);
+
 test("a schedule is made, changed and run at once, with its history", LIMIT, () =>
   at("schedules", async (page, dialog) => {
     await press(page, "New schedule");

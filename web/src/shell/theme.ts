@@ -57,8 +57,11 @@ export const theme = createTheme({
   components: {
     // Locking the page's scroll needs an inline style, which the page forbids; nothing scrolls
     // behind a dialog here, because the page itself is as high as the window.
-    Modal: { defaultProps: { lockScroll: false, centered: true } },
-    Drawer: { defaultProps: { lockScroll: false } },
+    // The head of a dialog is no second head of the page.
+    Modal: {
+      defaultProps: { lockScroll: false, centered: true, attributes: { header: { role: "none" } } },
+    },
+    Drawer: { defaultProps: { lockScroll: false, attributes: { header: { role: "none" } } } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },
 });

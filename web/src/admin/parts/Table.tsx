@@ -92,9 +92,10 @@ function ChooseAll<Row>(props: {
   const { t } = useTexts();
   const count = rows.filter((row) => choice.chosen.has(id(row))).length;
   return (
-    <th scope="col">
+    <th scope="col" className={css.chooseAll}>
       <Checkbox
         size="xs"
+        label={<span aria-hidden>{t("table.choose_all")}</span>}
         aria-label={t("table.choose_all")}
         checked={count === rows.length}
         indeterminate={count > 0 && count < rows.length}
