@@ -108,3 +108,28 @@ test("what no workspace can take is refused before anything is begun", LIMIT, as
     await page.getByText(/^You said: look at it/).waitFor();
   });
 });
+
+test("how much of a file has gone is told, and sending it is stopped", LIMIT, async () => {
+  await scene(async (page, context) => {
+    const wire = await context.newCDPSession(page);
+    const slow = { offline: false, latency: 0, downloadThroughput: -1 };
+    await wire.send("Network.enable");
+    await wire.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: 100_000 });
+    await drop(page, "large.bin", Buffer.alloc(1_500_000));
+    await say(page, "keep it");
+    const bar = page.getByRole("progressbar", { name: "Sending large.bin" });
+    await bar.waitFor();
+    await page.getByText(/^[1-9][\d.]* [kMKB]+ of 1\.\d+ MB$/).waitFor();
+    await page.getByRole("button", { name: "Stop sending large.bin" }).click();
+
+    // Words and file are as they were, and go when they are sent anew.
+    await page.getByRole("button", { name: "Remove large.bin" }).waitFor();
+    assert.equal(await composer(page).inputValue(), "keep it");
+    assert.equal(await bar.count(), 0);
+    await wire.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
+    await composer(page).press("Enter");
+    await page.getByText(/^You said: keep itFile in the workspace: /).waitFor();
+    const there = readFileSync(`${service.data}/workspace/uploads/large.bin`);
+    assert.equal(there.length, 1_500_000);
+  });
+});

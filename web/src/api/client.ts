@@ -30,6 +30,9 @@ export function setCsrfToken(token: string | null): void {
   csrfToken = token;
 }
 
+/** What `setCsrfToken` was given, for what is not sent by `api`. */
+export const currentCsrfToken = (): string | null => csrfToken;
+
 /** Be told when the service does not know us any more. */
 export function whenSignedOut(listener: () => void): () => void {
   onSignedOut.add(listener);
@@ -50,21 +53,22 @@ const guard: Middleware = {
   async onResponse({ response, request }) {
     if (response.ok) return response;
     if (response.status === 401 && !request.url.endsWith("/login")) tellSignedOut();
-    throw await errorOf(response);
+    throw errorIn(await response.text(), response.status);
   },
   onError({ error }) {
     return error instanceof ApiError ? error : new ApiError({ code: "unreachable" }, 0);
   },
 };
 
-async function errorOf(response: Response): Promise<ApiError> {
+/** What an answer that is no success says. */
+export function errorIn(body: string, status: number): ApiError {
   try {
-    const problem = (await response.json()) as Problem;
-    if (typeof problem.code === "string") return new ApiError(problem, response.status);
+    const problem = JSON.parse(body) as Problem;
+    if (typeof problem.code === "string") return new ApiError(problem, status);
   } catch {
     // Not ours: a proxy's page, or nothing at all.
   }
-  return new ApiError({ code: "unreadable_answer" }, response.status);
+  return new ApiError({ code: "unreadable_answer" }, status);
 }
 
 export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin" });

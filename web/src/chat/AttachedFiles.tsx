@@ -1,5 +1,5 @@
 /** What goes along with the message that is being written. */
-import { CloseButton, Loader, UnstyledButton } from "@mantine/core";
+import { CloseButton, Progress, UnstyledButton } from "@mantine/core";
 import { FileText, FolderUp } from "lucide-react";
 import { useTexts } from "../i18n";
 import { bytes } from "../renderers/data";
@@ -8,12 +8,16 @@ import css from "./Composer.module.css";
 
 interface Props {
   attached: readonly Attachment[];
-  /** On their way: they cannot be taken back any more. */
+  /** On their way, one after another. */
   sending: readonly Attachment[];
+  /** Bytes that have gone, by the id of the file. */
+  sent: Readonly<Record<string, number>>;
+  /** Stop all of them. */
+  onStop: () => void;
   onChange: (attached: Attachment[]) => void;
 }
 
-export function AttachedFiles({ attached, sending, onChange }: Props) {
+export function AttachedFiles({ attached, sending, sent, onStop, onChange }: Props) {
   const { t } = useTexts();
   if (attached.length + sending.length === 0) return null;
 
@@ -30,11 +34,14 @@ export function AttachedFiles({ attached, sending, onChange }: Props) {
   return (
     <ul className={css.attached}>
       {sending.map((one) => (
-        <li key={one.id} role="status">
-          <span className={css.file}>
-            <Loader size={13} aria-hidden />
-            <span className="foreign">{t("chat.file.sending", { name: one.name })}</span>
-          </span>
+        <li key={one.id}>
+          <SendingFile one={one} sent={sent[one.id] ?? 0} />
+          <CloseButton
+            size="xs"
+            className={css.remove}
+            aria-label={t("chat.file.stop", { name: one.name })}
+            onClick={onStop}
+          />
         </li>
       ))}
       {attached.map((one) => (
@@ -53,6 +60,26 @@ export function AttachedFiles({ attached, sending, onChange }: Props) {
         </li>
       ))}
     </ul>
+  );
+}
+
+function SendingFile({ one, sent }: { one: Attachment; sent: number }) {
+  const { t, language } = useTexts();
+  const total = one.upload?.file.size ?? 0;
+  const size = (count: number) => bytes(Math.min(count, total), language);
+  return (
+    <span className={css.file} data-sending>
+      <span className="foreign" role="status">
+        {t("chat.file.sending", { name: one.name })}
+      </span>
+      <small>{t("chat.file.sent", { sent: size(sent), total: size(total) })}</small>
+      <Progress
+        className={css.sent}
+        size="xs"
+        value={total === 0 ? 100 : (100 * sent) / total}
+        aria-label={t("chat.file.sending", { name: one.name })}
+      />
+    </span>
   );
 }
 

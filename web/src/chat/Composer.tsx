@@ -24,7 +24,7 @@ import { UNSENT } from "./ConfirmationCard";
 import { type Draft, draftAt, keepDraft, together, useDraftAt } from "./drafts";
 import { ToolForm } from "./ToolForm";
 import { matching, type ToolRow, useTools } from "./tools";
-import { OtherFileThere } from "./uploads";
+import { OtherFileThere, type Sending } from "./uploads";
 
 interface Props {
   /** Whose draft it is: a session's id, or `NEW_SESSION`. */
@@ -33,7 +33,7 @@ interface Props {
   active: boolean;
   busy: boolean;
   /** Say it, once the files are in the workspace. What a rejection leaves unsaid comes back. */
-  onSay: (content: ContentBlock[], files: readonly Attachment[]) => Promise<void>;
+  onSay: (content: ContentBlock[], files: readonly Attachment[], sending: Sending) => Promise<void>;
   /** The same call again has the same id: one that was carried out is not carried out twice. */
   onCall: (tool: string, args: Record<string, unknown>, id: string) => Promise<void>;
   onStop: () => void;
@@ -48,6 +48,8 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
   const { words, attached, latest, keep } = useDraft(place);
   const { me } = useIdentity();
   const [sending, setSending] = useState<readonly Attachment[]>([]);
+  const [sent, setSent] = useState<Readonly<Record<string, number>>>({});
+  const stop = useRef(new AbortController());
   const [reading, setReading] = useState(0);
   const [tool, setTool] = useState<ToolRow | null>(null);
   const [calling, setCalling] = useState(false);
@@ -72,15 +74,18 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
     const unsent = latest();
     keep({ words: "", attached: [] });
     setSending(uploads);
+    setSent({});
+    stop.current = new AbortController();
+    const onSent = (id: string, bytes: number) => setSent((all) => ({ ...all, [id]: bytes }));
     // The words come before the files: they make the title of a new session.
     const content: ContentBlock[] = [
       ...blocksOf(attached.filter((one) => one.preview !== null)),
       ...(said === "" ? [] : [{ type: "text", text: said }]),
       ...blocksOf(attached.filter((one) => one.preview === null)),
     ];
-    onSay(content, uploads)
+    onSay(content, uploads, { onSent, signal: stop.current.signal })
       .catch((error: unknown) => {
-        notifyError(error);
+        if (!stop.current.signal.aborted) notifyError(error);
         keep(together(asked(unsent, error), latest()));
       })
       .finally(() => setSending([]));
@@ -167,6 +172,8 @@ export function Composer({ place, active, busy, onSay, onCall, onStop, children 
         <AttachedFiles
           attached={attached}
           sending={sending}
+          sent={sent}
+          onStop={() => stop.current.abort()}
           onChange={(changed) => keep({ attached: changed })}
         />
         <Textarea

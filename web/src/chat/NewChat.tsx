@@ -13,7 +13,7 @@ import { Composer } from "./Composer";
 import { moveDraft, NEW_SESSION } from "./drafts";
 import { say } from "./outbox";
 import { createSession, SESSIONS } from "./sessions";
-import { sendFiles } from "./uploads";
+import { type Sending, sendFiles } from "./uploads";
 
 export function NewChat() {
   const { t } = useTexts();
@@ -57,11 +57,11 @@ export function NewChat() {
     }
   }
 
-  async function sayFirst(content: ContentBlock[], files: readonly Attachment[]) {
+  async function sayFirst(content: ContentBlock[], files: readonly Attachment[], sending: Sending) {
     if (files.length > 0 && project === "") throw refused(translate("chat.file.no_workspace"));
     filled.current ??= await begin();
     const id = filled.current;
-    const blocks = await sendFiles(id, files);
+    const blocks = await sendFiles(id, files, sending);
     say(connection, id, [...content, ...blocks]);
     go(id);
   }

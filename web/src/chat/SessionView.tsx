@@ -142,8 +142,8 @@ function Foot({ sessionId }: { sessionId: string }) {
         place={sessionId}
         active={active.length > 0}
         busy={false}
-        onSay={async (content, files) =>
-          say(connection, sessionId, [...content, ...(await sendFiles(sessionId, files))])
+        onSay={async (content, files, sending) =>
+          say(connection, sessionId, [...content, ...(await sendFiles(sessionId, files, sending))])
         }
         onCall={call}
         onStop={stop}

@@ -1,5 +1,6 @@
 /** Files on their way into the workspace of a session. */
-import { ApiError, api, data } from "../api/client";
+import { ApiError, type Schemas } from "../api/client";
+import { upload as sent, type Watching } from "../api/upload";
 import type { ContentBlock } from "../events/messages";
 import { asApiError } from "../events/sessionStore";
 import { translate } from "../i18n";
@@ -15,19 +16,27 @@ export class OtherFileThere extends ApiError {
   }
 }
 
+export interface Sending {
+  onSent: (id: string, bytes: number) => void;
+  signal: AbortSignal;
+}
+
 /**
  * Send files one after another; what the message says of each.
  *
- * The first that is refused ends it. Sending the same ones again is no harm: the service knows
+ * `onSent` is told how many bytes of which file have gone. The first that is refused ends it. Sending the same ones again is no harm: the service knows
  * a file by its bytes.
  */
 export async function sendFiles(
   sessionId: string,
   files: readonly Attachment[],
+  { onSent, signal }: Sending,
 ): Promise<ContentBlock[]> {
   const blocks: ContentBlock[] = [];
   for (const one of files) {
-    if (one.upload !== null) blocks.push(await sendFile(sessionId, one, one.upload));
+    if (one.upload === null) continue;
+    const watching = { onSent: (bytes: number) => onSent(one.id, bytes), signal };
+    blocks.push(await sendFile(sessionId, one, one.upload, watching));
   }
   return blocks;
 }
@@ -36,20 +45,12 @@ async function sendFile(
   sessionId: string,
   { id, name }: Attachment,
   { file, other }: NonNullable<Attachment["upload"]>,
+  watching: Watching,
 ): Promise<ContentBlock> {
+  const query = new URLSearchParams({ name, overwrite: String(other === "replaced") });
+  const url = `/api/v1/sessions/${encodeURIComponent(sessionId)}/files?${query}`;
   try {
-    const kept = await data(
-      api.POST("/api/v1/sessions/{session_id}/files", {
-        params: {
-          path: { session_id: sessionId },
-          query: { name, overwrite: other === "replaced" },
-        },
-        // The document knows bytes as text.
-        body: file as unknown as string,
-        bodySerializer: (bytes) => bytes,
-        headers: { "content-type": "application/octet-stream" },
-      }),
-    );
+    const kept = await sent<Schemas["UploadView"]>(url, file, watching);
     return referenceTo(kept.path, kept.size);
   } catch (reason) {
     const error = asApiError(reason);

@@ -62,6 +62,8 @@ export const chat = {
   "chat.file.replace_short": ["Replace", "替换"],
   "chat.file.replaced": ["replaces the other", "将替换原文件"],
   "chat.file.sending": ["Sending {name}", "正在发送 {name}"],
+  "chat.file.sent": ["{sent} of {total}", "{sent} / {total}"],
+  "chat.file.stop": ["Stop sending {name}", "停止发送 {name}"],
   "chat.file.to_workspace": ["Goes into the workspace", "将放入工作区"],
   "chat.file.in_workspace": ["In the workspace", "位于工作区"],
   "chat.file.unreadable": [
