@@ -1,6 +1,6 @@
 /** What a reader of Chinese meets where the service speaks English. */
 import { test } from "node:test";
-import { composer } from "./harness.mjs";
+import { composer, say } from "./harness.mjs";
 import { scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -34,5 +34,15 @@ test("a refusal of the service is told in Chinese first, then in its own words",
     const alert = page.locator("main").getByRole("alert").first();
     await alert.getByText("找不到", { exact: true }).waitFor();
     await alert.getByText("of-nobody").waitFor();
+  }, CHINESE),
+);
+
+test("what a rule denies is told by the rule's word", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/chat`);
+    await say(page, "run rm -rf --preserve-root /");
+    const card = page.locator("article[data-status=denied]");
+    await card.getByText("被策略拒绝：删除整个磁盘、主目录或系统目录").waitFor();
+    await card.getByText(/^Denied by policy: /).waitFor();
   }, CHINESE),
 );

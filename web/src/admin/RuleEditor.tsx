@@ -6,7 +6,7 @@ import { useLocation, useNavigate, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { parseObject } from "../chat/ConfirmationCard";
 import { asApiError } from "../events/sessionStore";
-import { useTexts } from "../i18n";
+import { type Translate, useTexts } from "../i18n";
 import { asText, isObject, text } from "../renderers/data";
 import { ErrorView } from "../shell/ErrorView";
 import { AskFirst } from "./parts/AskFirst";
@@ -16,20 +16,22 @@ import { ifMatch } from "./parts/pages";
 import css from "./parts/parts.module.css";
 import { type Definition, definitionOf, VERDICT_TONE } from "./ruleWords";
 
-const DRAFT: Definition = {
+const draft = (t: Translate): Definition => ({
   tool: "bash",
   match: { argv: ["git", "push", "..."] },
   decision: "ask",
-  justification: "Pushing changes what others see.",
+  justification: t("rules.draft.why"),
   examples: { match: ["git push origin main"], not_match: ["git pull"] },
-};
+});
 
 export function RuleEditor() {
   const { t } = useTexts();
   const { id } = useParams();
   const state: unknown = useLocation().state;
   const proposed =
-    isObject(state) && isObject(state.proposal) ? (state.proposal as unknown as Definition) : DRAFT;
+    isObject(state) && isObject(state.proposal)
+      ? (state.proposal as unknown as Definition)
+      : draft(t);
   const rule = useQuery({
     queryKey: ["admin", "rule", id],
     enabled: id !== undefined,

@@ -1,12 +1,12 @@
 /** What went wrong, by its machine code: in Chinese our words first, and the service's below. */
 import { useTexts } from "../i18n";
-import { codeWords } from "../i18n/words";
+import { codeWords, riskWord } from "../i18n/words";
 import { visible } from "../shared/visible";
 
 interface Props {
   code: string;
   message: string;
-  /** Told when the code has no words, as the id of a rule has none. */
+  /** Told when the code is the id of a rule: with the rule's own word, if it has one. */
   otherwise?: string;
   /** The tool that it is about. */
   tool?: string;
@@ -15,9 +15,9 @@ interface Props {
 export function Said({ code, message, otherwise, tool }: Props) {
   const { language } = useTexts();
   const sentence = visible(message);
-  const words =
-    codeWords(language, code, sentence, tool) ??
-    (otherwise === undefined ? null : codeWords(language, otherwise, sentence, tool));
+  const status = otherwise === undefined ? null : codeWords(language, otherwise, sentence, tool);
+  const ruled = [status, riskWord(language, code)].filter((word) => word !== null).join("：");
+  const words = codeWords(language, code, sentence, tool) ?? (status === null ? null : ruled);
   return <Lines what={words ?? sentence} detail={words === null ? null : sentence} />;
 }
 

@@ -48,6 +48,7 @@ export const decisions = {
   ],
   "rules.new": ["New rule", "新建规则"],
   "rules.edit": ["Rule", "规则"],
+  "rules.draft.why": ["Pushing changes what others see.", "推送会更改他人所见的内容。"],
   "rules.edit.lead": [
     "Hold it against past calls before you save it. Nothing is run by that.",
     "保存前先与历史调用对照，不会执行任何操作。",
