@@ -4,7 +4,7 @@ import { composer, say } from "./harness.mjs";
 import { scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
-const CHINESE = { locale: "zh-CN", allowed: /status of 404/ };
+const CHINESE = { locale: "zh-CN", allowed: /status of (404|409)/ };
 
 test("a tool is found and told in Chinese, and so is what its call ended in", LIMIT, () =>
   scene(async (page) => {
@@ -44,5 +44,22 @@ test("what a rule denies is told by the rule's word", LIMIT, () =>
     const card = page.locator("article[data-status=denied]");
     await card.getByText("被策略拒绝：删除整个磁盘、主目录或系统目录").waitFor();
     await card.getByText(/^Denied by policy: /).waitFor();
+  }, CHINESE),
+);
+
+test("a notice tells a refusal in Chinese, and the service's sentence after it", LIMIT, () =>
+  scene(async (page) => {
+    await page.route("**/api/v1/admin/tools/calculator", (route) =>
+      route.request().method() === "PATCH"
+        ? route.fulfill({ status: 409, json: { code: "conflict", detail: "Not at this moment" } })
+        : route.continue(),
+    );
+    await page.goto(`${service.url}/admin/tools`);
+    await page.getByRole("textbox", { name: "搜索" }).fill("calculator");
+    const toggle = page.getByRole("row").filter({ hasText: "精确计算算术" }).getByRole("switch");
+    await toggle.focus();
+    await page.keyboard.press("Space");
+    const notice = page.getByRole("alert");
+    await notice.getByText(/^与当前状态冲突，请刷新后重试\s+Not at this moment$/).waitFor();
   }, CHINESE),
 );

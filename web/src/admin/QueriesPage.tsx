@@ -104,6 +104,6 @@ function Query({ row }: { row: Row }) {
 
 /** Why there are no rows: a code, and behind it mostly a sentence. */
 function Refused({ reason }: { reason: string }) {
-  const [code = "", ...sentence] = reason.split(": ");
-  return <Said code={code} message={sentence.join(": ") || code} />;
+  const [, code = "", sentence = ""] = /^([a-z_]+)(?:: (.*))?$/s.exec(reason) ?? [];
+  return <Said code={code} message={sentence || reason} />;
 }
