@@ -1,7 +1,7 @@
 /** What a reader of Chinese meets where the service speaks English. */
 import { test } from "node:test";
 import { composer, say } from "./harness.mjs";
-import { scene, service } from "./stage.mjs";
+import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
 const CHINESE = { locale: "zh-CN", allowed: /status of (404|409)/ };
@@ -61,5 +61,19 @@ test("a notice tells a refusal in Chinese, and the service's sentence after it",
     await page.keyboard.press("Space");
     const notice = page.getByRole("alert");
     await notice.getByText(/^与当前状态冲突，请刷新后重试\s+Not at this moment$/).waitFor();
+  }, CHINESE),
+);
+
+test("what is odd about a rule is told in Chinese, with the service's sentence", LIMIT, () =>
+  scene(async (page) => {
+    await ask("POST", "/admin/rules", {
+      tool: "no_such_tool",
+      decision: "deny",
+      justification: "Nobody calls it.",
+    });
+    await page.goto(`${service.url}/admin/rules`);
+    const row = page.getByRole("row").filter({ hasText: "no_such_tool" });
+    await row.getByText("目录中没有这样的工具").waitFor();
+    await row.getByText("No tool of the catalog is named by 'no_such_tool'").waitFor();
   }, CHINESE),
 );

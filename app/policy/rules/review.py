@@ -81,10 +81,7 @@ def _alone(
 ) -> Iterable[tuple[str, str]]:
     if rule.expires is not None and rule.expires <= around.now:
         yield "expired", f"It expired at {definition.expires_at} and does nothing"
-    kind, _, wanted = definition.scope.partition(":")
-    known = {"agent": around.agents, "session": around.sessions}.get(kind)
-    if known is not None and wanted not in known:
-        yield f"unknown_{kind}", f"There is no {kind} {wanted!r}"
+    yield from _unknown_scope(definition, around)
     concerned = [tool for tool in around.tools.values() if rule.concerns(tool)]
     if not concerned:
         yield "unknown_tool", f"No tool of the catalog is named by {definition.tool!r}"
@@ -101,6 +98,14 @@ def _alone(
     for path, condition in (definition.match.fields or {}).items():
         if condition.regex is not None and not _ANCHORED.fullmatch(condition.regex):
             yield "unanchored", f"fields.{path}: without ^ and $ the rest may be anything"
+
+
+def _unknown_scope(definition: RuleDefinition, around: Surroundings) -> Iterable[tuple[str, str]]:
+    kind, _, wanted = definition.scope.partition(":")
+    if kind == "agent" and around.agents is not None and wanted not in around.agents:
+        yield "unknown_agent", f"There is no agent {wanted!r}"
+    if kind == "session" and around.sessions is not None and wanted not in around.sessions:
+        yield "unknown_session", f"There is no session {wanted!r}"
 
 
 def _beside(

@@ -7,8 +7,10 @@ import { api, data, type Schemas } from "../api/client";
 import { parseObject } from "../chat/ConfirmationCard";
 import { asApiError } from "../events/sessionStore";
 import { type Translate, useTexts } from "../i18n";
+import { ruleWarning } from "../i18n/ruleWarnings";
 import { asText, isObject, text } from "../renderers/data";
 import { ErrorView } from "../shell/ErrorView";
+import { Lines } from "../shell/Said";
 import { AskFirst } from "./parts/AskFirst";
 import { Figure, Foreign, Pill } from "./parts/Bits";
 import { Loaded, Page, Section } from "./parts/Page";
@@ -261,7 +263,7 @@ function DryRun({ definition, insteadOf }: DryRunProps) {
 }
 
 function DryRunView({ result }: { result: Schemas["DryRunResult"] }) {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   return (
     <div className={css.stack} role="status" data-testid="dry-run">
       <div className={css.figures} style={{ marginBottom: 0 }}>
@@ -274,8 +276,8 @@ function DryRunView({ result }: { result: Schemas["DryRunResult"] }) {
         <Figure name={t("dry.unknown")} value={result.not_judged + result.unknowable} />
       </div>
       {result.warnings.map((warning, index) => (
-        <p key={index} className={`${css.note} foreign`} data-tone="warn">
-          {warning.message ?? JSON.stringify(warning)}
+        <p key={index} className={css.note} data-tone="warn">
+          <Lines {...ruleWarning(language, warning.code ?? "", warning.message ?? "")} />
         </p>
       ))}
       {result.changes.length === 0 && <p className={css.note}>{t("dry.same")}</p>}

@@ -7,8 +7,10 @@ import { Link, Route, Routes } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
+import { ruleWarning } from "../i18n/ruleWarnings";
 import { asText } from "../renderers/data";
 import { ErrorView } from "../shell/ErrorView";
+import { Lines } from "../shell/Said";
 import { Sections } from "../shell/Sections";
 import { Figure, Foreign, Pill, When } from "./parts/Bits";
 import { Loaded, More, Page, Section } from "./parts/Page";
@@ -65,7 +67,7 @@ export default function RulesPage() {
 }
 
 function RuleList() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const rules = usePages<Rule>(["rules"], async (after) => {
     const query = { limit: 100, ...(after === undefined ? {} : { after: String(after) }) };
     const page = await data(api.GET("/api/v1/admin/rules", { params: { query } }));
@@ -100,8 +102,8 @@ function RuleList() {
                       </span>
                     ))}
                     {rule.warnings.map((warning) => (
-                      <span key={warning.code} className={`${css.under} foreign`}>
-                        {warning.message}
+                      <span key={warning.code} className={css.under}>
+                        <Lines {...ruleWarning(language, warning.code, warning.message)} />
                       </span>
                     ))}
                   </>
