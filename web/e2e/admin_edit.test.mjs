@@ -192,7 +192,7 @@ test("several memories are forgotten at once, and what has changed meanwhile is 
 test("on a phone all rows are chosen, and a dialog has no second banner", LIMIT, () =>
   at("memory", async (page, dialog) => {
     await page.setViewportSize({ width: 380, height: 800 });
-    const memories = ["one", "two"].map((key) => ({
+    const memories = ["near", "far"].map((key) => ({
       ...{ scope: "user", owner: "ann", key, content: `What ${key} says` },
     }));
     await ask("POST", "/admin/memory/import", { memories });
