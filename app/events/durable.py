@@ -186,6 +186,10 @@ class ConfirmationOption(Part):
         default=None, description="How long a lasting approval lives."
     )
     covers: str | None = Field(default=None, description="What a lasting approval would cover.")
+    covers_kind: Literal["segments", "command", "arguments"] | None = Field(
+        default=None,
+        description="Of what kind that is: commands of a script, a whole script, or a call.",
+    )
 
 
 class SegmentReason(Part):

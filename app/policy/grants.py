@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -22,6 +22,8 @@ from app.policy.decision import Decision
 from app.policy.facts import CallFacts
 from app.policy.risk.call import names
 from app.policy.risk.model import RiskReport, Segment, Verdict
+
+PatternKind = Literal["segments", "command", "arguments"]
 
 MAX_PATTERN_BYTES = 8_000
 """What is longer cannot be shown in full, so it cannot be approved for later either."""

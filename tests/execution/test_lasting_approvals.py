@@ -66,6 +66,7 @@ async def test_the_server_offers_what_may_last_and_says_what_it_would_cover(lab:
     ]
     assert [o.get("expires_in_s") for o in options] == [None, None, None, 28800.0, 2592000.0]
     assert all('"hi"' in option["covers"] for option in options[2:])
+    assert [o.get("covers_kind") for o in options] == [None, None, *["arguments"] * 3]
     await lab.answer("decline")
     await running
 

@@ -77,3 +77,18 @@ test("what is odd about a rule is told in Chinese, with the service's sentence",
     await row.getByText("No tool of the catalog is named by 'no_such_tool'").waitFor();
   }, CHINESE),
 );
+
+test("what a lasting approval covers is told in Chinese, with the command beneath", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/chat`);
+    await say(page, "run rm -rf covered");
+    await page.getByText("持续有效的批准").click();
+    await page.getByText("仅适用于下列命令").first().waitFor();
+    await page.getByText("`rm -rf covered` in /").first().waitFor();
+    await page.getByRole("button", { name: "本会话内批准" }).click();
+    await page.locator("article[data-status=success]").waitFor();
+    await page.goto(`${service.url}/admin/grants`);
+    const row = page.getByRole("row").filter({ hasText: "rm -rf covered" });
+    await row.getByText("仅适用于下列命令").waitFor();
+  }, CHINESE),
+);

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from app.governance.grants import PERMANENT_SCOPES, GrantScope
+from app.policy.grants import PatternKind
 
 DECLINE = "decline"
 APPROVE_ONCE = "approve_once"
@@ -35,6 +37,13 @@ class GrantTimes:
         return self.permanent or offer.scope not in PERMANENT_SCOPES
 
 
+class Coverage(NamedTuple):
+    """What a lasting approval would cover: a sentence for people, and the kind of pattern."""
+
+    sentence: str
+    kind: PatternKind
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """One answer that may be given.
@@ -43,6 +52,7 @@ class Offer:
         scope: what a lasting approval is bound to; None for one that does not last.
         expires_in_s: how long it lasts.
         covers: what a lasting approval would cover, for people.
+        covers_kind: what kind of pattern that is.
     """
 
     option_id: str
@@ -53,6 +63,7 @@ class Offer:
     expires_in_s: float | None = None
     requires_scope: str | None = None
     covers: str | None = None
+    covers_kind: PatternKind | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in the event."""
@@ -61,7 +72,7 @@ class Offer:
             "label": self.label,
             "kind": self.kind,
         }
-        for name in ("expires_in_s", "requires_scope", "covers"):
+        for name in ("expires_in_s", "requires_scope", "covers", "covers_kind"):
             value = getattr(self, name)
             if value is not None:
                 told[name] = value
@@ -82,55 +93,47 @@ _SCOPES: Mapping[str, GrantScope] = {
 
 def offers_for(
     *,
-    covers: str | None,
+    coverage: Coverage | None,
     run_id: str | None,
     session_id: str,
     agent_id: str | None,
     times: GrantTimes,
 ) -> tuple[Offer, ...]:
-    """What is offered for a call; `covers` None means that no approval of it may last."""
-    if covers is None:
+    """What is offered for a call; `coverage` None means that no approval of it may last."""
+    if coverage is None:
         return ONCE_OR_NOT
+    covers, kind = coverage
+    allow = partial(Offer, kind="allow", covers=covers, covers_kind=kind)
     lasting: list[Offer] = []
     if run_id is not None:
-        lasting.append(
-            Offer(APPROVE_RUN, "Approve in this run", "allow", "run", run_id, covers=covers)
-        )
+        lasting.append(allow(APPROVE_RUN, "Approve in this run", scope="run", scope_id=run_id))
     lasting.append(
-        Offer(
+        allow(
             APPROVE_SESSION,
             "Approve in this session",
-            "allow",
-            "session",
-            session_id,
-            times.session_s or None,
-            covers=covers,
+            scope="session",
+            scope_id=session_id,
+            expires_in_s=times.session_s or None,
         )
     )
     if agent_id is not None:
-        label = f"Approve for the agent {agent_id}"
         lasting.append(
-            Offer(
+            allow(
                 APPROVE_AGENT,
-                label,
-                "allow",
-                "agent",
-                agent_id,
-                times.agent_s or None,
-                ADMIN,
-                covers,
+                f"Approve for the agent {agent_id}",
+                scope="agent",
+                scope_id=agent_id,
+                expires_in_s=times.agent_s or None,
+                requires_scope=ADMIN,
             )
         )
     lasting.append(
-        Offer(
+        allow(
             APPROVE_ALWAYS,
             "Approve always",
-            "allow",
-            "always",
-            None,
-            times.always_s or None,
-            ADMIN,
-            covers,
+            scope="always",
+            expires_in_s=times.always_s or None,
+            requires_scope=ADMIN,
         )
     )
     return (*ONCE_OR_NOT, *filter(times.may_last, lasting))
@@ -152,4 +155,5 @@ def offer_of(
         told.get("expires_in_s"),
         told.get("requires_scope"),
         told.get("covers"),
+        told.get("covers_kind"),
     )

@@ -11,7 +11,7 @@ import orjson
 from app.core.redaction import Redactor
 from app.core.text import truncate
 from app.core.visible import unpadded, visible_json
-from app.execution.confirmation.offers import GrantTimes, offers_for
+from app.execution.confirmation.offers import Coverage, GrantTimes, offers_for
 from app.execution.confirmation.pending import Question
 from app.execution.context import CallContext
 from app.execution.pipeline import Call
@@ -90,9 +90,9 @@ def question_for(
     cwd = call.cwd
     shown = shown_arguments(call.prepared.raw, redactor)
     version = tool_version(call.tool)
-    covers = None if pattern is None else redactor.text(unpadded(describe_pattern(pattern)))
+    coverage = None if pattern is None else _coverage(pattern, redactor)
     offers = offers_for(
-        covers=covers,
+        coverage=coverage,
         run_id=context.run_id,
         session_id=context.session_id,
         agent_id=context.agent_id,
@@ -146,6 +146,10 @@ def restored_arguments(edited: Any, shown: Any, original: Any) -> Any:
     if lists and len(edited) == len(shown) == len(original):
         return [restored_arguments(*items) for items in zip(edited, shown, original, strict=True)]
     return edited
+
+
+def _coverage(pattern: Mapping[str, Any], redactor: Redactor) -> Coverage:
+    return Coverage(redactor.text(unpadded(describe_pattern(pattern))), pattern["kind"])
 
 
 def _requester(context: CallContext, agent: str | None) -> dict[str, Any]:

@@ -5,6 +5,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { coverage } from "../i18n/coverage";
+import { visible } from "../shared/visible";
+import { Lines } from "../shell/Said";
 import { AskFirst } from "./parts/AskFirst";
 import { Foreign, Pill, When } from "./parts/Bits";
 import { Loaded, More, Page } from "./parts/Page";
@@ -15,7 +18,7 @@ import { Table } from "./parts/Table";
 type Grant = Schemas["GrantView"];
 
 export default function GrantsPage() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const queries = useQueryClient();
   const [scope, setScope] = useState("");
   const grants = usePages<Grant>(["grants", scope], async (before) => {
@@ -58,7 +61,7 @@ export default function GrantsPage() {
                   <>
                     <span className="mono">{grant.tool_name}</span>
                     <span className={css.under}>
-                      <Foreign>{grant.covers}</Foreign>
+                      <Lines {...coverage(language, grant.pattern.kind, visible(grant.covers))} />
                     </span>
                   </>
                 ),

@@ -12,6 +12,7 @@ import type { ConfirmationRequest } from "../events/messages";
 import type { Confirmation } from "../events/model";
 import { asApiError } from "../events/sessionStore";
 import { TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+import { coverage } from "../i18n/coverage";
 import { reasonSaid } from "../i18n/reasons";
 import { asText } from "../renderers/data";
 import { JsonTree } from "../renderers/JsonTree";
@@ -19,6 +20,7 @@ import { useNow } from "../shared/useNow";
 import { visible } from "../shared/visible";
 import { ErrorView } from "../shell/ErrorView";
 import { useConnection } from "../shell/identity";
+import { Lines } from "../shell/Said";
 import { type Answer, answer, grouped, type Option } from "./answering";
 import css from "./Dock.module.css";
 import { duration } from "./Duration";
@@ -373,6 +375,14 @@ interface LastingProps {
   onChoose: (option: Option) => void;
 }
 
+function Covered({ option }: { option: Option }) {
+  const { t, language } = useTexts();
+  if (option.covers == null) return null;
+  const told = coverage(language, option.covers_kind, visible(option.covers));
+  if (told.detail === null) return t("confirm.covers", { what: told.what });
+  return <Lines {...told} />;
+}
+
 /** Approvals that outlive this call stand apart, folded, with what they would cover. */
 function Lasting({ options, ready, onChoose }: LastingProps) {
   const { t, language } = useTexts();
@@ -392,7 +402,7 @@ function Lasting({ options, ready, onChoose }: LastingProps) {
               {optionLabel(option, t)}
             </Button>
             <span className={`${css.reasonText} foreign`}>
-              {option.covers != null && t("confirm.covers", { what: visible(option.covers) })}{" "}
+              <Covered option={option} />{" "}
               {option.expires_in_s != null &&
                 t("confirm.lives", { time: duration(option.expires_in_s * 1000, language) })}
             </span>
