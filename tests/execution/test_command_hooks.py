@@ -107,6 +107,7 @@ BROKEN = {
     "an unknown key": 'print(\'{"decison": "deny"}\')',
     "too much": "print('x' * 300_000)",
     "a signal": "os.kill(os.getpid(), 9)",
+    "three gigabytes of memory": "b'x' * (3 << 30)",
 }
 
 

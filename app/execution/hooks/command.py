@@ -45,6 +45,7 @@ MAX_STDOUT = 256 << 10
 MAX_STDERR = 64 << 10
 MAX_REASON_CHARS = 2000
 DENIED = 2
+_MEMORY_BYTES = 2 << 30  # of each process of a hook: nothing confines what is the operator's own
 _NOT_THERE = (126, 127)  # how a shell says that a program cannot be started
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.")
 _WORDS = {
@@ -126,7 +127,7 @@ class CommandHook:
         self._processes = processes
         self._argv = argv_of(item)
         self._env = {name: environ[name] for name in item.env if name in environ}
-        self._limits = ProcessLimits(cpu_s=ceil(item.timeout_s) + 1)
+        self._limits = ProcessLimits(cpu_s=ceil(item.timeout_s) + 1, memory_bytes=_MEMORY_BYTES)
 
     async def __call__(self, context: HookContext) -> HookResult:
         """What the program says; ending early ends it and all it started.
