@@ -50,6 +50,9 @@ class CallContext:
         progress: what whoever runs the batch wants to find again when it is resumed.
         on_output: sees every piece of live output, redacted, as it comes. Must not raise.
         subagent: who calls, where that is a sub-agent.
+        session_id: the log's.
+        is_agents: a model decides what is called next, so that it may turn in circles.
+        parent_tool_call_id: the call that delegated these, where one did.
     """
 
     log: SessionLog
@@ -68,25 +71,21 @@ class CallContext:
     token_id: str | None = None
     limits: Limits | None = None
     subagent: Subagent | None = None
+    session_id: str = field(init=False)
+    is_agents: bool = field(init=False)
+    parent_tool_call_id: str | None = field(init=False)
 
-    @property
-    def parent_tool_call_id(self) -> str | None:
-        """The call that delegated these, where one did."""
-        return self.subagent.parent_tool_call_id if self.subagent else None
+    def __post_init__(self) -> None:
+        # Asked for several times in every call, of which a context has many: found once.
+        parent = self.subagent.parent_tool_call_id if self.subagent else None
+        object.__setattr__(self, "session_id", self.log.session_id)
+        object.__setattr__(self, "is_agents", self.caller in ("agent", "subagent", "mcp"))
+        object.__setattr__(self, "parent_tool_call_id", parent)
 
     @property
     def counted_run(self) -> str | None:
         """The run that its calls are counted for."""
         return (self.subagent.counted_run if self.subagent else None) or self.run_id
-
-    @property
-    def is_agents(self) -> bool:
-        """A model decides what is called next, so that it may turn in circles."""
-        return self.caller in ("agent", "subagent", "mcp")
-
-    @property
-    def session_id(self) -> str:
-        return self.log.session_id
 
     @property
     def shell_id(self) -> str:

@@ -125,7 +125,7 @@ class Call:
     @property
     def route(self) -> Route:
         """Where it runs, or would."""
-        if self.is_disabled:
+        if self.refusal is not None and self.refusal.status == "disabled":
             return "disabled"
         subagent = self.context.subagent
         if subagent is None:
@@ -133,10 +133,6 @@ class Call:
         is_local = self.tool is not None and self.tool.route == "worker-local"
         local = is_local and self.tool_name in subagent.process.tools
         return "worker-local" if local else "main-process-proxy"
-
-    @property
-    def is_disabled(self) -> bool:
-        return self.refusal is not None and self.refusal.status == "disabled"
 
     @property
     def shown_arguments(self) -> Any:

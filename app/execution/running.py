@@ -143,11 +143,11 @@ class Runner:
                 result = await _in_own_process(call, context, live)
                 if result.code != NOT_HERE:
                     return ("success" if result.success else "error"), result
-            produced = tool.function(call.prepared.validated, context)
+            produced: Any = tool.function(call.prepared.validated, context)
             if live is not None:
-                result = await _drain(cast("AsyncIterator[Any]", produced), live)
+                result = await _drain(produced, live)
             else:
-                result = as_result(await cast("Any", produced))
+                result = as_result(await produced)
         if held.error is not None:
             return _broken(tool, held.error)
         if result.success:

@@ -154,10 +154,12 @@ class Tool:
     requires: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
+    has_side_effects: bool = field(init=False)
 
-    @property
-    def has_side_effects(self) -> bool:
-        return self.permission_class is not PermissionClass.READ
+    def __post_init__(self) -> None:
+        # Asked for several times in every call: found once.
+        changes = self.permission_class is not PermissionClass.READ
+        object.__setattr__(self, "has_side_effects", changes)
 
     @property
     def route(self) -> Route:
