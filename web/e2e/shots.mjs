@@ -110,6 +110,7 @@ for (const [look, colorScheme, locale] of LOOKS) {
   await page.waitForFunction(
     () => document.querySelector("aside").getBoundingClientRect().left === 0,
   );
+  await page.locator("aside").getByRole("link").first().waitFor();
   await shot(page, `drawer-${look}`);
   await page
     .getByRole("button", { name: /Close navigation|关闭导航/ })
