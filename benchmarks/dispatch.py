@@ -173,6 +173,7 @@ BENCHMARKS = (
         "dispatch",
         "a governed, recorded call of add(a, b, tags); floor: validate_json and await",
         _Case("add", samples.add_arguments, _floor_add),
+        budget=20,
     ),
     _benchmark(
         "dispatch_logged",

@@ -74,6 +74,22 @@ async def test_twenty_takers_share_the_processes_in_the_order_they_came(
     assert all(number - at < 3 for at, number in enumerate(order))
 
 
+async def test_one_process_is_taken_in_exactly_the_order_they_came(
+    open_pool: OpenPool, place: Place
+):
+    pool = open_pool(WAITS, processes=1)
+    order: list[int] = []
+
+    async def use(number: int) -> None:
+        async with pool.take(place):
+            order.append(number)
+
+    async with asyncio.timeout(120):
+        await asyncio.gather(*(use(number) for number in range(8)))
+
+    assert order == list(range(8))
+
+
 async def test_who_gives_up_waiting_takes_no_slot_along(open_pool: OpenPool, place: Place):
     pool = open_pool(WAITS, processes=1)
     entered = asyncio.Event()
