@@ -318,8 +318,16 @@ def build_web() -> None:
     # Taken out: the service would read it as its own setting `web`.
     if os.environ.pop("TOLLGATE_WEB", "") == "skip":
         return
-    done = subprocess.run([sys.executable, str(ROOT / "web" / "webbuild.py")], check=False)
-    if done.returncode:
+    # Here and not in a second Python, whose start would be half of what this program takes.
+    sys.path.insert(0, str(ROOT))
+    from web import webbuild
+
+    try:
+        failed = webbuild.main([])
+    except OSError as error:
+        say(f"error: the browser interface: {error}")
+        failed = 1
+    if failed:
         say("Going on without the browser interface; everything else works.")
 
 
