@@ -151,6 +151,8 @@ class Admission:
         except InvalidArguments as error:
             return Refusal("invalid_arguments", error.code, error.message, error.details)
         decision = call.decision = self._judge(entry, call, resolved)
+        if decision is ALLOW:
+            return None
         if decision.spoke and self._on_rules is not None:
             self._on_rules(decision.spoke)
         return denial(decision)

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, cast
 
-from app.core.contain import Contained
+from app.core.contain import is_theirs
 from app.core.errors import InvalidArguments, StorageUnavailable
 from app.core.redaction import Redactor
 from app.db.ledger import Ledger
@@ -35,6 +34,7 @@ from app.execution.questions.waiting import Waiting
 from app.execution.record import Recorder
 from app.execution.resuming import Resumer
 from app.execution.running import Ran, Runner
+from app.policy.decision import ALLOW
 from app.policy.risk.model import Verdict
 
 
@@ -195,13 +195,18 @@ class Executor:
         if call.outcome is not None:
             _resolve(call, call.outcome, finished)
             return call.outcome
-        task = call.task = cast("asyncio.Task[Any]", asyncio.current_task())
+        task = call.task = asyncio.current_task()
+        assert task is not None
         cancelling = task.cancelling()
         self._running[call.operation_id] = call
         try:
-            with Contained(task) as held:
-                await self._govern(call, slots)
-            outcome = call.outcome or self._finisher.broken(call, held.error)
+            try:
+                outcome = await self._govern(call, slots)
+            except BaseException as error:
+                if not is_theirs(error, task, cancelling):
+                    raise
+                # What failed may have come after its end was recorded.
+                outcome = call.outcome or self._finisher.broken(call, error)
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
             if call.outcome is None and self._leaves(call):
@@ -317,11 +322,13 @@ class Executor:
                 return False
             reasons = pre.ask_reasons
         call.ask_reasons = reasons
-        call.refusal = denial(call.decision)
+        decision = call.decision
+        call.refusal = None if decision is ALLOW else denial(decision)
         if call.refusal is None and (times := self._repeats(call)):
             message = f"This exact call gave the same result {times} times; it was not run again"
             call.refusal = Refusal("denied", "loop_detected", message)
-        decision = call.decision
+        if decision is ALLOW:
+            return bool(reasons)
         # What was found asks through the built-in hook, which an operator may switch off.
         return bool(reasons) or (
             decision.verdict is Verdict.ASK and (decision.asks or not decision.findings)

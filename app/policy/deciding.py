@@ -22,7 +22,7 @@ from app.policy.risk.model import (
     worst_level,
     worst_verdict,
 )
-from app.policy.rules.book import NO_RULES, RuleBook, ToolRules
+from app.policy.rules.book import NO_RULES, NOTHING, RuleBook, ToolRules
 from app.policy.rules.coverage import covering
 from app.policy.rules.rule import Rule
 from app.policy.rules.sight import Sight
@@ -34,7 +34,7 @@ from app.toolkit.tool import Tool
 def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
     """Whether `decide` could only answer `ALLOW`: the fast way, before facts are gathered."""
     may_ask = asks or tool.shell is not None or tool.asks is not None
-    return not may_ask and not rules.for_tool(tool.name)
+    return not may_ask and rules.for_tool(tool.name) is NOTHING
 
 
 def decide(
