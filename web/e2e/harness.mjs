@@ -1,4 +1,5 @@
 /** The real service, and a real browser in front of it. */
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -33,6 +34,22 @@ export async function startService() {
       await ended;
     },
   };
+}
+
+/** A request as a program makes it, beside the page; its answer, which must be no refusal. */
+export async function request(service, method, path, body, headers = {}) {
+  const answer = await fetch(`${service.url}/api/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${service.token}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+  return text && JSON.parse(text);
 }
 
 /** A browser; every page of it collects what it complains about. */

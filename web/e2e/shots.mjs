@@ -1,4 +1,4 @@
-/** Pictures of every page in both themes, languages and widths, and what axe says of each. */
+/** Pictures of the chat and of signing in, in both themes and languages, and what axe says of each. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { composer, say, signedIn, startBrowser, startService } from "./harness.mjs";
 

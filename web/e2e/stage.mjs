@@ -1,7 +1,7 @@
 /** One service and one browser for all tests of a file, which have a process of their own. */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { signedIn, startBrowser, startService } from "./harness.mjs";
+import { request, signedIn, startBrowser, startService } from "./harness.mjs";
 
 export let service;
 export let browser;
@@ -38,18 +38,5 @@ export async function scene(play, { allowed, ...options } = {}) {
 export const sceneWithRefusals = (play, options = {}) =>
   scene(play, { ...options, allowed: /status of (409|412|422)/ });
 
-/** A request as a program makes it, beside the page; its answer, which must be no refusal. */
-export async function ask(method, path, body, headers = {}) {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${service.token}`,
-      "content-type": "application/json",
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
-  return text && JSON.parse(text);
-}
+/** `request` to the service of this file. */
+export const ask = (...what) => request(service, ...what);

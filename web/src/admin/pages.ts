@@ -1,4 +1,4 @@
-/** The pages of the control room. Each is loaded when it is first opened. */
+/** The pages of the control room, by what they are for. Each is loaded when it is first opened. */
 import {
   Bot,
   CalendarClock,
@@ -44,27 +44,58 @@ const of = (
   scope = "admin",
 ): AdminPage => ({ path, title: `admin.${path}` as TextKey, icon, scope, load });
 
-export const ADMIN_PAGES: readonly AdminPage[] = [
+const WAITING: readonly AdminPage[] = [
   of("inbox", Inbox, () => import("./InboxPage"), "approve"),
+  of("sessions", MessagesSquare, () => import("./SessionsPage")),
+  of("delegations", Network, () => import("./DelegationsPage")),
+];
+
+const GOVERNING: readonly AdminPage[] = [
   of("tools", Wrench, () => import("./ToolsPage")),
   of("rules", Scale, () => import("./RulesPage")),
   of("grants", Handshake, () => import("./GrantsPage")),
+  of("agents", Bot, () => import("./AgentsPage")),
+  of("tokens", KeyRound, () => import("./TokensPage")),
+];
+
+const EVIDENCE: readonly AdminPage[] = [
   of("audit", ScrollText, () => import("./AuditPage"), "audit:read"),
   of("queries", FileSearch, () => import("./QueriesPage"), "audit:read"),
-  of("agents", Bot, () => import("./AgentsPage")),
-  of("sessions", MessagesSquare, () => import("./SessionsPage")),
-  of("delegations", Network, () => import("./DelegationsPage")),
+  of("usage", ChartColumn, () => import("./UsagePage")),
+];
+
+const KNOWLEDGE: readonly AdminPage[] = [
   of("skills", GraduationCap, () => import("./SkillsPage")),
-  of("forum", Megaphone, () => import("./ForumPage")),
   of("memory", Notebook, () => import("./MemoryPage")),
   of("sources", Database, () => import("./SourcesPage")),
+  of("forum", Megaphone, () => import("./ForumPage")),
+];
+
+const AUTOMATION: readonly AdminPage[] = [
   of("schedules", CalendarClock, () => import("./SchedulesPage")),
   of("triggers", Webhook, () => import("./TriggersPage")),
   of("channels", MonitorSmartphone, () => import("./ChannelsPage")),
+];
+
+const SERVICE: readonly AdminPage[] = [
   of("plugins", Plug, () => import("./PluginsPage")),
-  of("usage", ChartColumn, () => import("./UsagePage")),
-  of("tokens", KeyRound, () => import("./TokensPage")),
   of("system", HeartPulse, () => import("./SystemPage")),
   of("settings", SlidersHorizontal, () => import("./SettingsPage")),
   of("doctor", Stethoscope, () => import("./DoctorPage")),
 ];
+
+export interface AdminGroup {
+  title: TextKey;
+  pages: readonly AdminPage[];
+}
+
+export const ADMIN_GROUPS: readonly AdminGroup[] = [
+  { title: "admin.group.waiting", pages: WAITING },
+  { title: "admin.group.governing", pages: GOVERNING },
+  { title: "admin.group.evidence", pages: EVIDENCE },
+  { title: "admin.group.knowledge", pages: KNOWLEDGE },
+  { title: "admin.group.automation", pages: AUTOMATION },
+  { title: "admin.group.service", pages: SERVICE },
+];
+
+export const ADMIN_PAGES: readonly AdminPage[] = ADMIN_GROUPS.flatMap((group) => group.pages);

@@ -9,9 +9,9 @@ import {
   SlidersHorizontal,
   X,
 } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { Fragment, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Link, NavLink, useLocation } from "react-router";
-import { ADMIN_PAGES } from "../admin/pages";
+import { ADMIN_GROUPS, ADMIN_PAGES } from "../admin/pages";
 import { SessionList } from "../chat/SessionList";
 import { useTexts } from "../i18n";
 import { Appearance } from "./Appearance";
@@ -115,14 +115,35 @@ function Areas() {
 function AdminNav() {
   const { t } = useTexts();
   const { may } = useIdentity();
+  const { pathname } = useLocation();
+  const list = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page is another entry
+  useEffect(() => {
+    list.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
+  }, [pathname]);
   return (
-    <nav className={css.list} aria-label={t("admin.title")}>
-      {ADMIN_PAGES.filter((page) => may(page.scope)).map((page) => (
-        <NavLink key={page.path} to={`/admin/${page.path}`} className={css.entry ?? ""}>
-          <page.icon size={16} aria-hidden />
-          {t(page.title)}
-        </NavLink>
-      ))}
+    <nav ref={list} className={css.list} aria-label={t("admin.title")}>
+      {ADMIN_GROUPS.map(({ title, pages }) => {
+        const open = pages.filter((page) => may(page.scope));
+        if (open.length === 0) return null;
+        return (
+          <Fragment key={title}>
+            <div className={css.group} id={title}>
+              {t(title)}
+            </div>
+            <ul className={css.pages} aria-labelledby={title}>
+              {open.map((page) => (
+                <li key={page.path}>
+                  <NavLink to={`/admin/${page.path}`} className={css.entry ?? ""}>
+                    <page.icon size={16} aria-hidden />
+                    {t(page.title)}
+                  </NavLink>
+                </li>
+              ))}
+            </ul>
+          </Fragment>
+        );
+      })}
     </nav>
   );
 }

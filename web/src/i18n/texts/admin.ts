@@ -9,6 +9,12 @@ import { work } from "./admin/work";
 
 export const admin = {
   "admin.title": ["Control room", "控制台"],
+  "admin.group.waiting": ["Under way", "进行中"],
+  "admin.group.governing": ["What is allowed", "权限与规则"],
+  "admin.group.evidence": ["What happened", "记录与统计"],
+  "admin.group.knowledge": ["Knowledge", "知识"],
+  "admin.group.automation": ["Automation", "自动化"],
+  "admin.group.service": ["This service", "服务"],
   "common.saved": ["Saved", "已保存"],
   "common.reload": ["Load it anew", "重新加载"],
   "common.create": ["Create", "创建"],

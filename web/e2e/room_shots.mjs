@@ -1,0 +1,110 @@
+/** Pictures of every page of the control room: both themes, both languages, wide and narrow. */
+import { mkdirSync } from "node:fs";
+import { axeOf, request, say, signedIn, startBrowser, startService } from "./harness.mjs";
+
+const OUT = process.argv[2] ?? "shots";
+const ONLY = process.argv[3] ?? "";
+mkdirSync(OUT, { recursive: true });
+
+const LOOKS = [
+  ["en-light", "light", "en-GB"],
+  ["zh-dark", "dark", "zh-CN"],
+  ["en-dark", "dark", "en-GB"],
+  ["zh-light", "light", "zh-CN"],
+];
+const WIDTHS = [
+  ["wide", { width: 1280, height: 860 }],
+  ["narrow", { width: 380, height: 800 }],
+];
+const PAGES = [
+  ...["inbox", "tools", "tools/tool/bash", "rules", "grants", "audit", "queries", "agents"],
+  ...["agents/writer", "sessions", "delegations", "skills", "forum", "memory", "sources"],
+  ...["schedules", "triggers", "channels", "plugins", "usage", "tokens", "system", "settings"],
+  "doctor",
+];
+
+const service = await startService();
+const browser = await startBrowser();
+let faults = 0;
+const wide = [];
+
+const ask = (...what) => request(service, ...what);
+const memory = (content, ...tags) => ({ scope: "user", owner: "ann", content, tags });
+
+/** Something on every page, as after a day of work. */
+async function stage() {
+  await ask("POST", "/admin/agents", { id: "writer", title: "Writer of release notes" });
+  await ask("POST", "/admin/rules", {
+    tool: "bash",
+    decision: "deny",
+    justification: "Images are pushed by the pipeline",
+    match: { argv: ["docker", "push"] },
+  });
+  await ask("POST", "/admin/webhooks", { name: "alerts", template: "Look at this: {{body}}" });
+  await ask("POST", "/admin/schedules", {
+    name: "Morning report",
+    cron: "0 7 * * 1-5",
+    timezone: "Europe/Berlin",
+    prompt: "Sum up what happened since yesterday.",
+  });
+  await ask("POST", "/admin/memory/import", {
+    memories: [
+      memory("The staging database is rebuilt every Sunday", "staging", "database"),
+      memory("Releases are announced in the forum first", "release"),
+    ],
+  });
+  const { id } = await ask("POST", "/sessions", { title: "A day of work" });
+  await ask("POST", "/tools/forum/call", {
+    arguments: { action: "post", title: "Release 0.2", body: "The notes are ready to read." },
+    session_id: id,
+  });
+  const call = (name, args) => ({
+    id: `call_${Math.random().toString(16).slice(2)}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(args) },
+  });
+  await ask("POST", "/tools/calls", {
+    session_id: id,
+    calls: [
+      call("calculator", { expression: "6*7" }),
+      call("bash", { command: "ls -la" }),
+      call("read_file", { path: "missing.md" }),
+      call("bash", { command: "rm -rf --no-preserve-root /" }),
+    ],
+  });
+}
+
+await stage();
+for (const [look, colorScheme, locale] of LOOKS) {
+  const { page, context, complaints } = await signedIn(browser, service, { colorScheme, locale });
+  await say(page, "two");
+  await page
+    .getByText(/1 (of|\/) 2/)
+    .first()
+    .waitFor();
+  for (const path of PAGES) {
+    const name = path.replaceAll("/", "-");
+    if (!name.includes(ONLY)) continue;
+    await page.setViewportSize(WIDTHS[0][1]);
+    await page.goto(`${service.url}/admin/${path}`);
+    await page.locator("main h1, main h2").first().waitFor();
+    await page.waitForLoadState("networkidle");
+    for (const [width, viewport] of WIDTHS) {
+      await page.setViewportSize(viewport);
+      await page.screenshot({ path: `${OUT}/${name}-${width}-${look}.png`, fullPage: true });
+      const found = await axeOf(page);
+      faults += found.length;
+      for (const fault of found) console.log(name, width, look, fault);
+      const spills = await page.evaluate(
+        "document.querySelector('main').scrollWidth > document.documentElement.clientWidth",
+      );
+      if (spills) wide.push(`${name} is wider than the window (${width}, ${look})`);
+    }
+  }
+  if (complaints.length > 0) console.log(look, complaints);
+  await context.close();
+}
+await browser.close();
+await service.stop();
+console.log(`${faults} faults, ${wide.length} too wide`, wide);
+process.exit(faults === 0 && wide.length === 0 ? 0 : 1);
