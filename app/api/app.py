@@ -157,6 +157,9 @@ def end_feeds(app: FastAPI) -> None:
         feed.close()
 
 
+_REF = "#/components/schemas/{model}"
+
+
 def _document(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document; `Problem` is named in every error, so it must be in it."""
     if app.openapi_schema is None:
@@ -168,6 +171,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
             tags=app.openapi_tags,
         )
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        schemas["Problem"] = errors.Problem.model_json_schema()
+        described = errors.Problem.model_json_schema(ref_template=_REF)
+        schemas.update(described.pop("$defs"))
+        schemas["Problem"] = described
         app.openapi_schema = document
     return app.openapi_schema

@@ -25,6 +25,8 @@ from app.core.errors import (
     TooLarge,
     Unauthenticated,
 )
+from app.core.field_problems import Details, field_problem
+from app.core.field_problems import problem as about_field
 from app.core.ids import new_id
 from app.core.text import json_default, scrub, truncate
 
@@ -57,9 +59,8 @@ class Problem(BaseModel):
     detail: str = Field(description="What happened, and what to do about it.")
     code: str = Field(description="What clients match on.")
     retryable: bool = Field(description="Whether the same request may succeed later.")
-    details: dict[str, Any] | None = Field(
-        default=None,
-        description="More about it; `errors` lists every invalid field as `{path, message, code}`.",
+    details: Details | None = Field(
+        default=None, description="More about it; `errors` lists every invalid field."
     )
     error_id: str | None = Field(default=None, description="Names the entry in the server's log.")
 
@@ -78,7 +79,7 @@ def problem(error: TollgateError) -> Problem:
     retryable = bool(details.pop("retryable", error.retryable))
     error_id = details.pop("error_id", None)
     if isinstance(error, InvalidInput) and "field" in details:
-        named = {"path": details["field"], "message": error.message, "code": "invalid_value"}
+        named = about_field(details["field"], error.message, "invalid_value")
         details.setdefault("errors", [named])
     shown = scrub(details) or None
     return _problem(
@@ -151,14 +152,7 @@ async def _validation_error(_: Request, error: Exception) -> Response:
         if item["type"] == "json_invalid":
             reason = item.get("ctx", {}).get("error", item["msg"])
             return problem_response(BadFrame(f"The body is not JSON in UTF-8: {reason}"))
-    errors = [
-        {
-            "path": error_path(tuple(item["loc"])),
-            "message": item["msg"].removeprefix("Value error, "),
-            "code": item["type"],
-        }
-        for item in raw[:MAX_ERRORS]
-    ]
+    errors = [field_problem(error_path(tuple(item["loc"])), item) for item in raw[:MAX_ERRORS]]
     told = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
     return problem_response(InvalidInput(truncate(told, 2000), errors=errors))
 
@@ -218,7 +212,8 @@ async def _unexpected(request: Request, error: Exception) -> Response:
 
 _SAID = {
     "bad_frame": "The body is not JSON in UTF-8: unexpected character",
-    "validation_failed": "body.title: Input should be a valid string",
+    "validation_failed": "body.title: Input should be a valid string; "
+    "body.limit: Input should be less than or equal to 500",
     "too_large": "The body is larger than 8388608 bytes",
     "unauthenticated": "Send a token: `Authorization: Bearer …`",
     "forbidden": "This needs the scope 'admin'",
@@ -250,7 +245,13 @@ _DETAILS: dict[str, dict[str, Any]] = {
                 "path": "body.title",
                 "message": "Input should be a valid string",
                 "code": "string_type",
-            }
+            },
+            {
+                "path": "body.limit",
+                "message": "Input should be less than or equal to 500",
+                "code": "less_than_equal",
+                "values": {"le": 500},
+            },
         ]
     },
     "forbidden": {"scope": "admin"},

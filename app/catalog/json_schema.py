@@ -27,6 +27,7 @@ from referencing.jsonschema import DRAFT202012
 from app.catalog.errors import InvalidTool
 from app.catalog.schema_problems import describe
 from app.core.errors import InvalidArguments
+from app.core.field_problems import Problem, problem
 from app.toolkit.tool import Validator
 
 MAX_PROBLEMS = 100
@@ -159,26 +160,23 @@ def _validator(schema: dict[str, Any]) -> Validator:
         try:
             arguments = from_json(raw, allow_inf_nan=False)
         except ValueError as error:
-            raise _refused([_problem(f"Invalid JSON arguments: {error}", "json_invalid")]) from None
+            told = problem("arguments", f"Invalid JSON arguments: {error}", "json_invalid")
+            raise _refused([told]) from None
         try:
             problems = [describe(e) for e in islice(checker.iter_errors(arguments), MAX_PROBLEMS)]
         except (RecursionError, OverflowError):
             message = "arguments are nested too deep or hold a number out of range"
-            raise _refused([_problem(message, "out_of_range")]) from None
+            raise _refused([problem("arguments", message, "out_of_range")]) from None
         if problems:
-            problems.sort(key=lambda problem: problem["path"])
+            problems.sort(key=lambda item: item["path"])
             raise _refused(problems)
         return arguments
 
     return validate
 
 
-def _problem(message: str, code: str) -> dict[str, str]:
-    return {"path": "arguments", "message": message, "code": code}
-
-
-def _refused(problems: list[dict[str, str]]) -> InvalidArguments:
-    summary = "; ".join(problem["message"] for problem in problems)
+def _refused(problems: list[Problem]) -> InvalidArguments:
+    summary = "; ".join(item["message"] for item in problems)
     return InvalidArguments(f"Invalid arguments: {summary}", errors=problems)
 
 

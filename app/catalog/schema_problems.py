@@ -6,6 +6,7 @@ from typing import Any
 
 from jsonschema.exceptions import ValidationError
 
+from app.core.field_problems import Problem, problem
 from app.core.text import truncate
 from app.toolkit.schema import path_label
 
@@ -41,26 +42,46 @@ _KEYWORDS = {
     "required": ("missing required {label}", "missing"),
     "additionalProperties": ("unknown argument {label}", "extra_forbidden"),
 }
+_NAMES = {
+    "literal_error": "expected",
+    "greater_than_equal": "ge",
+    "less_than_equal": "le",
+    "greater_than": "gt",
+    "less_than": "lt",
+    "multiple_of": "multiple_of",
+    "string_too_short": "min_length",
+    "string_too_long": "max_length",
+    "too_short": "min_length",
+    "too_long": "max_length",
+    "string_pattern_mismatch": "pattern",
+}
+# What nothing fits has no keyword.
+FALSE_SCHEMA = "false_schema"
 
 
-def describe(error: ValidationError) -> dict[str, str]:
-    """`{path, message, code}` of one finding, path like `a.b[0]`."""
+def describe(error: ValidationError) -> Problem:
+    """One finding, its path like `a.b[0]`."""
     label = truncate(path_label(tuple(error.absolute_path)), _SHOWN)
-    message, code = _explain(error, label)
-    return {"path": label, "message": message, "code": code}
-
-
-def _explain(error: ValidationError, label: str) -> tuple[str, str]:
-    keyword = str(error.validator)
+    keyword = str(error.validator or FALSE_SCHEMA)
     if keyword == "type":
-        return _wrong_type(label, error.validator_value)
+        return problem(label, *_wrong_type(label, error.validator_value))
     if keyword in ("anyOf", "oneOf"):
-        return _no_form(error, label), "union_error"
-    if keyword in _KEYWORDS:
-        template, code = _KEYWORDS[keyword]
-        value = truncate(str(error.validator_value), _SHOWN)
-        return template.format(label=label, value=value), code
-    return f"{label}: {truncate(error.message, _SHOWN)}", keyword
+        return problem(label, _no_form(error, label), "union_error")
+    if keyword not in _KEYWORDS:
+        return problem(label, f"{label}: {truncate(error.message, _SHOWN)}", keyword)
+    template, code = _KEYWORDS[keyword]
+    value = truncate(str(error.validator_value), _SHOWN)
+    message = template.format(label=label, value=value)
+    return problem(label, message, code, _named(code, error.validator_value))
+
+
+def _named(code: str, wanted: Any) -> dict[str, Any]:
+    """What a keyword asks for, by the name that argument models give it."""
+    name = _NAMES.get(code)
+    if name == "expected":
+        choices = wanted if isinstance(wanted, list) else [wanted]
+        return {name: ", ".join(map(repr, choices))}
+    return {} if name is None else {name: wanted}
 
 
 def _wrong_type(label: str, wanted: Any) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from app.core.errors import InvalidInput
+from app.core.field_problems import field_problem
 from app.core.typeable import name_problem, text_problem
 from app.tools.channels.ports import Watermark
 
@@ -104,12 +105,8 @@ def read_config(value: Any) -> ChannelConfig:
         return ChannelConfig.model_validate(value)
     except ValidationError as error:
         problems = [
-            {
-                "path": ".".join(["config", *map(str, item["loc"])]),
-                "message": item["msg"],
-                "code": item["type"],
-            }
-            for item in error.errors(include_url=False, include_context=False, include_input=False)
+            field_problem(".".join(["config", *map(str, item["loc"])]), item)
+            for item in error.errors(include_url=False, include_input=False)
         ]
         told = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
         raise InvalidInput(told, errors=problems[:50]) from None

@@ -69,7 +69,7 @@ class InvalidInput(TollgateError):
 
 
 class InvalidArguments(InvalidInput):
-    """`details["errors"]` lists every problem as `{path, message, code}`."""
+    """`details["errors"]` lists every problem as a `FieldProblem`."""
 
     code = "invalid_arguments"
 

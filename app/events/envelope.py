@@ -7,9 +7,11 @@ healed by the durable event that follows).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from app.core.field_problems import Details
 
 PROTOCOL = "tollgate.v1"
 
@@ -67,7 +69,9 @@ class ErrorBody(BaseModel):
     message: str
     retryable: bool = False
     retry_after_ms: int | None = None
-    details: dict[str, Any] | None = None
+    details: Details | None = Field(
+        default=None, description="More about it; `errors` lists every invalid field."
+    )
 
 
 class Usage(BaseModel):

@@ -10,6 +10,7 @@ import orjson
 
 from app.catalog.catalog import CatalogEntry
 from app.core.errors import InvalidArguments
+from app.core.field_problems import problem
 from app.toolkit.schema import invalid_arguments
 
 MAX_ARGUMENT_BYTES = 8 << 20
@@ -40,12 +41,10 @@ def parse_object(arguments: dict[str, Any] | str) -> dict[str, Any]:
         except (orjson.JSONDecodeError, UnicodeEncodeError) as error:
             raise InvalidArguments(
                 f"Invalid JSON arguments: {error}; send one JSON object",
-                errors=[{"path": "arguments", "message": str(error), "code": "json_invalid"}],
+                errors=[problem("arguments", str(error), "json_invalid")],
             ) from None
     if not isinstance(value, dict):
-        raise invalid_arguments(
-            [{"path": "arguments", "message": "must be a JSON object", "code": "object_type"}]
-        )
+        raise invalid_arguments([problem("arguments", "must be a JSON object", "object_type")])
     return value
 
 
@@ -60,7 +59,8 @@ def prepare(entry: CatalogEntry, arguments: dict[str, Any] | str) -> Prepared:
         raw = entry.alias.adapt(raw)
     if len(raw) > MAX_ARGUMENTS:
         message = f"{len(raw)} arguments; at most {MAX_ARGUMENTS} are looked at"
-        raise invalid_arguments([{"path": "arguments", "message": message, "code": "too_many"}])
+        named = {"max_length": MAX_ARGUMENTS}
+        raise invalid_arguments([problem("arguments", message, "too_many", named)])
     names = entry.tool.argument_aliases
     if names and not names.keys().isdisjoint(raw):
         raw = _rename(raw, names)
@@ -87,11 +87,12 @@ def canonical_json(value: Any) -> bytes:
         encoded = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (orjson.JSONEncodeError, UnicodeEncodeError) as error:
         raise invalid_arguments(
-            [{"path": "arguments", "message": f"not valid JSON: {error}", "code": "json_invalid"}]
+            [problem("arguments", f"not valid JSON: {error}", "json_invalid")]
         ) from None
     if len(encoded) > MAX_ARGUMENT_BYTES:
         message = f"larger than {MAX_ARGUMENT_BYTES} bytes"
-        raise invalid_arguments([{"path": "arguments", "message": message, "code": "too_large"}])
+        named = {"max_length": MAX_ARGUMENT_BYTES}
+        raise invalid_arguments([problem("arguments", message, "too_large", named)])
     return encoded
 
 

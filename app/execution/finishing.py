@@ -86,7 +86,8 @@ class Finisher:
     async def refused(self, call: Call, refusal: Refusal) -> CallOutcome:
         """A call that did not run; its start has been recorded."""
         message = self._redactor.text(refusal.message)
-        result = ToolResult.fail(message, code=refusal.code, data=refusal.details)
+        details = self._redactor.secrets_in(refusal.details)
+        result = ToolResult.fail(message, code=refusal.code, data=details)
         outcome = CallOutcome(
             request=call.request,
             operation_id=call.operation_id,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from app.core.field_problems import problems_in
 from app.core.metrics import Metrics
 from app.core.redaction import Redactor
 from app.core.text import dump_json, truncate
@@ -226,6 +227,8 @@ def _error(outcome: CallOutcome) -> str:
     }
     if wait is not None:
         error["retry_after_ms"] = wait
+    if outcome.status == "invalid_arguments" and (told := problems_in(result.data)):
+        error["details"] = {"errors": told}
     return dump_json(error).decode()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from app.core.errors import InvalidInput
+from app.core.field_problems import problem
 
 MAX_COUNT = 1_000_000_000
 
@@ -64,8 +65,7 @@ class Limits:
         found = {key: why for key, item in value.items() if (why := _problem(key, item))}
         if found:
             errors = [
-                {"path": f"{field}.{key!s:.60}", "message": why, "code": "invalid_limit"}
-                for key, why in found.items()
+                problem(f"{field}.{key!s:.60}", why, "invalid_limit") for key, why in found.items()
             ]
             told = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
             raise InvalidInput(told, field=field, errors=errors)

@@ -12,9 +12,10 @@ from functools import partial
 from types import MappingProxyType
 
 from app.catalog.catalog import Catalog
+from app.core.field_problems import Problem
 from app.governance.rules import StoredRule
 from app.policy.rules.book import NO_RULES, RuleBook
-from app.policy.rules.compile import Problem, load_rule
+from app.policy.rules.compile import load_rule
 from app.policy.rules.definition import RuleDefinition
 from app.policy.rules.review import Surroundings, warnings
 from app.policy.rules.rule import Rule

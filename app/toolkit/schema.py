@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from app.core.errors import InvalidArguments
+from app.core.field_problems import Problem, field_problem
 from app.core.text import truncate
 
 MAX_PROBLEMS = 100
@@ -59,19 +60,10 @@ def argument_validator(model: type[M]) -> Callable[[bytes], M]:
     return check
 
 
-def problems(error: ValidationError) -> list[dict[str, str]]:
-    """Pydantic's errors as `{path, message, code}`, paths like `a.b[0]`; the first hundred."""
-    return [
-        {
-            "path": path_label(item["loc"]),
-            "message": item["msg"],
-            "code": item["type"],
-        }
-        for item in islice(
-            error.errors(include_url=False, include_context=False, include_input=False),
-            MAX_PROBLEMS,
-        )
-    ]
+def problems(error: ValidationError) -> list[Problem]:
+    """Pydantic's errors with paths like `a.b[0]`; the first hundred."""
+    found = error.errors(include_url=False, include_input=False)
+    return [field_problem(path_label(item["loc"]), item) for item in islice(found, MAX_PROBLEMS)]
 
 
 def path_label(location: tuple[int | str, ...]) -> str:
@@ -85,7 +77,7 @@ def path_label(location: tuple[int | str, ...]) -> str:
     return truncate(label, MAX_PATH) or "arguments"
 
 
-def invalid_arguments(errors: list[dict[str, str]]) -> InvalidArguments:
+def invalid_arguments(errors: list[Problem]) -> InvalidArguments:
     """One error that names every problem."""
     summary = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
     message = truncate(f"Invalid arguments: {summary}", MAX_SUMMARY)

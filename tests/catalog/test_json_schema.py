@@ -27,7 +27,7 @@ def problems_of(parameters: dict[str, Any], arguments: Any) -> list[dict[str, st
     try:
         validate(raw)
     except InvalidArguments as error:
-        found: list[dict[str, str]] = error.details["errors"]
+        found: list[dict[str, Any]] = error.details["errors"]
         return found
     return []
 
@@ -105,6 +105,27 @@ def test_a_value_outside_an_enum_is_told_the_choices():
 @pytest.mark.requirement("VAL-04")
 def test_a_value_out_of_range_is_told_the_limit(schema, value, message, code):
     assert one(schema, value) == [("a", message, code)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "named"),
+    [
+        ({"minimum": 1}, 0, {"ge": 1}),
+        ({"maximum": 9}, 10, {"le": 9}),
+        ({"exclusiveMinimum": 1}, 1, {"gt": 1}),
+        ({"exclusiveMaximum": 9}, 9, {"lt": 9}),
+        ({"multipleOf": 2}, 3, {"multiple_of": 2}),
+        ({"minLength": 2}, "x", {"min_length": 2}),
+        ({"maxItems": 1}, [1, 2], {"max_length": 1}),
+        ({"maxProperties": 0}, {"b": 1}, {"max_length": 0}),
+        ({"pattern": "^[a-z]+$"}, "A", {"pattern": "^[a-z]+$"}),
+        ({"enum": ["asc", 1]}, "up", {"expected": "'asc', 1"}),
+        ({"const": "x"}, "up", {"expected": "'x'"}),
+    ],
+)
+def test_limits_and_choices_have_the_names_that_argument_models_give_them(schema, value, named):
+    (problem,) = problems_of({"properties": {"a": schema}}, {"a": value})
+    assert problem["values"] == named
 
 
 @pytest.mark.requirement("VAL-05")
@@ -257,7 +278,7 @@ def test_any_json_is_accepted_or_refused_with_paths(value):
         "required": ["0"],
     }
     for problem in problems_of(schema, value):
-        assert problem.keys() == {"path", "message", "code"}
+        assert problem.keys() - {"values"} == {"path", "message", "code"}
         assert problem["message"]
 
 

@@ -157,6 +157,18 @@ async def test_arguments_that_do_not_fit_fail_that_call_before_the_tool(lab: Lab
     )
 
 
+async def test_the_event_names_each_argument_that_does_not_fit(lab: Lab):
+    with counted() as (function, _):
+        lab.add(made(function, name="note"))
+    await lab.call("note", number="1", extra=2)
+    (end,) = lab.watcher.of("tool_call_completed", tool_call_id="c1")
+    message = "Input should be a valid integer"
+    assert end["error"]["details"]["errors"] == [
+        {"path": "number", "message": message, "code": "int_type"},
+        {"path": "extra", "message": "Extra inputs are not permitted", "code": "extra_forbidden"},
+    ]
+
+
 async def test_a_tool_may_find_its_arguments_invalid_itself(lab: Lab):
     async def picky(args: AnyArgs, ctx: Any) -> str:
         raise InvalidArguments("text: must rhyme")

@@ -133,6 +133,18 @@ async def test_a_secret_in_the_name_of_no_tool_is_masked_also_where_the_name_is_
     assert TOKEN[: len(TOKEN) // 2] not in told
 
 
+async def test_what_is_told_of_arguments_that_do_not_fit_holds_no_secret(vault: Lab):
+    async def login(args: LoginArgs, ctx: Any) -> str:
+        return "ok"
+
+    vault.add(made(login))
+    (outcome,) = await vault.run(CallRequest("c1", "login", {TOKEN: 1}))
+    assert outcome.status == "invalid_arguments"
+    seen = await everything(vault) + str(outcome.result)
+    assert "extra_forbidden" in seen
+    assert TOKEN[: len(TOKEN) // 2] not in seen
+
+
 async def test_a_tool_gets_its_arguments_as_they_were_sent(vault: Lab):
     got: list[LoginArgs] = []
 

@@ -29,6 +29,7 @@ test("one that is refused keeps no other", async () => {
   expect(error.details.errors).toEqual([
     {
       path: "two",
+      code: "memory_left",
       message: "It has changed since you chose it. Read it, and choose it again.",
     },
   ]);
@@ -41,7 +42,7 @@ test("what is gone already is forgotten", async () => {
 test("other refusals are told in the words of the service", async () => {
   const { left } = await forgetting({ one: 503 });
   expect(leftError(3, left, english).details.errors).toEqual([
-    { path: "one", message: "refused one" },
+    { path: "one", code: "memory_left", message: "refused one" },
   ]);
 });
 

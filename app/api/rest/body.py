@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from app.api.reading import read_json
 from app.core.errors import InvalidInput
+from app.core.field_problems import problem
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 PathId = Annotated[str, Field(max_length=128)]
@@ -82,7 +83,7 @@ def check_query(request: Request, known: Sequence[str]) -> None:
         return
     there = f"there are {', '.join(known)}" if known else "there are none here"
     errors = [
-        {"path": f"query.{name}", "message": f"unknown; {there}", "code": "extra_forbidden"}
+        problem(f"query.{name}", f"unknown; {there}", "extra_forbidden")
         for name in dict.fromkeys(unknown)
     ]
     told = "; ".join(f"{item['path']}: {item['message']}" for item in errors[:5])

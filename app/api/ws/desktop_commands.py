@@ -10,6 +10,7 @@ from app.api.ws.commands import Command
 from app.api.ws.frames import Refused, id_of
 from app.channels import operator_messages as messages
 from app.core.errors import BadFrame, InvalidInput, TooLarge
+from app.core.field_problems import field_problem
 from app.toolkit.schema import path_label
 
 MAX_FRAME_CHARS = 16_384
@@ -94,8 +95,8 @@ def parse_operator_command(text: str | None) -> OperatorCommand:
         return _command.validate_json(text, strict=True)
     except ValidationError as error:
         problems = [
-            {"path": path_label(item["loc"][1:]), "message": item["msg"], "code": item["type"]}
-            for item in error.errors(include_url=False, include_context=False, include_input=False)
+            field_problem(path_label(item["loc"][1:]), item)
+            for item in error.errors(include_url=False, include_input=False)
         ]
         told = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:5])
         raise Refused(InvalidInput(f"Invalid: {told}", errors=problems[:20]), id_of(text)) from None

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from app.api.reading import read_json
 from app.api.ws.commands import COMMAND_TYPES, ClientCommand, client_command
 from app.core.errors import BadFrame, InvalidInput, TollgateError, UnknownMessageType
+from app.core.field_problems import field_problem
 from app.core.text import truncate
 from app.events.envelope import ErrorBody
 from app.toolkit.schema import path_label
@@ -77,8 +78,8 @@ def error_body(error: TollgateError) -> ErrorBody:
 def _invalid(error: ValidationError) -> InvalidInput:
     problems = [
         # The union's tag is the first element of each location; it is not a field.
-        {"path": path_label(item["loc"][1:]), "message": item["msg"], "code": item["type"]}
-        for item in error.errors(include_url=False, include_context=False, include_input=False)
+        field_problem(path_label(item["loc"][1:]), item)
+        for item in error.errors(include_url=False, include_input=False)
     ]
     summary = "; ".join(f"{item['path']}: {item['message']}" for item in problems[:10])
     return InvalidInput(f"Invalid command: {summary}", errors=problems[:100])

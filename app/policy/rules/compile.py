@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.core.errors import InvalidInput
+from app.core.field_problems import Problem, field_problem, problem
 from app.policy.facts import CallFacts
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import RiskReport, Verdict
@@ -23,8 +24,6 @@ from app.toolkit.tool import Tool
 MAX_PROBLEMS = 100
 WORKSPACE = "/workspace"
 """Where examples run: an absolute path in one starts here when it means the workspace."""
-
-Problem = dict[str, str]
 
 
 def read_definition(body: Any) -> RuleDefinition:
@@ -143,7 +142,7 @@ def _failure(
         told = "can only be told when it runs"
     else:
         told = "is not matched" if wanted else "is matched"
-    return {"path": path, "message": f"{_short(example)} {told}", "code": "example_failed"}
+    return problem(path, f"{_short(example)} {told}", "example_failed")
 
 
 def _short(example: str | dict[str, Any]) -> str:
@@ -152,16 +151,12 @@ def _short(example: str | dict[str, Any]) -> str:
 
 
 def _problems(error: ValidationError) -> list[Problem]:
-    return [
-        {
-            "path": path_label(
-                tuple(p for p in item["loc"] if not (isinstance(p, str) and p.startswith("~")))
-            ),
-            "message": item["msg"].removeprefix("Value error, "),
-            "code": item["type"],
-        }
-        for item in error.errors(include_url=False, include_context=False, include_input=False)
-    ][:MAX_PROBLEMS]
+    found = error.errors(include_url=False, include_input=False)
+    return [field_problem(_label(item["loc"]), item) for item in found[:MAX_PROBLEMS]]
+
+
+def _label(location: tuple[int | str, ...]) -> str:
+    return path_label(tuple(p for p in location if not (isinstance(p, str) and p.startswith("~"))))
 
 
 def _invalid(problems: list[Problem]) -> InvalidInput:

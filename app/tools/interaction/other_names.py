@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from app.core.field_problems import problem
 from app.toolkit.result import ToolResult
 from app.toolkit.schema import invalid_arguments
 
@@ -45,7 +46,7 @@ def as_claude(raw: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(questions, list):
         return as_one_question(raw)
     if len(questions) > _MOST_QUESTIONS:
-        raise _problem("questions", f"at most {_MOST_QUESTIONS} questions")
+        raise _problem("questions", f"at most {_MOST_QUESTIONS} questions", 1, _MOST_QUESTIONS)
     return {**raw, "questions": [_question(item, at) for at, item in enumerate(questions)]}
 
 
@@ -70,12 +71,13 @@ def _question(item: Any, at: int) -> Any:
     told = {names.get(name, name): value for name, value in item.items()}
     choices = told.get("choices")
     if isinstance(choices, list) and len(choices) not in _CHOICES:
-        raise _problem(f"questions.{at}.options", "between 2 and 4 options")
+        raise _problem(f"questions.{at}.options", "between 2 and 4 options", 2, 4)
     return told
 
 
-def _problem(path: str, message: str) -> Exception:
-    return invalid_arguments([{"path": path, "message": message, "code": "too_many_or_few"}])
+def _problem(path: str, message: str, least: int, most: int) -> Exception:
+    named = {"min_length": least, "max_length": most}
+    return invalid_arguments([problem(path, message, "too_many_or_few", named)])
 
 
 def _responses(result: ToolResult) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from app.core.errors import AlreadyExists, InvalidInput, OutsideWorkspace, ToolFailed
+from app.core.field_problems import problem
 from app.operations.protocols.files import FileOperations, FileState, FileStates
 from app.tools.files.edits import replace_text
 from app.tools.files.text import decode
@@ -111,7 +112,7 @@ class SkillWriter:
             told = "; ".join(str(problem) for problem in problems[:20])
             raise InvalidInput(
                 f"The SKILL.md does not follow the standard: {told}",
-                errors=[{"path": "content", "message": str(item)} for item in problems[:100]],
+                errors=[problem("content", str(item), "skill_problem") for item in problems[:100]],
             )
 
     def _at(self, path: str) -> str:

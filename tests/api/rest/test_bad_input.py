@@ -175,6 +175,13 @@ async def test_what_looks_at_health_may_add_what_it_likes(client: httpx2.AsyncCl
     assert (await client.get("/health?nocache=1")).status_code == 200
 
 
+async def test_a_field_over_its_limit_is_told_the_limit(client: httpx2.AsyncClient):
+    told = await problem(await client.get("/admin/audit?limit=100000"))
+    (error,) = told["details"]["errors"]
+    assert (error["path"], error["code"]) == ("query.limit", "less_than_equal")
+    assert error["message"].endswith(f" {error['values']['le']}")
+
+
 async def test_a_single_wrong_field_is_listed_like_many(client: httpx2.AsyncClient):
     body = {"name": "x", "root": "relative"}
     told = await problem(await client.post("/admin/projects", json=body))

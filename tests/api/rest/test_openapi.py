@@ -46,6 +46,14 @@ def test_every_operation_is_told(document: dict[str, Any]):
     assert len(set(ids)) == len(ids)
 
 
+def test_what_is_wrong_with_a_field_is_described(document: dict[str, Any]):
+    schemas = document["components"]["schemas"]
+    field = {"$ref": "#/components/schemas/FieldProblem"}
+    details, _ = schemas["Problem"]["properties"]["details"]["anyOf"]
+    assert details["properties"]["errors"]["items"] == field
+    assert set(schemas["FieldProblem"]["properties"]) == {"path", "message", "code", "values"}
+
+
 def test_every_body_and_every_success_has_an_example(document: dict[str, Any]):
     bare = []
     for name, item in operations(document).items():

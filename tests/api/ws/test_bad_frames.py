@@ -61,6 +61,22 @@ async def test_every_problem_is_named_at_once(running: Running):
     assert paths == ["after", "ephemerals", "session_id", "zzz"]
 
 
+async def test_a_value_below_its_limit_is_told_the_limit(running: Running):
+    command = {"type": "subscribe", "id": "x", "session_id": "ses_1", "after": -1}
+
+    async with running.connect() as chat:
+        error = await _error(chat, json.dumps(command))
+
+    assert error["details"]["errors"] == [
+        {
+            "path": "after",
+            "message": "Input should be greater than or equal to 0",
+            "code": "greater_than_equal",
+            "values": {"ge": 0},
+        }
+    ]
+
+
 async def test_a_frame_over_the_limit_closes_with_1009(running: Running):
     async with running.connect() as chat:
         await chat.socket.send("x" * (1 << 20) + "y")

@@ -39,6 +39,7 @@ export async function forgetEach(
 export function leftError(count: number, left: Left, t: Translate = translate): ApiError {
   const errors = [...left].map(([memory, error]) => ({
     path: visible(memory.key),
+    code: "memory_left",
     message: error.status === 412 ? t("memory.forget.changed") : explain(error, t).what,
   }));
   const detail = t("memory.forget.left", { left: left.size, count });

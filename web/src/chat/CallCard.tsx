@@ -16,11 +16,13 @@ import { memo, useId, useState } from "react";
 import { artifactUrl } from "../api/client";
 import type { Call } from "../events/model";
 import { type TextKey, useTexts } from "../i18n";
+import { fieldProblems } from "../i18n/fieldWords";
 import { renderers } from "../renderers/builtin";
 import { bytes, contentText, isObject } from "../renderers/data";
 import { JsonTree } from "../renderers/JsonTree";
 import { Output } from "../renderers/Output";
 import { visible } from "../shared/visible";
+import { FieldList } from "../shell/FieldList";
 import { Said } from "../shell/Said";
 import css from "./CallCard.module.css";
 import { isOver, standingOf } from "./callStatus";
@@ -150,10 +152,14 @@ function Details({ call, body }: { call: Call; body: React.ReactNode }) {
   return (
     <div className={css.details}>
       {call.error !== null && (
-        <p className={css.error}>
+        <div className={css.error}>
           <Said {...call.error} otherwise={call.status} tool={call.name} />{" "}
           <code className={css.code}>{call.error.code}</code>
-        </p>
+          <FieldList
+            problems={fieldProblems(call.error.details ?? {})}
+            sentence={call.error.message}
+          />
+        </div>
       )}
       {call.duplicateOf !== null && <p className={css.hint}>{t("call.duplicate")}</p>}
       {call.status === "interrupted" && <p className={css.hint}>{t("call.interrupted.hint")}</p>}

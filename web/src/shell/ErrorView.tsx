@@ -1,10 +1,12 @@
 /** An error, what it means, and what to do about it. */
-import { Alert, Button, Group, List, Text } from "@mantine/core";
+import { Alert, Button, Group, Text } from "@mantine/core";
 import { CircleAlert } from "lucide-react";
 import type { ApiError } from "../api/client";
 import { currentLanguage, TEXTS, type TextKey, type Translate, useTexts } from "../i18n";
+import { fieldProblems } from "../i18n/fieldWords";
 import { codeWords } from "../i18n/words";
 import { visible } from "../shared/visible";
+import { FieldList } from "./FieldList";
 import { Lines } from "./Said";
 
 interface Props {
@@ -39,12 +41,6 @@ export function explain(error: ApiError, t: Translate): Explained {
 export function ErrorView({ error, onRetry, retryLabel, compact = false }: Props) {
   const { t } = useTexts();
   const { what, detail, fix } = explain(error, t);
-  // One fault is told by the sentence itself.
-  const fields = (
-    Array.isArray(error.details.errors)
-      ? (error.details.errors as { path: string; message: string }[])
-      : []
-  ).filter((field) => !(detail ?? what).includes(field.message));
   const id = typeof error.details.error_id === "string" ? error.details.error_id : null;
   return (
     <Alert
@@ -58,15 +54,7 @@ export function ErrorView({ error, onRetry, retryLabel, compact = false }: Props
       <Text size="sm" component="div">
         <Lines what={visible(what)} detail={detail === null ? null : visible(detail)} />
       </Text>
-      {fields.length > 0 && (
-        <List size="sm" mt={4}>
-          {fields.map((field) => (
-            <List.Item key={field.path + field.message} className="foreign">
-              <b>{field.path}</b>: {field.message}
-            </List.Item>
-          ))}
-        </List>
-      )}
+      <FieldList problems={fieldProblems(error.details)} sentence={detail ?? what} />
       {fix !== null && (
         <Text size="sm" mt={4}>
           {fix}

@@ -1,0 +1,109 @@
+"""What is wrong with single fields: a sentence, its code, and the values that both name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails
+
+from app.core.text import truncate
+
+MAX_VALUE = 300
+MAX_TOLD = 20
+MAX_MESSAGE = 500
+# Limits and choices of the service. What was sent is in none of them.
+VALUES = frozenset(
+    {
+        *("gt", "ge", "lt", "le", "multiple_of"),
+        *("min_length", "max_length", "pattern"),
+        *("expected", "expected_tags", "given", "needed"),
+    }
+)
+
+FieldValue = str | int | float
+Problem = dict[str, Any]
+"""A `FieldProblem` as JSON."""
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field. `code` never changes meaning; `message` is for people."""
+
+    path: str = Field(description="Which field, like `a.b[0]`.")
+    message: str
+    code: str = Field(description="What clients match on.")
+    values: dict[str, FieldValue] = Field(
+        default={}, description="Limits and choices that the message names; never what was sent."
+    )
+
+
+class ProblemDetails(BaseModel):
+    """More about an error; what else there is depends on its code."""
+
+    model_config = ConfigDict(extra="allow")
+
+    errors: list[FieldProblem] = Field(default=[], description="Every invalid field.")
+
+
+class _Described:
+    """Described as `ProblemDetails`; plugins may raise others, so that nothing is checked."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        del schema
+        return handler(_described.core_schema)
+
+
+_described = TypeAdapter(ProblemDetails)
+Details = Annotated[dict[str, Any], _Described]
+
+
+class Misfit(ValueError):
+    """A validator's own refusal, with a code of its own.
+
+    Args:
+        message: what is wrong, and how to mend it.
+        code: what clients match on.
+        values: what the message names, by the names in `VALUES`.
+    """
+
+    def __init__(self, message: str, *, code: str, **values: FieldValue) -> None:
+        super().__init__(message)
+        self.code = code
+        self.values = values
+
+
+def field_problem(path: str, found: ErrorDetails) -> Problem:
+    """What Pydantic found at a place; `found` comes with its context."""
+    context: Mapping[str, Any] = found.get("ctx", {})
+    own = context.get("error")
+    message = found["msg"].removeprefix("Value error, ")
+    if isinstance(own, Misfit):
+        return problem(path, message, own.code, own.values)
+    return problem(path, message, found["type"], context)
+
+
+def problem(path: str, message: str, code: str, values: Mapping[str, Any] | None = None) -> Problem:
+    """`FieldProblem` as JSON, with those of the values that may be told."""
+    told: Problem = {"path": path, "message": message, "code": code}
+    named = {
+        name: value if isinstance(value, int | float) else truncate(str(value), MAX_VALUE)
+        for name, value in (values or {}).items()
+        if name in VALUES and value is not None
+    }
+    return {**told, "values": named} if named else told
+
+
+def problems_in(details: Any) -> list[Problem]:
+    """The first problems in an error's details, cut to what fits beside its message."""
+    listed = details.get("errors") if isinstance(details, Mapping) else None
+    found = listed[:MAX_TOLD] if isinstance(listed, list) else []
+    return [
+        {**item, "message": truncate(item["message"], MAX_MESSAGE)}
+        for item in found
+        if isinstance(item, dict) and isinstance(item.get("message"), str)
+    ]

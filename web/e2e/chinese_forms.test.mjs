@@ -1,0 +1,47 @@
+/** What a reader of Chinese meets in forms: help for fields, and what is wrong with them. */
+import { test } from "node:test";
+import { composer } from "./harness.mjs";
+import { scene, service } from "./stage.mjs";
+
+const LIMIT = { timeout: 120_000 };
+const CHINESE = { locale: "zh-CN", allowed: /status of 422/ };
+
+/** Open the form of a tool in a new chat. */
+async function formOf(page, tool) {
+  await page.goto(`${service.url}/chat`);
+  await composer(page).fill(`/${tool}`);
+  await page.getByRole("option", { name: new RegExp(`^/?${tool}`) }).waitFor();
+  await page.keyboard.press("Enter");
+  return page.getByRole("form");
+}
+
+test("an argument out of its bounds is told in Chinese, with the bound", LIMIT, () =>
+  scene(async (page) => {
+    const form = await formOf(page, "get_weather");
+    await form.getByLabel("city").fill("Paris");
+    await form.getByLabel("days").fill("99");
+    await page.keyboard.press("Enter");
+    const card = page.locator("article[data-status=invalid_arguments]");
+    await card.getByText("参数不符合要求").waitFor();
+    await card.getByText("Input should be less than or equal to 16").first().waitFor();
+    await card
+      .getByRole("listitem")
+      .filter({ hasText: /^days：\s*不得大于 16$/ })
+      .waitFor();
+    await page.reload();
+    await card.getByText("不得大于 16").waitFor();
+  }, CHINESE),
+);
+
+test("the fields of a rule that are wrong are told in Chinese", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/admin/rules/new`);
+    await page.getByLabel("条件（JSON）").fill('{"colour": "red"}');
+    await page.getByLabel("理由").fill("…");
+    await page.getByRole("button", { name: "试运行" }).click();
+    const alert = page.locator("main").getByRole("alert");
+    await alert.getByText("输入不符合要求").waitFor();
+    await alert.getByText("Extra inputs are not permitted").waitFor();
+    await alert.getByText("没有这一项，请去掉").waitFor();
+  }, CHINESE),
+);
