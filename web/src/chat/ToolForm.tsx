@@ -2,6 +2,7 @@
 import { Button, NativeSelect, SegmentedControl, Switch, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useMemo, useState } from "react";
 import { useTexts } from "../i18n";
+import { argumentAbout } from "../i18n/argumentWords";
 import { toolDescribed } from "../i18n/toolWords";
 import { visible } from "../shared/visible";
 import { Lines } from "../shell/Said";
@@ -83,6 +84,7 @@ export function ToolForm({ tool, busy, onRun, onCancel }: Props) {
             <FieldInput
               key={field.name}
               field={field}
+              help={argumentAbout(language, tool.name, field.name, field.help)}
               first={index === 0}
               value={values[field.name]}
               error={tried && wrong.includes(field.name)}
@@ -106,17 +108,18 @@ export function ToolForm({ tool, busy, onRun, onCancel }: Props) {
 
 interface FieldProps {
   field: Field;
+  help: string;
   first: boolean;
   value: string | boolean | undefined;
   error: boolean;
   onChange: (value: string | boolean) => void;
 }
 
-function FieldInput({ field, first, value, error, onChange }: FieldProps) {
+function FieldInput({ field, help, first, value, error, onChange }: FieldProps) {
   const { t } = useTexts();
   const shared = {
     label: field.name,
-    description: field.help === "" ? undefined : visible(field.help),
+    description: help === "" ? undefined : visible(help),
     required: field.required,
     autoFocus: first,
     error: error ? t(field.kind === "json" ? "form.not_json" : "form.needed") : undefined,
