@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from app.core.field_problems import Misfit
+
 # Codecs that turn text into other text, run in quadratic time or depend on the platform.
 _NOT_FOR_FILES = frozenset(
     {"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"}
@@ -20,8 +22,9 @@ def _text_encoding(name: str) -> str:
     except (LookupError, UnicodeError, ValueError):
         known = False
     if not known:
-        raise ValueError(
-            f"unknown text encoding {name!r}; use one such as 'utf-8', 'gbk', 'utf-16', 'latin-1'"
+        raise Misfit(
+            f"unknown text encoding {name!r}; use one such as 'utf-8', 'gbk', 'utf-16', 'latin-1'",
+            code="unknown_encoding",
         )
     return name
 

@@ -12,7 +12,14 @@ import pytest
 from app.catalog.json_schema import compile_schema
 from app.core.errors import InvalidArguments
 from app.core.field_problems import VALUES
-from tests.support.field_codes import KEYWORDS, PASSED_ON, own_codes, pydantic_types
+from tests.support.field_codes import (
+    KEYWORDS,
+    PASSED_ON,
+    misfits,
+    own_codes,
+    plain_refusals,
+    pydantic_types,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CHINESE: dict[str, dict[str, str]] = json.loads(
@@ -51,9 +58,19 @@ def test_words_name_only_values_that_are_told():
     assert not [words for words in CHINESE["led"].values() if "{" in words]
 
 
+def test_a_refusal_of_a_validator_gives_the_values_that_its_words_name():
+    told = CHINESE["told"]
+    for code, given in misfits(ROOT):
+        assert given == set(re.findall(r"{(\w+)}", told.get(code, ""))), code
+
+
 def test_every_own_code_stands_in_the_sources_as_text():
     _, unclear = own_codes(ROOT)
     assert unclear == PASSED_ON
+
+
+def test_every_refusal_of_a_validator_has_a_code():
+    assert list(plain_refusals(ROOT)) == []
 
 
 def test_the_keywords_with_codes_of_their_own_are_all_there():

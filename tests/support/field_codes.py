@@ -72,6 +72,7 @@ KEYWORDS = frozenset(
     }
 )
 _NOT_CHECKED = ("metadata", "serialization", "config", "cls", "json_schema_input_schema")
+_WRAPPERS = ("AfterValidator", "BeforeValidator", "PlainValidator", "WrapValidator")
 _MAKERS = ("problem", "about_field", "Misfit")
 # Where codes come out of tables, which are read as such, or are passed on; of these dictionaries
 # one is an example of the documents, and one is a linter's finding.
@@ -125,6 +126,48 @@ def _named(tree: ast.Module) -> Iterator[str | None]:
             for value in given:
                 text = value.value if isinstance(value, ast.Constant) else None
                 yield text if isinstance(text, str) else None
+
+
+def misfits(root: Path) -> Iterator[tuple[str, set[str]]]:
+    """The code of each refusal of a validator, and the names of the values that it gives."""
+    for path in (root / "app").rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Misfit":
+                given = {word.arg: word.value for word in call.keywords if word.arg is not None}
+                code = given.pop("code")
+                assert isinstance(code, ast.Constant)
+                yield str(code.value), set(given)
+
+
+def plain_refusals(root: Path) -> Iterator[str]:
+    """Where a validator that requests or arguments go through raises without a code."""
+    for path in (root / "app").rglob("*.py"):
+        name = path.relative_to(root).as_posix()
+        if name.startswith("app/core/"):
+            continue  # settings are no request
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        wrapped = {
+            argument.id
+            for call in ast.walk(tree)
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in _WRAPPERS
+            for argument in call.args
+            if isinstance(argument, ast.Name)
+        }
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and (
+                function.name in wrapped or "_validator" in _decorators(function)
+            ):
+                yield from (
+                    f"{name}:{node.lineno}"
+                    for node in ast.walk(function)
+                    if isinstance(node, ast.Raise)
+                    and isinstance(node.exc, ast.Call)
+                    and getattr(node.exc.func, "id", "") in ("ValueError", "AssertionError")
+                )
+
+
+def _decorators(function: ast.FunctionDef) -> str:
+    return " ".join(map(ast.unparse, function.decorator_list))
 
 
 def _fields(dependant: Dependant | None) -> Iterator[Any]:

@@ -34,6 +34,18 @@ test("an argument out of its bounds is told in Chinese, with the bound", LIMIT, 
   }, CHINESE),
 );
 
+test("arguments that belong together are told in Chinese", LIMIT, () =>
+  scene(async (page) => {
+    const form = await formOf(page, "time_reasoning");
+    await form.getByLabel("operation").selectOption("diff");
+    await form.getByLabel("value", { exact: true }).fill("now");
+    await form.getByRole("button", { name: "运行" }).click();
+    const card = page.locator("article[data-status=invalid_arguments]");
+    await card.getByText("operation diff needs value2").first().waitFor();
+    await card.getByText("使用 diff 时须填写 value2").waitFor();
+  }, CHINESE),
+);
+
 test("each argument is explained in Chinese, where a tool is tried as well", LIMIT, () =>
   scene(async (page) => {
     const form = await formOf(page, "get_weather");

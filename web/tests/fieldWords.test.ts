@@ -22,6 +22,12 @@ test("choices are listed as Chinese lists them, whatever stands in them", () => 
   expect(fieldSaid("zh", problem).what).toBe("须为下列之一：'a, b'、'c or d'、'e'");
 });
 
+test("what goes together is told by its names", () => {
+  const values = { given: "reply", needed: "post, body" };
+  const problem = { path: "arguments", message: "reply needs …", code: "needs", values };
+  expect(fieldSaid("zh", problem).what).toBe("使用 reply 时须填写 post、body");
+});
+
 test("what is in no words is told by the service's sentence after a lead", () => {
   const problem = { path: "arguments", message: "give the one or the other", code: "value_error" };
   expect(fieldSaid("zh", problem)).toEqual({ what: "不符合要求", detail: problem.message });

@@ -25,6 +25,7 @@ from app.api.rest.routing import routes_of
 from app.api.rest.shapes import BatchResult, CallRecord, CallResult, example
 from app.api.service import Service
 from app.core.errors import Busy, Conflict, NotFound
+from app.core.field_problems import Misfit
 from app.core.text import scrub
 from app.execution.calls import MAX_BATCH, CallRequest, parse_call, parse_calls
 from app.execution.outcome import CallOutcome
@@ -35,7 +36,7 @@ router = routes_of("calls")
 
 def _object_or_text(value: Any) -> Any:
     if not isinstance(value, dict | str):
-        raise ValueError("must be an object, or JSON text of one")  # noqa: TRY004 - for Pydantic
+        raise Misfit("must be an object, or JSON text of one", code="object_or_text")
     return value
 
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from app.core.field_problems import Misfit
+
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 
 
@@ -94,7 +96,11 @@ class ToolCall(SessionCommand):
     @model_validator(mode="after")
     def _one_or_many(self) -> ToolCall:
         if (self.name is None) == (self.calls is None):
-            raise ValueError("send either `name` (one call) or `calls` (a batch)")
+            raise Misfit(
+                "send either `name` (one call) or `calls` (a batch)",
+                code="one_of",
+                needed="name, calls",
+            )
         return self
 
     def raw_calls(self) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from app.core.field_problems import Misfit
 from app.policy.rules.fields import regex, steps
 from app.policy.rules.words import REST
 
@@ -73,9 +74,9 @@ class Range(Part):
     @model_validator(mode="after")
     def _has_an_end(self) -> Range:
         if self.min is None and self.max is None:
-            raise ValueError("give min, max or both")
+            raise Misfit("give min, max or both", code="some_of", needed="min, max")
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError("min is greater than max")
+            raise Misfit("min is greater than max", code="wrong_order", given="max", needed="min")
         return self
 
 
@@ -93,7 +94,9 @@ class Condition(Part):
     @classmethod
     def _is_shallow(cls, value: Any) -> Any:
         if _depth(value) > MAX_DEPTH:
-            raise ValueError(f"is nested more than {MAX_DEPTH} levels deep")
+            raise Misfit(
+                f"is nested more than {MAX_DEPTH} levels deep", code="too_deep", le=MAX_DEPTH
+            )
         return value
 
     @field_validator("regex")
@@ -103,14 +106,18 @@ class Condition(Part):
             try:
                 regex(pattern)
             except re2.error as error:
-                raise ValueError(f"is no RE2 pattern: {error}") from None
+                raise Misfit(f"is no RE2 pattern: {error}", code="no_pattern") from None
         return pattern
 
     @model_validator(mode="after")
     def _one(self) -> Condition:
         given = self.model_fields_set
         if len(given) != 1 or (given != {"equals"} and self.operand is None):
-            raise ValueError("needs exactly one of equals, glob, regex, in, range, exists")
+            raise Misfit(
+                "needs exactly one of equals, glob, regex, in, range, exists",
+                code="one_of",
+                needed="equals, glob, regex, in, range, exists",
+            )
         return self
 
     @property
@@ -134,7 +141,11 @@ class Url(Part):
     @model_validator(mode="after")
     def _says_something(self) -> Url:
         if not self.model_fields_set:
-            raise ValueError("needs scheme, host, port or path")
+            raise Misfit(
+                "needs scheme, host, port or path",
+                code="some_of",
+                needed="scheme, host, port, path",
+            )
         return self
 
 
@@ -166,7 +177,7 @@ class Conditions(Part):
             try:
                 steps(path)
             except ValueError as error:
-                raise ValueError(f"{path!r} {error}") from None
+                raise Misfit(f"{path!r} {error}", code="no_field_path") from None
         return given
 
     @field_validator("paths")
@@ -175,7 +186,10 @@ class Conditions(Part):
         for pattern in given or ():
             pieces = pattern.split("/")
             if ".." in pieces or (pattern.startswith("~") and not pattern.startswith("~/")):
-                raise ValueError(f"{pattern!r}: use /…, ~/… or a path below the workspace, no ..")
+                raise Misfit(
+                    f"{pattern!r}: use /…, ~/… or a path below the workspace, no ..",
+                    code="path_pattern",
+                )
         return given
 
     @field_validator("command")
@@ -183,7 +197,10 @@ class Conditions(Part):
     def _names(cls, given: list[str] | None) -> list[str] | None:
         for name in given or ():
             if name == REST or any(char.isspace() for char in name):
-                raise ValueError(f"{name!r} is no program's name; use argv for its arguments")
+                raise Misfit(
+                    f"{name!r} is no program's name; use argv for its arguments",
+                    code="program_name",
+                )
         return given
 
     @property
@@ -205,7 +222,10 @@ class Examples(Part):
 def _no_number(value: Any) -> Any:
     """A number would be read as seconds since 1970, which nobody means."""
     if isinstance(value, int | float) or (isinstance(value, str) and "-" not in value[1:]):
-        raise ValueError("must be a time of RFC 3339 with a zone, such as 2026-12-01T00:00:00Z")
+        raise Misfit(
+            "must be a time of RFC 3339 with a zone, such as 2026-12-01T00:00:00Z",
+            code="zone_required",
+        )
     return value
 
 
@@ -234,21 +254,26 @@ class RuleDefinition(Part):
     @classmethod
     def _names_tools(cls, tool: str) -> str:
         if not _TOOL.fullmatch(tool) or tool == "toolset:":
-            raise ValueError('must be a tool\'s name, a glob, "toolset:<name>" or "*"')
+            raise Misfit(
+                'must be a tool\'s name, a glob, "toolset:<name>" or "*"', code="tool_pattern"
+            )
         return tool
 
     @field_validator("justification")
     @classmethod
     def _justifies(cls, text: str, info: ValidationInfo) -> str:
         if info.data.get("decision") in ("ask", "deny") and not text.strip():
-            raise ValueError("is required for ask and deny: say why, and what to do instead")
+            raise Misfit(
+                "is required for ask and deny: say why, and what to do instead",
+                code="reason_required",
+            )
         return text
 
     @field_validator("scope")
     @classmethod
     def _is_scope(cls, scope: str) -> str:
         if not _SCOPE.fullmatch(scope):
-            raise ValueError("must be global, agent:<id> or session:<id>")
+            raise Misfit("must be global, agent:<id> or session:<id>", code="bad_scope")
         return scope
 
     @property

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.clock import isoformat
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -73,15 +74,26 @@ class ScheduleCronArgs(ToolArgs):
             name for name in ("cron", "every_seconds", "at") if getattr(self, name) is not None
         ]
         if len(given) > 1:
-            raise ValueError(f"give one of cron, every_seconds and at, not {' and '.join(given)}")
+            raise Misfit(
+                f"give one of cron, every_seconds and at, not {' and '.join(given)}",
+                code="one_of",
+                needed="cron, every_seconds, at",
+            )
         if self.action == "create" and (not given or self.prompt is None):
-            raise ValueError("create needs prompt, and one of cron, every_seconds and at")
+            raise Misfit(
+                "create needs prompt, and one of cron, every_seconds and at", code="create_needs"
+            )
         if self.action not in ("create", "list") and self.id is None:
-            raise ValueError(f"{self.action} needs id")
+            raise Misfit(f"{self.action} needs id", code="needs", given=self.action, needed="id")
         if self.recurring is False and (self.every_seconds is not None or self.at is not None):
-            raise ValueError("recurring=false is for cron; leave it out, `at` comes once")
+            raise Misfit(
+                "recurring=false is for cron; leave it out, `at` comes once",
+                code="only_with",
+                given="recurring=false",
+                needed="cron",
+            )
         if self.action == "update" and not self.changes:
-            raise ValueError("update needs what shall change")
+            raise Misfit("update needs what shall change", code="nothing_changes")
         return self
 
     @property

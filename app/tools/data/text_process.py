@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.clock import Clock
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
@@ -82,7 +83,12 @@ class TextProcessArgs(ToolArgs):
     def _complete(self) -> TextProcessArgs:
         needed = _NEEDS.get(self.operation)
         if needed is not None and getattr(self, needed) is None:
-            raise ValueError(f"operation {self.operation} needs {needed}")
+            raise Misfit(
+                f"operation {self.operation} needs {needed}",
+                code="needs",
+                given=self.operation,
+                needed=needed,
+            )
         return self
 
 

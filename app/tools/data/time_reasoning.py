@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
@@ -77,13 +78,21 @@ class TimeReasoningArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> TimeReasoningArgs:
         if self.value is None and self.operation not in ("now", "add"):
-            raise ValueError(f"operation {self.operation} needs value")
+            raise Misfit(
+                f"operation {self.operation} needs value",
+                code="needs",
+                given=self.operation,
+                needed="value",
+            )
         if self.operation == "diff" and self.value2 is None:
-            raise ValueError("operation diff needs value2")
+            raise Misfit("operation diff needs value2", code="needs", given="diff", needed="value2")
         if self.operation == "add":
             counted = self.amount is not None and self.unit is not None
             if counted == (self.value2 is not None):
-                raise ValueError("operation add needs amount and unit, or value2, a duration")
+                raise Misfit(
+                    "operation add needs amount and unit, or value2, a duration",
+                    code="duration_needed",
+                )
         return self
 
 

@@ -7,6 +7,7 @@ import asyncio
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
+from app.core.field_problems import Misfit
 from app.core.text import truncate
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
@@ -48,17 +49,36 @@ class EditFileArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_mode(self) -> EditFileArgs:
         if (self.old_text is None) == (self.start_line is None):
-            raise ValueError("give either old_text or start_line")
+            raise Misfit(
+                "give either old_text or start_line", code="one_of", needed="old_text, start_line"
+            )
         if self.start_line is None:
             if self.end_line is not None or self.insert:
-                raise ValueError("end_line and insert need start_line")
+                raise Misfit(
+                    "end_line and insert need start_line",
+                    code="only_with",
+                    given="end_line, insert",
+                    needed="start_line",
+                )
             return self
         if self.replace_all or self.expected_replacements is not None:
-            raise ValueError("replace_all and expected_replacements need old_text")
+            raise Misfit(
+                "replace_all and expected_replacements need old_text",
+                code="only_with",
+                given="replace_all, expected_replacements",
+                needed="old_text",
+            )
         if self.insert and (self.end_line is not None or not self.new_text):
-            raise ValueError("insert takes start_line and a new_text that is not empty")
+            raise Misfit(
+                "insert takes start_line and a new_text that is not empty", code="bad_insert"
+            )
         if self.end_line is not None and self.end_line < self.start_line:
-            raise ValueError("end_line must not be before start_line")
+            raise Misfit(
+                "end_line must not be before start_line",
+                code="wrong_order",
+                given="end_line",
+                needed="start_line",
+            )
         return self
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
@@ -68,13 +69,20 @@ class AskUserArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_or_several(self) -> AskUserArgs:
         if (self.question is None) == (not self.questions):
-            raise ValueError("give either `question` or `questions`")
+            raise Misfit(
+                "give either `question` or `questions`", code="one_of", needed="question, questions"
+            )
         if self.questions and (self.choices or self.multi_select):
-            raise ValueError("with `questions`, choices and multi_select belong to each of them")
+            raise Misfit(
+                "with `questions`, choices and multi_select belong to each of them",
+                code="not_with",
+                given="choices, multi_select",
+                needed="questions",
+            )
         check_choices(self.choices, multi_select=self.multi_select)
         ids = [item.id for item in asked(self)]
         if len(set(ids)) != len(ids):
-            raise ValueError("the ids of the questions must differ")
+            raise Misfit("the ids of the questions must differ", code="repeated", given="id")
         return self
 
 
@@ -86,9 +94,11 @@ def check_choices(choices: list[Any], *, multi_select: bool) -> None:
     """
     labels = [_choice(choice).label for choice in choices]
     if len(set(labels)) != len(labels):
-        raise ValueError("the choices must differ")
+        raise Misfit("the choices must differ", code="repeated", given="choices")
     if multi_select and not choices:
-        raise ValueError("multi_select needs choices")
+        raise Misfit(
+            "multi_select needs choices", code="needs", given="multi_select", needed="choices"
+        )
 
 
 @tool(

@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -48,9 +49,19 @@ class EscalateArgs(ToolArgs):
     @model_validator(mode="after")
     def _fits_the_addressee(self) -> Self:
         if self.blocking and self.to != "human":
-            raise ValueError("blocking is for to='human' alone; leave it out")
+            raise Misfit(
+                "blocking is for to='human' alone; leave it out",
+                code="only_with",
+                given="blocking",
+                needed="to='human'",
+            )
         if self.as_ticket and self.to != "supervisor_agent":
-            raise ValueError("as_ticket is for to='supervisor_agent' alone; leave it out")
+            raise Misfit(
+                "as_ticket is for to='supervisor_agent' alone; leave it out",
+                code="only_with",
+                given="as_ticket",
+                needed="to='supervisor_agent'",
+            )
         return self
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
+from app.core.field_problems import Misfit
 from app.operations.screens.pictures import PageRequest, Picture, ScreenCapture
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import SCREEN_CAPTURE
@@ -46,11 +47,13 @@ class ScreenshotArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> ScreenshotArgs:
         if self.mode == "webpage" and self.url is None:
-            raise ValueError("mode webpage needs url")
+            raise Misfit("mode webpage needs url", code="needs", given="webpage", needed="url")
         if self.mode == "desktop" and self.url is not None:
-            raise ValueError("url goes with mode webpage")
+            raise Misfit(
+                "url goes with mode webpage", code="only_with", given="url", needed="webpage"
+            )
         if self.output_path is not None and not self.output_path.lower().endswith(".png"):
-            raise ValueError("output_path must end in .png")
+            raise Misfit("output_path must end in .png", code="png_only")
         return self
 
 

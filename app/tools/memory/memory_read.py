@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, ToolArgs, tool
@@ -30,9 +31,18 @@ class MemoryReadArgs(ToolArgs):
     def _in_order(self) -> MemoryReadArgs:
         start, end = self.start_line or 1, self.end_line
         if end is not None and end < start:
-            raise ValueError("end_line comes before start_line")
+            raise Misfit(
+                "end_line comes before start_line",
+                code="wrong_order",
+                given="end_line",
+                needed="start_line",
+            )
         if end is not None and end - start >= MAX_LINES:
-            raise ValueError(f"at most {MAX_LINES} lines at once; read the rest after them")
+            raise Misfit(
+                f"at most {MAX_LINES} lines at once; read the rest after them",
+                code="too_many_lines",
+                le=MAX_LINES,
+            )
         return self
 
     @property

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from app.core.field_problems import Misfit
 from app.core.visible import MOST_EXACT
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
@@ -48,11 +49,15 @@ class ForumArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> ForumArgs:
         if self.action == "post" and (self.title is None or self.body is None):
-            raise ValueError("post needs title and body")
+            raise Misfit(
+                "post needs title and body", code="needs", given="post", needed="title, body"
+            )
         if self.action == "reply" and (self.post is None or self.body is None):
-            raise ValueError("reply needs post and body")
+            raise Misfit(
+                "reply needs post and body", code="needs", given="reply", needed="post, body"
+            )
         if self.action == "read" and self.post is None:
-            raise ValueError("read needs post")
+            raise Misfit("read needs post", code="needs", given="read", needed="post")
         return self
 
 

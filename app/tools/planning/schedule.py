@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.clock import isoformat
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -39,12 +40,16 @@ class ScheduleArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> ScheduleArgs:
         if self.action == "remove" and self.id is None:
-            raise ValueError("remove needs id")
+            raise Misfit("remove needs id", code="needs", given="remove", needed="id")
         if self.action == "add" and (self.title is None or self.start is None):
-            raise ValueError("add needs title and start")
+            raise Misfit(
+                "add needs title and start", code="needs", given="add", needed="title, start"
+            )
         start, end = self.span()
         if start is not None and end is not None and end <= start:
-            raise ValueError("end must be later than start")
+            raise Misfit(
+                "end must be later than start", code="must_follow", given="end", needed="start"
+            )
         return self
 
     def span(self) -> tuple[datetime | None, datetime | None]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
@@ -45,11 +46,15 @@ class TaskArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> TaskArgs:
         if self.action == "create" and self.title is None:
-            raise ValueError("create needs title")
+            raise Misfit("create needs title", code="needs", given="create", needed="title")
         if self.action in ("get", "update", "delete") and self.id is None:
-            raise ValueError(f"{self.action} needs id")
+            raise Misfit(f"{self.action} needs id", code="needs", given=self.action, needed="id")
         if self.action == "update" and not self.changes:
-            raise ValueError("update needs title, notes, status or due")
+            raise Misfit(
+                "update needs title, notes, status or due",
+                code="some_of",
+                needed="title, notes, status, due",
+            )
         if self.due:
             kept(self.due, self.tz)
         return self

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from app.core.field_problems import Misfit
 from app.operations.protocols.files import FileStat
 from app.operations.protocols.search import FindQuery, GrepQuery
 from app.toolkit.context import ToolContext
@@ -41,7 +42,12 @@ class FileSearchArgs(ToolArgs):
     @model_validator(mode="after")
     def _content_is_in_files(self) -> FileSearchArgs:
         if self.query is not None and self.type == "dir":
-            raise ValueError("query looks into files: leave type out, or leave query out")
+            raise Misfit(
+                "query looks into files: leave type out, or leave query out",
+                code="not_with",
+                given="type",
+                needed="query",
+            )
         return self
 
     @property

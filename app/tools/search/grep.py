@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from app.core.field_problems import Misfit
 from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
@@ -56,7 +57,9 @@ class GrepArgs(ToolArgs):
     @model_validator(mode="after")
     def _one_filter(self) -> GrepArgs:
         if self.glob is not None and self.type is not None:
-            raise ValueError("give glob or type, not both")
+            raise Misfit(
+                "give glob or type, not both", code="not_with", given="glob", needed="type"
+            )
         return self
 
 

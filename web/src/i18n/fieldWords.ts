@@ -39,6 +39,9 @@ export function fieldSaid(language: Language, problem: FieldProblem): FieldSaid 
   return lead === null ? own : { what: lead, detail: message };
 }
 
+/** Of fields and actions, one after the other. */
+const NAMES = new Set(["given", "needed"]);
+
 /** Null when a value is missing: what an older service or a plugin says has none. */
 function filled(
   template: string,
@@ -48,7 +51,8 @@ function filled(
   const text = template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name];
     if (value === undefined) whole = false;
-    return listed(String(value));
+    const text = String(value);
+    return NAMES.has(name) ? text.replaceAll(", ", "、") : listed(text);
   });
   return whole ? text : null;
 }

@@ -20,6 +20,7 @@ from app.api.rest.shapes import example
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import InvalidInput, ToolNotFound
+from app.core.field_problems import Misfit
 from app.core.text import dump_json
 from app.policy.deciding import decide
 from app.policy.decision import Decision
@@ -63,7 +64,7 @@ class RuleTest(Body):
     @model_validator(mode="after")
     def _has_a_call(self) -> RuleTest:
         if (self.arguments is None) == (self.command is None):
-            raise ValueError("give arguments or command")
+            raise Misfit("give arguments or command", code="one_of", needed="arguments, command")
         return self
 
 

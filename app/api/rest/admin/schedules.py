@@ -18,6 +18,7 @@ from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.api.rest.shapes import MOMENT, example
 from app.core.errors import InvalidInput, NotFound, VersionMismatch
+from app.core.field_problems import Misfit
 from app.core.redaction import Redactor
 from app.tools.automation.ports import Draft, Keeper, Schedule, Slot
 from app.tools.moments import ZoneName
@@ -95,7 +96,11 @@ class NewSchedule(Body):
     @model_validator(mode="after")
     def _has_one_time(self) -> Self:
         if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) != 1:
-            raise ValueError("give one of cron, every_seconds and at")
+            raise Misfit(
+                "give one of cron, every_seconds and at",
+                code="one_of",
+                needed="cron, every_seconds, at",
+            )
         return self
 
 
@@ -117,7 +122,11 @@ class ScheduleChange(Body):
     @model_validator(mode="after")
     def _has_one_time_at_most(self) -> Self:
         if sum(value is not None for value in (self.cron, self.every_seconds, self.at)) > 1:
-            raise ValueError("give one of cron, every_seconds and at")
+            raise Misfit(
+                "give one of cron, every_seconds and at",
+                code="one_of",
+                needed="cron, every_seconds, at",
+            )
         return self
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from app.core.errors import ToolFailed
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
@@ -28,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 def _revision(text: str) -> str:
     if text.startswith("-") or _CONTROL.search(text):
-        raise ValueError("must be a commit, branch, tag or range, and no option")
+        raise Misfit("must be a commit, branch, tag or range, and no option", code="bad_revision")
     return text
 
 
@@ -37,7 +38,7 @@ Revision = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_r
 
 def _plain_path(path: str) -> str:
     if "\0" in path:
-        raise ValueError("must not contain NUL characters")
+        raise Misfit("must not contain NUL characters", code="nul_character")
     return path
 
 
@@ -65,9 +66,11 @@ class GitArgs(ToolArgs):
     @model_validator(mode="after")
     def _complete(self) -> GitArgs:
         if self.action == "blame" and self.path is None:
-            raise ValueError("blame needs path")
+            raise Misfit("blame needs path", code="needs", given="blame", needed="path")
         if self.staged and self.action != "diff":
-            raise ValueError("staged goes with action diff")
+            raise Misfit(
+                "staged goes with action diff", code="only_with", given="staged", needed="diff"
+            )
         return self
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from app.core.field_problems import Misfit
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
@@ -28,7 +29,7 @@ class ChosenFiles(ToolArgs):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.path is not None and self.paths is not None:
-            raise ValueError("give either path or paths")
+            raise Misfit("give either path or paths", code="one_of", needed="path, paths")
         return self
 
     @property

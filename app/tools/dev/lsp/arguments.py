@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from app.core.field_problems import Misfit
 from app.toolkit.tool import ToolArgs
 from app.tools.arguments import PathText
 
@@ -85,14 +86,26 @@ class LspArgs(ToolArgs):
     def _complete(self) -> LspArgs:
         if self.operation in WITHOUT_A_FILE:
             if self.query is None and self.operation == "workspaceSymbol":
-                raise ValueError(f"{self.operation} needs query")
+                raise Misfit(
+                    f"{self.operation} needs query",
+                    code="needs",
+                    given=self.operation,
+                    needed="query",
+                )
             return self
         if self.path is None:
-            raise ValueError(f"{self.operation} needs path")
+            raise Misfit(
+                f"{self.operation} needs path", code="needs", given=self.operation, needed="path"
+            )
         if self.operation in AT_A_PLACE and self.line is None and self.symbol is None:
-            raise ValueError(f"{self.operation} needs line and column, or symbol")
+            raise Misfit(f"{self.operation} needs line and column, or symbol", code="place_needed")
         if self.operation == "codeActions" and self.line is None:
-            raise ValueError("codeActions needs line")
+            raise Misfit("codeActions needs line", code="needs", given="codeActions", needed="line")
         if self.end_line is not None and self.end_line < (self.line or 1):
-            raise ValueError("end_line must not be before line")
+            raise Misfit(
+                "end_line must not be before line",
+                code="wrong_order",
+                given="end_line",
+                needed="line",
+            )
         return self
