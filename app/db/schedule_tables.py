@@ -11,7 +11,8 @@ class ScheduleRow(SQLModel, table=True):
 
     One of `cron`, `every_seconds` and `at` is set; with `cron`, `at` is its one time that counts,
     after which the row is gone. `next_at` is the next time in UTC, null when
-    there is none any more; `paused` says why it stands still, and is empty while it runs.
+    there is none any more; `paused` says why it stands still, and is empty while it runs;
+    `paused_code` says it for programs, and is null in rows older than it.
     """
 
     __tablename__ = "schedules"
@@ -36,13 +37,15 @@ class ScheduleRow(SQLModel, table=True):
     version: int
     created_at: str
     updated_at: str
+    paused_code: str | None = None
 
 
 class SlotRow(SQLModel, table=True):
     """One time of a schedule and what became of it: no time is there twice.
 
     `claimed_by` is the process that starts it. Its run's id is decided before the run begins, so
-    that whoever finds the row after a crash can tell whether it has begun.
+    that whoever finds the row after a crash can tell whether it has begun. `reason_code` is null in
+    rows older than it, and where there is no reason.
     """
 
     __tablename__ = "schedule_slots"
@@ -57,3 +60,4 @@ class SlotRow(SQLModel, table=True):
     session_id: str
     claimed_by: str
     claimed_at: str
+    reason_code: str | None = None

@@ -92,3 +92,27 @@ test("what a lasting approval covers is told in Chinese, with the command beneat
     await row.getByText("仅适用于下列命令").waitFor();
   }, CHINESE),
 );
+
+test("what became of a schedule's times, and why it stands still, is told in Chinese", LIMIT, () =>
+  scene(async (page) => {
+    await ask("POST", "/admin/agents", { id: "leaver" });
+    const made = await ask("POST", "/admin/schedules", {
+      name: "Yearly",
+      prompt: "Look",
+      cron: "0 0 1 1 *",
+      agent_id: "leaver",
+    });
+    await ask("DELETE", "/admin/agents/leaver");
+    await ask("POST", `/admin/schedules/${made.id}/run`);
+    await page.goto(`${service.url}/admin/schedules/${made.id}`);
+    const failed = page.getByRole("row").filter({ hasText: "失败" });
+    await failed.getByText("智能体已不存在").waitFor();
+    await failed.getByText(/^No agent 'leaver'/).waitFor();
+    const state = page.getByRole("definition").filter({ hasText: "已暂停" });
+    await state.getByText("智能体已不存在").waitFor();
+    await page.getByRole("button", { name: "恢复" }).click();
+    await page.getByRole("button", { name: "暂停" }).click();
+    await state.getByText("已由管理员暂停").waitFor();
+    await state.getByText("paused by an administrator").waitFor();
+  }, CHINESE),
+);

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from app.agents.schedules import rows
+from app.agents.schedules.reasons import HELD, PAUSED, Reason
 from app.core import process
 from app.core.clock import Clock, isoformat
 from app.core.errors import NotFound, ToolFailed
@@ -22,8 +23,6 @@ from app.tools.automation.ports import Draft, Keeper, Schedule, Slot
 from app.tools.automation.timing import Timing, check_cron, check_interval, moment_of
 
 SUBJECT = "schedules"
-PAUSED = "paused"
-HELD = "paused by an administrator"
 _RECENT = 20
 _TIMES = ("cron", "every_seconds", "at")
 
@@ -79,6 +78,7 @@ class Schedules:
             expires_at=self._expiry(draft.expires_at, timing, now),
             next_at=_next(timing, now),
             paused="",
+            paused_code=None,
             version=1,
             created_at=moment,
             updated_at=moment,
@@ -165,12 +165,12 @@ class Schedules:
         def change(transaction: Transaction) -> Schedule:
             before = _one(transaction, keeper, schedule_id)
             _check_held(before, keeper)
-            reason = "" if not paused else PAUSED if keeper is not None else HELD
+            reason = None if not paused else PAUSED if keeper is not None else HELD
             after = rows.changed(
                 transaction,
                 before,
                 isoformat(now),
-                paused=reason,
+                **rows.stands_still(reason),
                 next_at=_next(before.timing, now),
             )
             word = "paused" if paused else "resumed"
@@ -230,24 +230,28 @@ class Schedules:
 
     # -- for the scheduler ----------------------------------------------------------------
 
-    async def stand_still(self, schedule_id: str, reason: str) -> None:
+    async def stand_still(self, schedule_id: str, reason: Reason) -> None:
         """Pause a schedule that cannot run, so that it does not fail every time anew."""
         moment = isoformat(self._clock.now())
 
         def change(transaction: Transaction) -> None:
             found = transaction.fetch(f"{rows.SELECT} WHERE id = ?", (schedule_id,))
             before = rows.schedule_of(found[0]) if found else None
-            if before is not None and before.paused != HELD:
-                after = rows.changed(transaction, before, moment, paused=reason)
+            if before is not None and before.paused_code != HELD.code:
+                after = rows.changed(transaction, before, moment, **rows.stands_still(reason))
                 self._note(transaction, "system", "paused", before, after)
 
         await self._ledger.transact(change)
 
-    async def settle(self, slot: Slot, status: str, reason: str) -> None:
-        """Say what became of a claimed time; what came for this one time is gone once it began."""
+    async def settle(self, slot: Slot, status: str, reason: Reason | None = None) -> None:
+        """Say what became of a claimed time; what came for this one time is gone once it began.
+
+        Without a reason, what its row says already stays.
+        """
+        code, sentence = reason or (slot.reason_code, slot.reason)
 
         def change(transaction: Transaction) -> None:
-            if not transaction.execute(rows.SETTLE_SLOT, (status, reason, slot.id)):
+            if not transaction.execute(rows.SETTLE_SLOT, (status, sentence, code, slot.id)):
                 return
             found = transaction.fetch(rows.OF_SLOT, (slot.id,))
             schedule = rows.schedule_of(found[0]) if found else None
@@ -340,6 +344,7 @@ def shown(schedule: Schedule) -> dict[str, Any]:
         "expires_at": schedule.expires_at,
         "next_at": schedule.next_at,
         "paused": schedule.paused,
+        "paused_code": schedule.paused_code,
         "version": schedule.version,
         "created_at": schedule.created_at,
     }
@@ -349,7 +354,15 @@ def slot_for(schedule: Schedule, scheduled_at: str, trigger: Any) -> Slot:
     """A time that begins a run; its run and session have their ids before they are there."""
     session_id = schedule.session_id or new_id("ses")
     return Slot(
-        new_id("slt"), scheduled_at, trigger, "claimed", "", new_id("run"), session_id, None
+        id=new_id("slt"),
+        scheduled_at=scheduled_at,
+        trigger=trigger,
+        status="claimed",
+        reason="",
+        reason_code=None,
+        run_id=new_id("run"),
+        session_id=session_id,
+        run_status=None,
     )
 
 
@@ -357,13 +370,14 @@ def slot_row(schedule: Schedule, slot: Slot, moment: str) -> tuple[Any, ...]:
     """The row of `ADD_SLOT`, claimed by this process."""
     return (
         *(slot.id, schedule.id, slot.scheduled_at, slot.trigger, slot.status, slot.reason),
+        slot.reason_code,
         *(slot.run_id, slot.session_id, process.identity(), moment),
     )
 
 
 def _check_held(schedule: Schedule, keeper: Keeper | None) -> None:
     """Refuse to let what an administrator stopped go on at somebody else's word."""
-    if keeper is not None and schedule.paused == HELD:
+    if keeper is not None and schedule.paused_code == HELD.code:
         raise ToolFailed(
             "An administrator has paused this schedule; only one of them can let it run again",
             code="held",

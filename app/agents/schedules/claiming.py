@@ -10,24 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from app.agents.schedules import rows
+from app.agents.schedules import reasons, rows
 from app.agents.schedules.book import slot_for, slot_row
 from app.core import process
 from app.core.clock import isoformat
 from app.core.schedules import ScheduleSettings
 from app.db.ledger import Transaction
-from app.tools.automation.ports import Schedule, Slot
+from app.tools.automation.ports import Schedule, Slot, SlotStatus
 
 _DUE = f"{rows.SELECT} WHERE next_at <= ? AND paused = '' ORDER BY next_at, id LIMIT 100"
 _NEXT = "SELECT MIN(next_at) FROM schedules WHERE paused = ''"
 _COMING = f"{rows.SELECT} WHERE next_at > ? AND paused = ''"
 _LEFT = (
-    "SELECT k.id, k.schedule_id, k.scheduled_at, k.trigger, k.status, k.reason, k.run_id,"
-    " k.session_id, r.status, k.claimed_by"
+    "SELECT k.id, k.schedule_id, k.scheduled_at, k.trigger, k.status, k.reason, k.reason_code,"
+    " k.run_id, k.session_id, r.status, k.claimed_by"
     " FROM schedule_slots k LEFT JOIN runs r ON r.id = k.run_id WHERE k.status = 'claimed'"
 )
 _TAKE = "UPDATE schedule_slots SET claimed_by = ? WHERE id = ? AND claimed_by = ?"
-EXPIRED = "expired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,8 @@ def _claim(
     assert schedule.next_at is not None
     first = datetime.fromisoformat(schedule.next_at)
     if schedule.expires_at is not None and schedule.expires_at <= isoformat(now):
-        rows.changed(transaction, schedule, isoformat(now), paused=EXPIRED, next_at=None)
+        expired = rows.stands_still(reasons.EXPIRED)
+        rows.changed(transaction, schedule, isoformat(now), **expired, next_at=None)
         return None
     timing = schedule.timing
     latest, count = timing.latest(first - timedelta(seconds=1), now)
@@ -102,12 +102,17 @@ def _judged(
     slot = slot_for(schedule, isoformat(latest), "slot")
     on_time = now - latest <= timedelta(seconds=settings.grace_s)
     missed = count - 1 if on_time else count
-    told = f"{missed} times passed while the service stood still" if missed else ""
+    reason = reasons.missed(missed) if missed else None
     if not on_time and schedule.missed == "skip":
-        return replace(slot, status="missed", reason=told)
+        return _told(slot, "missed", reason)
     if transaction.fetch(rows.BUSY, (schedule.id,)):
-        return replace(slot, status="skipped", reason="The run before has not ended")
-    return replace(slot, reason=told)
+        return _told(slot, "skipped", reasons.BUSY)
+    return _told(slot, slot.status, reason)
+
+
+def _told(slot: Slot, status: SlotStatus, reason: reasons.Reason | None) -> Slot:
+    code, sentence = reason or (None, "")
+    return replace(slot, status=status, reason=sentence, reason_code=code)
 
 
 def left_behind(transaction: Transaction) -> list[tuple[str, Slot]]:

@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from app.agents.runs import RunEngine
-from app.agents.schedules import claiming, rows
+from app.agents.schedules import claiming, reasons, rows
 from app.agents.schedules.book import Schedules
+from app.agents.schedules.reasons import Reason
 from app.agents.sessions import Session, Sessions
 from app.core.contain import Contained
 from app.core.errors import NotFound, TollgateError, Unauthenticated
@@ -25,8 +26,6 @@ log = logging.getLogger(__name__)
 
 # Clocks are set, machines sleep: a long wait is not believed.
 _LONGEST_WAIT_S = 30.0
-_GONE = "The schedule was deleted meanwhile"
-_STOPPED = "The service stopped before the run began"
 
 
 class Scheduler:
@@ -79,24 +78,25 @@ class Scheduler:
     async def _go_on(self, schedule_id: str, slot: Slot) -> None:
         """Begin a time that was left behind, or say why that is not done."""
         if slot.run_status is not None:
-            await self._book.settle(slot, "started", slot.reason)
+            await self._book.settle(slot, "started")
             return
         schedule = await self._found(schedule_id)
         if schedule is None:
-            await self._book.settle(slot, "failed", _GONE)
+            await self._book.settle(slot, "failed", reasons.SCHEDULE_GONE)
         elif schedule.paused:
-            await self._book.settle(
-                slot, "skipped", f"The schedule stands still: {schedule.paused}"
-            )
+            await self._book.settle(slot, "skipped", reasons.standing_still(schedule.paused))
         elif self._is_late(slot) and schedule.missed == "skip":
-            await self._book.settle(slot, "missed", _STOPPED)
+            await self._book.settle(slot, "missed", reasons.STOPPED)
         else:
             await self.begin(schedule, slot)
 
     async def begin(self, schedule: Schedule, slot: Slot) -> None:
         """Begin the run of a claimed time, or say why there is none."""
+        payer = await self._payer(schedule)
+        if isinstance(payer, Reason):
+            await self._fails(schedule, slot, payer, for_good=True)
+            return
         try:
-            payer = await self._payer(schedule)
             session = await self._session(schedule, slot)
             await self._runs.send_message(
                 session,
@@ -110,29 +110,34 @@ class Scheduler:
             )
             await self._gate.ledger.outlast()
         except TollgateError as error:
-            await self._book.settle(slot, "failed", error.message)
-            if isinstance(error, NotFound | Unauthenticated):
-                await self._book.stand_still(schedule.id, error.message)
+            for_good = isinstance(error, NotFound | Unauthenticated)
+            reason = Reason(code=error.code, sentence=error.message)
+            await self._fails(schedule, slot, reason, for_good=for_good)
             return
-        await self._book.settle(slot, "started", slot.reason)
+        await self._book.settle(slot, "started")
 
-    async def _payer(self, schedule: Schedule) -> Payer:
-        """Whom the run is counted for.
+    async def _fails(
+        self, schedule: Schedule, slot: Slot, reason: Reason, *, for_good: bool
+    ) -> None:
+        await self._book.settle(slot, "failed", reason)
+        if for_good:
+            await self._book.stand_still(schedule.id, reason)
 
-        Raises:
-            Unauthenticated: the token that made the schedule no longer holds.
-            NotFound: its agent or its project is gone.
-        """
-        if schedule.agent_id is not None:
-            self._gate.agents.require(schedule.agent_id)
+    async def _payer(self, schedule: Schedule) -> Payer | Reason:
+        """Whom the run is counted for, or why the schedule cannot run any more."""
+        try:
+            if schedule.agent_id is not None:
+                self._gate.agents.require(schedule.agent_id)
+        except NotFound as error:
+            return Reason(code="agent_gone", sentence=error.message)
         if schedule.project_id is not None and self._gate.projects.get(schedule.project_id) is None:
-            raise NotFound(f"No project {schedule.project_id!r}", project_id=schedule.project_id)
+            return Reason(code="project_gone", sentence=f"No project {schedule.project_id!r}")
         if schedule.token_id is None:
             return Payer(user_id=schedule.owner)
         try:
             token = await self._tokens.holder(schedule.token_id)
         except Unauthenticated:
-            raise Unauthenticated("The token that made this schedule no longer holds") from None
+            return reasons.TOKEN_GONE
         return Payer(token.id, token.limits, schedule.owner)
 
     async def _session(self, schedule: Schedule, slot: Slot) -> Session:

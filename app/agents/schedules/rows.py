@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from app.agents.schedules.reasons import Reason
 from app.core.clock import isoformat
 from app.db.ledger import Transaction
 from app.tools.automation.ports import Schedule, Slot
@@ -15,7 +16,7 @@ from app.tools.automation.timing import Timing
 COLUMNS = (
     "id, owner, name, prompt, cron, every_seconds, at, timezone, since, missed, session,"
     " session_id, agent_id, project_id, token_id, expires_at, next_at, paused, version,"
-    " created_at, updated_at"
+    " created_at, updated_at, paused_code"
 )
 _NAMES = COLUMNS.replace(" ", "").split(",")
 _MARKS = ", ".join("?" for _ in _NAMES)
@@ -28,13 +29,18 @@ OF_SLOT = f"{SELECT} WHERE id = (SELECT schedule_id FROM schedule_slots WHERE id
 COUNT = "SELECT COUNT(*) FROM schedules WHERE owner = ?"
 
 ADD_SLOT = (
-    "INSERT INTO schedule_slots (id, schedule_id, scheduled_at, trigger, status, reason, run_id,"
-    " session_id, claimed_by, claimed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO schedule_slots (id, schedule_id, scheduled_at, trigger, status, reason,"
+    " reason_code, run_id, session_id, claimed_by, claimed_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (schedule_id, scheduled_at) DO NOTHING"
 )
-SETTLE_SLOT = "UPDATE schedule_slots SET status = ?, reason = ? WHERE id = ? AND status = 'claimed'"
+SETTLE_SLOT = (
+    "UPDATE schedule_slots SET status = ?, reason = ?, reason_code = ?"
+    " WHERE id = ? AND status = 'claimed'"
+)
 _SLOTS = (
-    "SELECT k.id, k.scheduled_at, k.trigger, k.status, k.reason, k.run_id, k.session_id, r.status"
+    "SELECT k.id, k.scheduled_at, k.trigger, k.status, k.reason, k.reason_code, k.run_id,"
+    " k.session_id, r.status"
     " FROM schedule_slots k LEFT JOIN runs r ON r.id = k.run_id WHERE k.schedule_id = ?"
 )
 HISTORY = f"{_SLOTS} ORDER BY k.scheduled_at DESC, k.id DESC LIMIT ?"
@@ -80,6 +86,13 @@ def changed(transaction: Transaction, schedule: Schedule, moment: str, **fields:
     after = replace(schedule, version=schedule.version + 1, updated_at=moment, **fields)
     transaction.execute(CHANGE, (*row_of(after)[1:], after.id))
     return after
+
+
+def stands_still(reason: Reason | None) -> dict[str, Any]:
+    """The fields of a schedule that say why it stands still; None while it runs."""
+    if reason is None:
+        return {"paused": "", "paused_code": None}
+    return {"paused": reason.sentence, "paused_code": reason.code}
 
 
 def slots_of(rows: Sequence[Sequence[Any]]) -> list[Slot]:

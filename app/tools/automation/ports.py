@@ -73,6 +73,7 @@ class Schedule:
     Attributes:
         next_at: None when it never comes again.
         paused: why it stands still; empty while it runs.
+        paused_code: the same for programs; None while it runs, and where nobody has kept it.
         agent_id: as whom it runs; fixed when it is made.
         token_id: whose limits hold for it: those of the call that made or changed it last.
     """
@@ -94,17 +95,23 @@ class Schedule:
     version: int
     created_at: str
     updated_at: str
+    paused_code: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One time of a schedule. `run_status` is that of its run, where one has begun."""
+    """One time of a schedule. `run_status` is that of its run, where one has begun.
+
+    `reason_code` says what `reason` does, for programs; None where there is nothing to say, and
+    where nobody has kept it.
+    """
 
     id: str
     scheduled_at: str
     trigger: Literal["slot", "manual"]
     status: SlotStatus
     reason: str
+    reason_code: str | None
     run_id: str
     session_id: str
     run_status: str | None

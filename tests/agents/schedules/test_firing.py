@@ -115,6 +115,7 @@ async def test_times_that_passed_while_the_service_stood_still(
         assert [slot.status for slot in found] == statuses
         assert found[0].scheduled_at == "2026-01-05T13:00:00.000Z"
         assert found[0].reason == "5 times passed while the service stood still"
+        assert found[0].reason_code == "times_missed"
         await desk.pass_time(HOUR / 2)
         (latest, *_) = await desk.history(made["id"])
         assert (latest.scheduled_at, latest.status) == ("2026-01-05T14:00:00.000Z", "started")
@@ -129,6 +130,7 @@ async def test_a_run_is_skipped_while_the_one_before_is_busy(settings: Settings)
         await desk.pass_time(HOUR)
         skipped, busy = await desk.book.history(None, made["id"], 10)
         assert (skipped.status, skipped.reason) == ("skipped", "The run before has not ended")
+        assert skipped.reason_code == "run_not_ended"
         assert busy.run_status == "running"
         await desk.service.runs.cancel(busy.session_id, busy.run_id)
 
@@ -176,11 +178,12 @@ async def test_a_schedule_whose_agent_is_gone_stands_still_and_says_why(desk: De
     await agents.remove("helper", actor="root")
     await desk.pass_time(HOUR)
     (slot,) = await desk.history(made["id"])
-    assert slot.status == "failed"
+    assert (slot.status, slot.reason_code) == ("failed", "agent_gone")
     assert "helper" in slot.reason
     await desk.pass_time(HOUR)
     assert len(await desk.history(made["id"])) == 1
-    assert "helper" in (await desk.book.get(None, made["id"])).paused
+    still = await desk.book.get(None, made["id"])
+    assert ("helper" in still.paused, still.paused_code) == (True, "agent_gone")
 
 
 async def test_a_schedule_of_a_revoked_token_does_not_run(desk: Desk):
@@ -193,6 +196,7 @@ async def test_a_schedule_of_a_revoked_token_does_not_run(desk: Desk):
     await desk.pass_time(HOUR)
     latest, _ = await desk.history(made["id"])
     assert (latest.status, latest.run_status) == ("failed", None)
+    assert latest.reason_code == "token_gone"
     (listed,) = (await desk.call()).result.data["schedules"]
     assert listed["paused"] == "The token that made this schedule no longer holds"
 
@@ -204,6 +208,7 @@ async def test_a_schedule_ends_when_it_has_expired(desk: Desk):
     assert len(await desk.history(made["id"])) == 1
     (listed,) = (await desk.call()).result.data["schedules"]
     assert listed["paused"] == "expired"
+    assert (await desk.book.get(None, made["id"])).paused_code == "schedule_expired"
 
 
 async def test_a_claimed_time_whose_process_died_before_the_run_is_begun_once(
@@ -215,7 +220,7 @@ async def test_a_claimed_time_whose_process_died_before_the_run_is_begun_once(
     with sqlite3.connect(settings.database_path) as connection:
         connection.execute(
             "INSERT INTO schedule_slots VALUES ('slt_1', ?, '2026-01-05T08:30:00.000Z', 'slot',"
-            " 'claimed', '', 'run_dead', 'ses_dead', '1-1', '2026-01-05T08:30:00.000Z')",
+            " 'claimed', '', 'run_dead', 'ses_dead', '1-1', '2026-01-05T08:30:00.000Z', NULL)",
             (made["id"],),
         )
     connection.close()
@@ -254,7 +259,7 @@ async def test_a_time_left_behind_of_a_schedule_that_stands_still_is_not_begun(
     with sqlite3.connect(settings.database_path) as connection:
         connection.execute(
             "INSERT INTO schedule_slots VALUES ('slt_1', ?, '2026-01-05T08:30:00.000Z', 'slot',"
-            " 'claimed', '', 'run_dead', 'ses_dead', '1-1', '2026-01-05T08:30:00.000Z')",
+            " 'claimed', '', 'run_dead', 'ses_dead', '1-1', '2026-01-05T08:30:00.000Z', NULL)",
             (made["id"],),
         )
     connection.close()
@@ -262,6 +267,8 @@ async def test_a_time_left_behind_of_a_schedule_that_stands_still_is_not_begun(
         await desk.scheduler().recover()
         (slot,) = await desk.history(made["id"])
         assert (slot.status, slot.run_status) == ("skipped", None)
+        told = (slot.reason, slot.reason_code)
+        assert told == ("The schedule stands still: paused", "schedule_still")
         assert desk.provider.requests == []
 
 

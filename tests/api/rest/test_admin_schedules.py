@@ -29,6 +29,7 @@ async def test_an_administrator_sees_pauses_and_resumes_schedules(client: httpx2
     paused = (await client.post(f"/admin/schedules/{schedule_id}/pause")).json()
     resumed = (await client.post(f"/admin/schedules/{schedule_id}/resume")).json()
     assert (paused["paused"], resumed["paused"]) == ("paused by an administrator", "")
+    assert (paused["paused_code"], resumed["paused_code"]) == ("schedule_held", None)
     assert (await client.get(f"/admin/schedules/{schedule_id}")).json() == resumed
 
 

@@ -5,6 +5,7 @@ import { Link, Route, useNavigate, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
 import { notifyError } from "../shell/notify";
+import { Said } from "../shell/Said";
 import { Sections } from "../shell/Sections";
 import { AskFirst } from "./parts/AskFirst";
 import { Facts, Foreign, Pill, When } from "./parts/Bits";
@@ -184,9 +185,14 @@ function Detail() {
                 [t("schedules.next"), <When key="next" at={view.next_at} />],
                 [
                   t("tools.state"),
-                  view.paused === ""
-                    ? t("rules.state.active")
-                    : `${t("schedules.paused")}: ${view.paused}`,
+                  view.paused === "" ? (
+                    t("rules.state.active")
+                  ) : (
+                    <span key="paused">
+                      {`${t("schedules.paused")}: `}
+                      <Said code={view.paused_code ?? ""} message={view.paused} />
+                    </span>
+                  ),
                 ],
                 [t("field.owner"), view.owner],
                 [t("field.agent"), view.agent_id ?? "–"],
@@ -215,7 +221,7 @@ function Detail() {
                     </Pill>
                     {slot.reason !== "" && (
                       <span className={css.under}>
-                        <Foreign>{slot.reason}</Foreign>
+                        <Said code={slot.reason_code ?? ""} message={slot.reason} />
                       </span>
                     )}
                   </>

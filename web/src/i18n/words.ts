@@ -23,7 +23,8 @@ export const fetchWords = words.fetch;
 
 /** The words of an error's code, or of why a tool is off; null for what has none.
 
-`{name}` in them is the tool's, `{detail}` what the service's sentence names after its last colon.
+`{name}` in them is the tool's; of the service's sentence, `{detail}` is what it names after its last
+colon, and `{count}` its first number.
 */
 export function codeWords(
   language: Language,
@@ -34,8 +35,12 @@ export function codeWords(
   const template = language === "zh" ? wordOf(words.now().codes, code) : null;
   if (template === null) return null;
   const colon = sentence.lastIndexOf(": ");
-  const told = { name, detail: colon < 0 ? "–" : sentence.slice(colon + 2) };
-  return template.replace(/\{(name|detail)\}/g, (_, key: "name" | "detail") => told[key]);
+  const told: Readonly<Record<string, string>> = {
+    name,
+    detail: colon < 0 ? "–" : sentence.slice(colon + 2),
+    count: /\d+/.exec(sentence)?.[0] ?? "–",
+  };
+  return template.replace(/\{(name|detail|count)\}/g, (_, key: string) => told[key] ?? "–");
 }
 
 /** The word of what was found in a call; null for what has none. */

@@ -42,6 +42,7 @@ _SCHEDULE: dict[str, Any] = {
     "expires_at": None,
     "next_at": MOMENT,
     "paused": "",
+    "paused_code": None,
     "version": 1,
     "created_at": MOMENT,
 }
@@ -51,6 +52,7 @@ _SLOT: dict[str, Any] = {
     "trigger": "slot",
     "status": "started",
     "reason": "",
+    "reason_code": None,
     "run_id": "run_1",
     "session_id": "ses_1",
     "run_status": "success",
@@ -151,6 +153,9 @@ class ScheduleView(BaseModel):
     expires_at: str | None
     next_at: str | None = Field(description="Null when it never comes again.")
     paused: str = Field(description="Why it stands still; empty while it runs.")
+    paused_code: str | None = Field(
+        description="What `paused` says, for programs; null while it runs, or where none was kept."
+    )
     version: int
     created_at: str
 
@@ -180,6 +185,9 @@ class SlotView(BaseModel):
     trigger: Literal["slot", "manual"]
     status: Literal["claimed", "started", "skipped", "missed", "failed"]
     reason: str
+    reason_code: str | None = Field(
+        description="What `reason` says, for programs; null with none, or where none was kept."
+    )
     run_id: str
     session_id: str
     run_status: str | None = Field(description="How its run stands, where one has begun.")
