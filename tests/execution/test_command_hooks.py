@@ -100,24 +100,30 @@ async def test_exit_0_goes_on(guarded: Written, program: str):
 
 
 BROKEN = {
-    "another exit code": "sys.exit(1)",
-    "no object": "print('looks fine')",
-    "chatter before the answer": "print('hm'); print('{\"decision\": \"allow\"}')",
-    "an unknown word": 'print(\'{"decision": "sure"}\')',
-    "an unknown key": 'print(\'{"decison": "deny"}\')',
-    "too much": "print('x' * 300_000)",
-    "a signal": "os.kill(os.getpid(), 9)",
-    "three gigabytes of memory": "b'x' * (3 << 30)",
+    "another exit code": ("sys.exit(1)", "hook_exit"),
+    "no object": ("print('looks fine')", "hook_bad_output"),
+    "chatter before the answer": (
+        "print('hm'); print('{\"decision\": \"allow\"}')",
+        "hook_bad_output",
+    ),
+    "an unknown word": ('print(\'{"decision": "sure"}\')', "hook_bad_decision"),
+    "an unknown key": ('print(\'{"decison": "deny"}\')', "hook_unknown_keys"),
+    "too much": ("print('x' * 300_000)", "hook_output_too_long"),
+    "a signal": ("os.kill(os.getpid(), 9)", "hook_exit"),
+    "three gigabytes of memory": ("b'x' * (3 << 30)", "hook_exit"),
 }
 
 
-@pytest.mark.parametrize("program", BROKEN.values(), ids=BROKEN)
-async def test_a_broken_program_denies_as_an_infrastructure_error(guarded: Written, program: str):
+@pytest.mark.parametrize(("program", "code"), BROKEN.values(), ids=BROKEN)
+async def test_a_broken_program_denies_as_an_infrastructure_error(
+    guarded: Written, program: str, code: str
+):
     async with noting(guarded(program)) as (lab, ran):
         outcome = await lab.call("note")
-        rows = await lab.rows("SELECT actor, outcome FROM audit WHERE kind = 'hook.failed'")
+        rows = await lab.rows("SELECT actor, outcome, detail FROM audit WHERE kind = 'hook.failed'")
     assert (outcome.status, outcome.result.code, ran) == ("denied", "hook_failed", [])
-    assert rows == [("system", "denied")]
+    ((actor, came_to, detail),) = rows
+    assert (actor, came_to, json.loads(detail)["code"]) == ("system", "denied", code)
 
 
 async def test_a_program_that_hangs_is_ended_with_all_it_started(guarded: Written):

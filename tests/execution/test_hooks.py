@@ -338,7 +338,7 @@ async def test_a_broken_hook_is_an_infrastructure_error_and_nobody_s_decision(la
     stats = lab.gate.hooks.stats(next(h for h in lab.gate.hooks.list_all() if h.name == "h"))
     assert rows == [("system", "h", "note", "allowed")]
     assert (stats.calls, stats.failures, stats.denies) == (1, 1, 0)
-    assert stats.last_error == "Hook 'h' failed (RuntimeError)"
+    assert stats.last_failure == ("hook_raised", "Hook 'h' failed (RuntimeError)")
     assert lab.gate.metrics.counters["hook_failures", "h"] == 1
 
 

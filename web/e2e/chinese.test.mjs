@@ -116,3 +116,15 @@ test("what became of a schedule's times, and why it stands still, is told in Chi
     await state.getByText("paused by an administrator").waitFor();
   }, CHINESE),
 );
+
+test("why a hook failed last is told in Chinese, with the service's sentence", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/chat`);
+    await say(page, 'call calculator {"expression": "1 / 0"}');
+    await page.locator("article[data-status=error]").waitFor();
+    await page.goto(`${service.url}/admin/plugins`);
+    const row = page.getByRole("row").filter({ hasText: "watch" });
+    await row.getByText("钩子程序异常退出").waitFor();
+    await row.getByText("Hook 'watch' failed: exit 1").waitFor();
+  }, CHINESE),
+);

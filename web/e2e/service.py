@@ -19,6 +19,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from app.core.sections import HookSettings
 from app.core.sources import SourceSettings
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, Wait, text, thinking, tool_use
@@ -129,6 +130,12 @@ async def main() -> None:
                 open_house=False,
                 anthropic_api_key="none",
                 anthropic_base_url=model.base_url,
+                # It fails whenever it is asked, and changes nothing.
+                hooks=[
+                    HookSettings(
+                        name="watch", event="tool_error", matcher="calculator", command="test 1 = 2"
+                    )
+                ],
             )
             async with serving(settings) as running:
                 token, _ = await running.service.tokens.create(

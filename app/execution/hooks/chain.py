@@ -25,6 +25,7 @@ from app.execution.hooks.model import (
     HookConfig,
     HookContext,
     HookDenied,
+    HookFailure,
     HookMissing,
     HookPlan,
     HookProblem,
@@ -42,7 +43,7 @@ MAX_CACHED = 10_000
 MAX_MESSAGE_CHARS = 4000
 
 Redecide = Callable[[dict[str, Any]], Decision]
-OnFailure = Callable[[HookConfig, HookContext, str, str], None]
+OnFailure = Callable[[HookConfig, HookContext, HookFailure, str], None]
 
 
 class Hooks:
@@ -217,7 +218,8 @@ class Hooks:
             return CONTINUE
         wrong = _wrong(hook, answer)
         if wrong is not None:
-            return self._failed(hook, context, f"Hook {hook.name!r} {wrong}", None)
+            failure = HookFailure(code="hook_wrong_answer", message=f"Hook {hook.name!r} {wrong}")
+            return self._failed(hook, context, failure, None)
         assert isinstance(answer, HookResult)
         if answer.action is HookAction.DENY:
             stats.denies += 1
@@ -228,11 +230,16 @@ class Hooks:
         return answer
 
     def _failed(
-        self, hook: HookConfig, context: HookContext, message: str, error: BaseException | None
+        self,
+        hook: HookConfig,
+        context: HookContext,
+        failure: HookFailure,
+        error: BaseException | None,
     ) -> HookResult:
         """Record that a hook is broken: an infrastructure error, and nobody's decision."""
         outcome = _outcome(hook, missing=isinstance(error, HookMissing))
-        self.stats(hook).failed(message, isoformat(self._clock.now()))
+        message = failure.message
+        self.stats(hook).failed(failure, isoformat(self._clock.now()))
         told = isinstance(error, HookBroken | TimeoutError) or error is None
         log.error(
             "hook %s failed on %s of %s (%s): %s",
@@ -244,7 +251,7 @@ class Hooks:
             exc_info=None if told else error,
         )
         if self.on_failure is not None:
-            self.on_failure(hook, context, message, outcome)
+            self.on_failure(hook, context, failure, outcome)
         if outcome == "denied":
             raise HookDenied(hook.name, f"{message}; the call was not run", broken=True)
         if outcome == "withheld":
@@ -273,14 +280,17 @@ def _outcome(hook: HookConfig, *, missing: bool) -> str:
     return "ignored"
 
 
-def _told(hook: HookConfig, error: BaseException) -> str:
+def _told(hook: HookConfig, error: BaseException) -> HookFailure:
+    name = repr(hook.name)
     if isinstance(error, TimeoutError):
-        return f"Hook {hook.name!r} gave no answer within {hook.timeout_s:g} s"
+        message = f"Hook {name} gave no answer within {hook.timeout_s:g} s"
+        return HookFailure(code="hook_timeout", message=message)
     if isinstance(error, HookBroken):
         said = truncate(clean(str(error)), MAX_MESSAGE_CHARS)
-        return f"Hook {hook.name!r} failed: {said}"
+        return HookFailure(code=error.code, message=f"Hook {name} failed: {said}")
     # What an unknown exception says may hold anything; the log has it.
-    return f"Hook {hook.name!r} failed ({type(error).__name__})"
+    message = f"Hook {name} failed ({type(error).__name__})"
+    return HookFailure(code="hook_raised", message=message)
 
 
 def _wrong(hook: HookConfig, answer: object) -> str | None:

@@ -158,7 +158,7 @@ class CommandHook:
             raise HookMissing(f"its program cannot be started: {err or f'exit {ended.code}'}")
         if ended.code != 0:
             how = f"exit {ended.code}" if ended.signal is None else f"signal {ended.signal}"
-            raise HookBroken(f"{how}: {err}" if err else how)
+            raise HookBroken(f"{how}: {err}" if err else how, code="hook_exit")
         return answer_of(self._kind, out)
 
 
@@ -214,14 +214,15 @@ def answer_of(kind: HookType, out: bytes) -> HookResult:
     try:
         said = orjson.loads(out)
     except orjson.JSONDecodeError:
-        raise HookBroken("it printed something that is not one JSON object") from None
+        raise _unreadable("it printed something that is not one JSON object") from None
     if not isinstance(said, dict):
-        raise HookBroken("it printed JSON that is not an object")
+        raise _unreadable("it printed JSON that is not an object")
     inner = said.get("hookSpecificOutput", {})
     if not isinstance(inner, dict):
-        raise HookBroken("its hookSpecificOutput is not an object")
+        raise _unreadable("its hookSpecificOutput is not an object")
     if unknown := sorted((said.keys() | inner.keys()) - _KNOWN):
-        raise HookBroken(f"it printed unknown keys: {', '.join(unknown)[:200]}")
+        keys = ", ".join(unknown)[:200]
+        raise HookBroken(f"it printed unknown keys: {keys}", code="hook_unknown_keys")
     action = _action(said, inner)
     reason = _reason(said, inner)
     if action is HookAction.DENY:
@@ -232,9 +233,16 @@ def answer_of(kind: HookType, out: bytes) -> HookResult:
     if modified is None and "modified_result" not in said:
         return HookResult(action, reason)
     if kind is not HookType.PRE_TOOL_USE or not isinstance(modified, dict):
-        raise HookBroken("modified_input is an object, before the call; modified_result after it")
+        raise HookBroken(
+            "modified_input is an object, before the call; modified_result after it",
+            code="hook_bad_change",
+        )
     modifies = HookAction.ASK if action is HookAction.ASK else HookAction.MODIFY
     return HookResult(modifies, reason, modified)
+
+
+def _unreadable(what: str) -> HookBroken:
+    return HookBroken(what, code="hook_bad_output")
 
 
 def _action(said: Mapping[str, Any], inner: Mapping[str, Any]) -> HookAction:
@@ -245,11 +253,14 @@ def _action(said: Mapping[str, Any], inner: Mapping[str, Any]) -> HookAction:
         if word is not None:
             action = _WORDS.get(word) if isinstance(word, str) else None
             if action is None:
-                raise HookBroken(f"it decided {str(word)[:60]!r}; say allow, ask or deny")
+                raise HookBroken(
+                    f"it decided {str(word)[:60]!r}; say allow, ask or deny",
+                    code="hook_bad_decision",
+                )
             found.add(action)
     goes_on = said.get("continue", True)
     if not isinstance(goes_on, bool):
-        raise HookBroken("its `continue` is neither true nor false")
+        raise HookBroken("its `continue` is neither true nor false", code="hook_bad_decision")
     if not goes_on:
         return HookAction.DENY
     return next((action for action in _STRICTEST if action in found), HookAction.CONTINUE)
@@ -273,7 +284,8 @@ async def _read(process: RunningProcess) -> tuple[bytes, bytes]:
         if chunk.stream == "stdout":
             out += chunk.data
             if len(out) > MAX_STDOUT:
-                raise HookBroken(f"it printed more than {MAX_STDOUT >> 10} KiB")
+                most = f"it printed more than {MAX_STDOUT >> 10} KiB"
+                raise HookBroken(most, code="hook_output_too_long")
         elif len(err) < MAX_STDERR:
             err += chunk.data[: MAX_STDERR - len(err)]
     return bytes(out), bytes(err)

@@ -125,12 +125,28 @@ class HookDenied(Exception):
         self.broken = broken
 
 
+class HookFailure(NamedTuple):
+    """Why a hook gave no usable answer: for programs, and for people."""
+
+    code: str
+    message: str
+
+
 class HookBroken(Exception):
-    """Raised by a handler: it has no answer, and the message says why."""
+    """Raised by a handler: it has no answer, and the message says why; `code` for programs."""
+
+    code: str = "hook_broken"
+
+    def __init__(self, message: str = "", *, code: str | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
 
 
 class HookMissing(HookBroken):
     """Raised by a handler: what should answer is not there. A gate that is missing is shut."""
+
+    code = "hook_missing"
 
 
 @dataclass(slots=True)

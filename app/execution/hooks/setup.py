@@ -11,7 +11,7 @@ from app.core.settings import Settings
 from app.execution.hooks.builtin import builtin_hooks
 from app.execution.hooks.chain import Hooks, OnFailure
 from app.execution.hooks.command import command_hooks
-from app.execution.hooks.model import HookConfig, HookContext
+from app.execution.hooks.model import HookConfig, HookContext, HookFailure
 from app.execution.hooks.plugins import load_hook_plugins
 from app.governance.audit.writing import Audit
 from app.operations.protocols.workspaces import Workspaces
@@ -59,13 +59,14 @@ def assemble_hooks(
 def failure_recorder(audit: Audit, metrics: Metrics) -> OnFailure:
     """Puts a broken hook into the audit and the figures."""
 
-    def record(hook: HookConfig, context: HookContext, message: str, outcome: str) -> None:
+    def record(hook: HookConfig, context: HookContext, failure: HookFailure, outcome: str) -> None:
         metrics.count("hook_failures", hook.name)
         detail: Mapping[str, object] = {
             "hook": hook.name,
             "type": hook.hook_type.value,
             "origin": hook.origin,
-            "error": message,
+            "error": failure.message,
+            "code": failure.code,
         }
         audit.record(
             "hook.failed",

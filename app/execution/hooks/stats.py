@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from app.execution.hooks.model import HookFailure
+
 KEPT = 512
 
 
@@ -17,7 +19,7 @@ class HookStats:
     denies: int = 0
     changes: int = 0
     failures: int = 0
-    last_error: str | None = None
+    last_failure: HookFailure | None = None
     last_failed_at: str | None = None
     _durations: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
 
@@ -26,10 +28,10 @@ class HookStats:
         self.calls += 1
         self._durations.append(seconds)
 
-    def failed(self, message: str, moment: str) -> None:
+    def failed(self, failure: HookFailure, moment: str) -> None:
         """It gave no usable answer."""
         self.failures += 1
-        self.last_error, self.last_failed_at = message, moment
+        self.last_failure, self.last_failed_at = failure, moment
 
     def percentile_ms(self, share: float) -> float | None:
         """Milliseconds that this share of the last answers stayed within."""

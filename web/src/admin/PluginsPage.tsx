@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, data } from "../api/client";
 import { useTexts } from "../i18n";
+import { Said } from "../shell/Said";
 import { Foreign, Pill } from "./parts/Bits";
 import { Loaded, Page, Section, word } from "./parts/Page";
 import css from "./parts/parts.module.css";
@@ -73,7 +74,7 @@ export default function PluginsPage() {
                         </span>
                         {hook.last_error !== null && (
                           <span className={css.under}>
-                            <Foreign>{hook.last_error}</Foreign>
+                            <Said code={hook.last_error_code ?? ""} message={hook.last_error} />
                           </span>
                         )}
                       </>

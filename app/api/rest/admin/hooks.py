@@ -35,6 +35,7 @@ _HOOK: dict[str, Any] = {
     "p50_ms": 21.4,
     "p99_ms": 48.0,
     "last_error": "Hook 'protect_paths' gave no answer within 10 s",
+    "last_error_code": "hook_timeout",
     "last_failed_at": MOMENT,
 }
 _MISSING = {
@@ -67,6 +68,7 @@ class HookView(BaseModel):
     p50_ms: float | None = Field(description="Of its last 512 calls; null before the first.")
     p99_ms: float | None
     last_error: str | None
+    last_error_code: str | None = Field(description="What `last_error` says, for programs.")
     last_failed_at: str | None
 
 
@@ -100,6 +102,7 @@ async def list_hooks(service: ServiceDep, principal: Admin) -> HookList:
 
 def _view(gate: Gate, hook: HookConfig) -> HookView:
     stats = gate.hooks.stats(hook)
+    failure = stats.last_failure
     names = [name for name in gate.registry.snapshot().tools if hook.concerns(name)]
     filtered = ", ".join(sorted(hook.filter_names)) if hook.filter_names is not None else None
     return HookView(
@@ -119,7 +122,8 @@ def _view(gate: Gate, hook: HookConfig) -> HookView:
         failures=stats.failures,
         p50_ms=stats.percentile_ms(0.50),
         p99_ms=stats.percentile_ms(0.99),
-        last_error=stats.last_error,
+        last_error=failure and failure.message,
+        last_error_code=failure and failure.code,
         last_failed_at=stats.last_failed_at,
     )
 
