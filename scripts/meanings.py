@@ -44,6 +44,7 @@ MEANINGS = {
     "model_failed": "The model provider refused, broke off or could not be reached.",
     "not_found": "There is no such thing, or it belongs to somebody else.",
     "outside_workspace": "A path leads out of the workspace.",
+    "plugin_empty": "A plugin brings no tools and no hooks.",
     "project_required": "The tool works on files, and the call came without a project.",
     "question_already_answered": "Somebody else answered the question first.",
     "question_closed": "The question is over, and its answer can go nowhere.",

@@ -36,12 +36,14 @@ class CatalogEntry:
 class PluginProblem:
     """A plugin that is not in the catalog: its name, where it lies, what went wrong.
 
+    `code` says for programs what `error` says for people.
     `brings_hooks` when it should have brought hooks: gates that are missing now.
     """
 
     name: str
     where: str
     error: str
+    code: str
     brings_hooks: bool = False
 
 

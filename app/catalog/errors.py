@@ -11,6 +11,12 @@ class DuplicateTool(Conflict, ValueError):
     code = "duplicate_tool"
 
 
+class EmptyPlugin(InvalidInput, ValueError):
+    """A plugin brings no tools and no hooks."""
+
+    code = "plugin_empty"
+
+
 class InvalidTool(InvalidInput, ValueError):
     """The name, the schema or the shape of a tool is wrong; the message says what to change."""
 

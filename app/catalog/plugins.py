@@ -21,7 +21,8 @@ from types import ModuleType
 from typing import Any
 
 from app.catalog.catalog import PluginProblem
-from app.catalog.errors import InvalidTool
+from app.catalog.errors import EmptyPlugin, InvalidTool
+from app.catalog.failures import code_of
 from app.catalog.registry import ToolRegistry, check_tool
 from app.catalog.seed_api import PluginApi, recording
 from app.core.errors import ConfigurationError, TollgateError
@@ -141,7 +142,11 @@ def _attempt(registry: ToolRegistry, source: _Source) -> PluginProblem | None:
         log.warning("plugin %s (%s) is left out", source.name, source.where, exc_info=error)
         source.discard()
         return PluginProblem(
-            source.name, source.where, _one_line(error), _should_bring_hooks(source)
+            name=source.name,
+            where=source.where,
+            error=_one_line(error),
+            code=code_of(error),
+            brings_hooks=_should_bring_hooks(source),
         )
     return None
 
@@ -164,7 +169,7 @@ def _register(registry: ToolRegistry, source: _Source) -> None:
     api.close()
     hooks = _hooks_of(exposed)
     if not api.registrations and not hooks:
-        raise InvalidTool(
+        raise EmptyPlugin(
             "defines no tools: expose TOOLS, register(registry), or use the @tool decorator"
         )
     if hooks:

@@ -100,26 +100,29 @@ def test_a_package_may_be_split_into_modules(tmp_path):
 
 
 BROKEN = {
-    "syntax.py": ("def broken(:\n", "SyntaxError"),
-    "importing.py": ("import a_module_nobody_has\n", "ModuleNotFoundError"),
-    "raising.py": ("1 / 0\n", "ZeroDivisionError"),
-    "leaving.py": ("raise SystemExit(1)\n", "SystemExit"),
-    "nothing.py": ("x = 1\n", "defines no tools"),
-    "wrong.py": ("TOOLS = (1,)\n", "expected a Tool, got int"),
-    "unlistable.py": ("TOOLS = 5\n", "TOOLS must be a tuple"),
+    "syntax.py": ("def broken(:\n", "SyntaxError", "plugin_syntax"),
+    "importing.py": ("import a_module_nobody_has\n", "ModuleNotFoundError", "plugin_import"),
+    "raising.py": ("1 / 0\n", "ZeroDivisionError", "plugin_raised"),
+    "leaving.py": ("raise SystemExit(1)\n", "SystemExit", "plugin_raised"),
+    "nothing.py": ("x = 1\n", "defines no tools", "plugin_empty"),
+    "wrong.py": ("TOOLS = (1,)\n", "expected a Tool, got int", "invalid_tool"),
+    "unlistable.py": ("TOOLS = 5\n", "TOOLS must be a tuple", "invalid_tool"),
     "mute.py": (
         "class Mute(Exception):\n    def __str__(self):\n        raise Mute\nraise Mute\n",
         "Mute",
+        "plugin_raised",
     ),
-    "nul.py": ("\0", "null bytes"),
+    "nul.py": ("\0", "null bytes", "plugin_syntax"),
     "schema.py": (
         "from app.catalog.seed_api import register\n"
         "register('bad', print, 'Bad.', {'type': 'object', 'properties': 5})\n",
         "no JSON Schema",
+        "invalid_tool",
     ),
     "name.py": (
         "from app.catalog.seed_api import register\nregister('no way', print, 'Bad.', {})\n",
         "must start with a letter",
+        "invalid_tool",
     ),
 }
 
@@ -127,14 +130,14 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 @pytest.mark.requirement("REG-09")
 def test_a_broken_plugin_is_listed_and_stops_nobody(tmp_path, name):
-    source, reason = BROKEN[name]
+    source, reason, code = BROKEN[name]
     path = write(tmp_path, name, source)
     write(tmp_path, "aaa.py", DECORATED.format(name="first"))
     write(tmp_path, "zzz.py", DECORATED.format(name="last"))
     catalog, problems = load(tmp_path)
     assert list(catalog.tools) == ["first", "last"]
     [problem] = problems
-    assert (problem.name, problem.where) == (path.stem, str(path))
+    assert (problem.name, problem.where, problem.code) == (path.stem, str(path), code)
     assert reason in problem.error
     private = [module for module in sys.modules if module.startswith("_tollgate_plugin_")]
     assert not [module for module in private if module.endswith(f"_{path.stem}")]

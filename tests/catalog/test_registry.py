@@ -208,10 +208,10 @@ def test_a_failed_transaction_leaves_nothing_and_is_not_announced():
 
 def test_problems_of_one_origin_replace_each_other():
     registry = ToolRegistry()
-    registry.set_problems("plugins", [PluginProblem("a", "a.py", "broken")])
-    registry.set_problems("mcp", [PluginProblem("m", "server", "away")])
+    registry.set_problems("plugins", [PluginProblem("a", "a.py", "broken", "plugin_raised")])
+    registry.set_problems("mcp", [PluginProblem("m", "server", "away", "plugin_raised")])
     registry.set_problems("plugins", [])
-    assert registry.snapshot().problems == (PluginProblem("m", "server", "away"),)
+    assert registry.snapshot().problems == (PluginProblem("m", "server", "away", "plugin_raised"),)
 
 
 @pytest.mark.requirement("REG-20", "REG-21")

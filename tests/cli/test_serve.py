@@ -165,7 +165,7 @@ def test_what_keeps_the_service_from_starting_is_one_clear_line(tmp_path):
 
 def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
     settings = load_settings(data_dir=tmp_path, anthropic_api_key="sk-ant-secret")
-    problem = PluginProblem("bad", "bad.py", "it\x1b[2J broke")
+    problem = PluginProblem("bad", "bad.py", "it\x1b[2J broke", "plugin_raised")
     lines = banner(
         settings,
         "http://127.0.0.1:1",

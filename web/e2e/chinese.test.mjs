@@ -1,7 +1,7 @@
 /** What a reader of Chinese meets where the service speaks English. */
 import { test } from "node:test";
-import { composer, say } from "./harness.mjs";
-import { ask, scene, service } from "./stage.mjs";
+import { composer, say, signedIn, startService } from "./harness.mjs";
+import { ask, browser, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
 const CHINESE = { locale: "zh-CN", allowed: /status of (404|409)/ };
@@ -117,14 +117,28 @@ test("what became of a schedule's times, and why it stands still, is told in Chi
   }, CHINESE),
 );
 
-test("why a hook failed last is told in Chinese, with the service's sentence", LIMIT, () =>
-  scene(async (page) => {
-    await page.goto(`${service.url}/chat`);
-    await say(page, 'call calculator {"expression": "1 / 0"}');
-    await page.locator("article[data-status=error]").waitFor();
-    await page.goto(`${service.url}/admin/plugins`);
-    const row = page.getByRole("row").filter({ hasText: "watch" });
-    await row.getByText("钩子程序异常退出").waitFor();
-    await row.getByText("Hook 'watch' failed: exit 1").waitFor();
-  }, CHINESE),
+test(
+  "what is wrong with plugins and hooks is told in Chinese, with the error itself",
+  LIMIT,
+  async () => {
+    const broken = await startService("broken");
+    try {
+      const { page, context } = await signedIn(browser, broken, CHINESE);
+      await say(page, 'call calculator {"expression": "1 / 0"}');
+      await page.locator("article[data-status=error]").waitFor();
+      await page.goto(`${broken.url}/admin/plugins`);
+      const plugin = page.getByRole("row").filter({ hasText: "unfinished.py" });
+      await plugin.getByText("插件有语法错误").waitFor();
+      await plugin.getByText(/SyntaxError: /).waitFor();
+      const missing = page.getByRole("paragraph").filter({ hasText: "guard" });
+      await missing.getByText("插件的代码出错").waitFor();
+      await missing.getByText("ZeroDivisionError: division by zero").waitFor();
+      const hook = page.getByRole("row").filter({ hasText: "watch" });
+      await hook.getByText("钩子程序异常退出").waitFor();
+      await hook.getByText("Hook 'watch' failed: exit 1").waitFor();
+      await context.close();
+    } finally {
+      await broken.stop();
+    }
+  },
 );

@@ -13,9 +13,9 @@ const PYTHON = process.env.TOLLGATE_PYTHON ?? `${ROOT}.venv/bin/python`;
 const BROWSERS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 export const PATIENCE_MS = 20_000;
 
-/** Start the service; `stop` ends it. */
-export async function startService() {
-  const child = spawn(PYTHON, ["web/e2e/service.py"], {
+/** Start the service, as `words` want it; `stop` ends it. */
+export async function startService(...words) {
+  const child = spawn(PYTHON, ["web/e2e/service.py", ...words], {
     cwd: ROOT,
     env: { ...process.env, PYTHONPATH: ROOT, TOLLGATE_LOG_LEVEL: "warning" },
     stdio: ["pipe", "pipe", "inherit"],

@@ -2,6 +2,7 @@
 
     python e2e/service.py      prints one line of JSON: url, token, other (bob's),
                                data, shop; ends with its input
+    python e2e/service.py broken    the same with plugins and a hook that do not work
 
 Each line of input lets a message go on that has stopped in its middle (the scene `half`).
 What the model does is chosen by the first word of the user's text: see `scene`.
@@ -18,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from app.core.sections import HookSettings
 from app.core.sources import SourceSettings
@@ -130,12 +132,7 @@ async def main() -> None:
                 open_house=False,
                 anthropic_api_key="none",
                 anthropic_base_url=model.base_url,
-                # It fails whenever it is asked, and changes nothing.
-                hooks=[
-                    HookSettings(
-                        name="watch", event="tool_error", matcher="calculator", command="test 1 = 2"
-                    )
-                ],
+                **(_broken(folder / "plugins") if "broken" in sys.argv else {}),
             )
             async with serving(settings) as running:
                 token, _ = await running.service.tokens.create(
@@ -148,6 +145,17 @@ async def main() -> None:
                 await _obey()
     finally:
         shutil.rmtree(base, ignore_errors=True)
+
+
+def _broken(folder: Path) -> dict[str, Any]:
+    """A plugin of tools and one of hooks that cannot be loaded, and a hook that always fails."""
+    folder.mkdir()
+    (folder / "unfinished.py").write_text("TOOLS = (", encoding="utf-8")
+    (folder / "guard.py").write_text("HOOKS = []\n1 / 0\n", encoding="utf-8")
+    watch = HookSettings(
+        name="watch", event="tool_error", matcher="calculator", command="test 1 = 2"
+    )
+    return {"hooks": [watch], "broken_hook_plugins": "report"}
 
 
 def _shop(folder: Path) -> Path:

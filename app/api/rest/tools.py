@@ -15,6 +15,7 @@ from app.api.rest.routing import routes_of
 from app.api.rest.shapes import example
 from app.api.service import Service
 from app.catalog.catalog import PluginProblem
+from app.catalog.failures import NOT_LOADED
 from app.catalog.formats import Format, render
 from app.core.errors import Conflict, NotFound, ToolNotFound
 
@@ -44,7 +45,9 @@ class ToolList(BaseModel):
         description="native: every tool and alias, with `enabled` and `disabled_reason`; "
         "openai and anthropic: definitions of the tools that are on."
     )
-    problems: list[dict[str, str]]
+    problems: list[dict[str, str]] = Field(
+        description="Each with `name`, `where`, `error`, and `code`, which says it for programs."
+    )
     generation: int = Field(description="Grows with every change of the catalog.")
 
 
@@ -178,5 +181,11 @@ def _with_state(service: Service, row: dict[str, Any]) -> dict[str, Any]:
 def _problem(item: PluginProblem, principal: Principal) -> dict[str, str]:
     """Errors of plugins name paths of the server: for administrators."""
     if "admin" in principal.scopes:
-        return {"name": item.name, "where": item.where, "error": item.error}
-    return {"name": item.name, "where": "", "error": "It could not be loaded"}
+        return {
+            "name": item.name,
+            "where": item.where,
+            "code": item.code,
+            "error": item.error,
+        }
+    hidden = {"where": "", "code": NOT_LOADED, "error": "It could not be loaded"}
+    return {"name": item.name, **hidden}

@@ -170,9 +170,13 @@ class HookPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HookProblem:
-    """A hook plugin that could not be loaded; `is_shut` when calls are denied because of it."""
+    """A hook plugin that could not be loaded; `is_shut` when calls are denied because of it.
+
+    `code` says for programs what `error` says for people.
+    """
 
     name: str
     where: str
     error: str
+    code: str
     is_shut: bool

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from app.catalog.catalog import Catalog
+from app.catalog.failures import code_of
 from app.core.contain import attempt
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.text import clean, truncate
@@ -48,7 +49,14 @@ def load_hook_plugins(
     """
     for problem in catalog.problems:
         if problem.brings_hooks:
-            _missing(hooks, problem.name, problem.where, problem.error, shut=shut)
+            missing = HookProblem(
+                name=clean(problem.name),
+                where=clean(problem.where),
+                error=problem.error,
+                code=problem.code,
+                is_shut=shut,
+            )
+            _missing(hooks, missing)
     for name, brought in catalog.global_hooks.items():
         _adopt(hooks, name, "plugin folder", brought, shut=shut)
     if not installed:
@@ -57,7 +65,7 @@ def load_hook_plugins(
         where = f"entry point {point.value}"
         exposed, error = attempt(_load, point)
         if error is not None:
-            _missing(hooks, point.name, where, _one_line(error), shut=shut)
+            _missing(hooks, _problem(point.name, where, error, shut=shut))
         else:
             _adopt(hooks, point.name, where, exposed or (), shut=shut)
 
@@ -87,7 +95,7 @@ def _adopt(hooks: Hooks, name: str, where: str, brought: Iterable[Any], *, shut:
     """All of a plugin's hooks, or none of them."""
     listed, error = attempt(_checked, brought, name)
     if error is not None:
-        _missing(hooks, name, where, _one_line(error), shut=shut)
+        _missing(hooks, _problem(name, where, error, shut=shut))
         return
     for hook in listed or ():
         hooks.register(hook)
@@ -109,12 +117,22 @@ def _checked(brought: Iterable[Any], name: str) -> list[HookConfig]:
     return [replace(hook, builtin=False, origin=origin) for hook in listed]
 
 
-def _missing(hooks: Hooks, name: str, where: str, error: str, *, shut: bool) -> None:
+def _problem(name: str, where: str, error: BaseException, *, shut: bool) -> HookProblem:
+    return HookProblem(
+        name=clean(name),
+        where=clean(where),
+        error=_one_line(error),
+        code=code_of(error),
+        is_shut=shut,
+    )
+
+
+def _missing(hooks: Hooks, problem: HookProblem) -> None:
     """Report a hook plugin that is not there, and let a gate that is shut stand in for it."""
-    name = clean(name)
-    hooks.problems.append(HookProblem(name, clean(where), error, is_shut=shut))
-    log.error("hook plugin %s (%s) cannot be loaded: %s", name, where, error)
-    if not shut:
+    name = problem.name
+    hooks.problems.append(problem)
+    log.error("hook plugin %s (%s) cannot be loaded: %s", name, problem.where, problem.error)
+    if not problem.is_shut:
         return
 
     async def shut_gate(_: HookContext) -> HookResult:

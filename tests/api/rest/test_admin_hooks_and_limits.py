@@ -45,7 +45,9 @@ async def test_hooks_are_listed_with_what_they_did_and_what_is_missing(client: h
     assert (lost["tools"], lost["p50_ms"]) == ([], None)
     built_in = hooks["confirm_dangerous_operations", "pre_tool_use"]
     assert (built_in["origin"], built_in["matcher"]) == ("built-in", None)
-    assert [(item["name"], item["is_shut"]) for item in listed["missing"]] == [("guard", False)]
+    (missing,) = listed["missing"]
+    told = (missing["name"], missing["code"], missing["is_shut"])
+    assert told == ("guard", "plugin_syntax", False)
 
 
 async def test_limits_are_shown_with_their_use(client: httpx2.AsyncClient, serving: Running):

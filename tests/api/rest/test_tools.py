@@ -93,4 +93,5 @@ class TestBrokenPlugin:
         (reported,) = listed["problems"]
         assert "broken" in reported["name"]
         assert "this plugin is broken" in reported["error"]
+        assert reported["code"] == "plugin_raised"
         assert listed["tools"]

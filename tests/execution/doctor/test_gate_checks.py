@@ -63,7 +63,9 @@ def test_a_plugin_without_its_hooks_is_shown_with_what_it_means(tmp_path: Path):
     assert (found.state, "EVERY CALL IS DENIED" in found.meaning) == ("broken", True)
     spared = checks(installation(tmp_path, broken_hook_plugins="report"))["hook plugin guard"]
     assert spared.state == "warning"
-    line = missing_hooks([HookProblem("guard", "plugins/guard.py", "boom", is_shut=True)])
+    line = missing_hooks(
+        [HookProblem("guard", "plugins/guard.py", "boom", "plugin_raised", is_shut=True)]
+    )
     assert "EVERY CALL IS DENIED" in line[0]
 
 

@@ -31,15 +31,16 @@ export default function PluginsPage() {
               columns={[
                 {
                   head: t("plugins.where"),
-                  cell: (problem) => (
-                    <Foreign mono>{problem.where ?? problem.plugin ?? problem.path ?? "–"}</Foreign>
-                  ),
+                  cell: (problem) => <Foreign mono>{problem.where || problem.name || "–"}</Foreign>,
                 },
                 {
                   head: t("plugins.what"),
                   wide: true,
                   cell: (problem) => (
-                    <Foreign>{problem.message ?? problem.error ?? JSON.stringify(problem)}</Foreign>
+                    <Said
+                      code={problem.code ?? ""}
+                      message={problem.error ?? JSON.stringify(problem)}
+                    />
                   ),
                 },
               ]}
@@ -52,8 +53,9 @@ export default function PluginsPage() {
           {(found) => (
             <div className={css.stack}>
               {found.missing.map((missing) => (
-                <p key={missing.name} className={`${css.note} foreign`} data-tone="bad">
-                  {missing.name} ({missing.where}): {missing.error}
+                <p key={missing.name} className={css.note} data-tone="bad">
+                  <Foreign>{`${missing.name} (${missing.where}): `}</Foreign>
+                  <Said code={missing.code} message={missing.error} />
                   {missing.is_shut && ` ${t("plugins.shut")}`}
                 </p>
               ))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -42,6 +43,7 @@ _MISSING = {
     "name": "guard",
     "where": "plugin folder",
     "error": "SyntaxError: '[' was never closed",
+    "code": "plugin_syntax",
     "is_shut": True,
 }
 
@@ -80,6 +82,7 @@ class MissingHooks(BaseModel):
     name: str
     where: str
     error: str
+    code: str = Field(description="What `error` says, for programs.")
     is_shut: bool
 
 
@@ -129,7 +132,4 @@ def _view(gate: Gate, hook: HookConfig) -> HookView:
 
 
 def _missing(hooks: Hooks) -> list[MissingHooks]:
-    return [
-        MissingHooks(name=item.name, where=item.where, error=item.error, is_shut=item.is_shut)
-        for item in hooks.problems
-    ]
+    return [MissingHooks(**asdict(item)) for item in hooks.problems]
