@@ -72,7 +72,9 @@ async def test_every_skill_that_is_not_visible_has_its_reason(house: Lab):
         "user:off": "disabled",
     }
     assert all(row.reason for row in rows.values())
+    assert all(row.reason_code for row in rows.values())
     assert str(rows["user:broken"].problems[0]).startswith("line 3: no valid YAML")
+    assert rows["user:broken"].to_dict()["problem_codes"] == ["skill_yaml"]
     assert rows["user:needing"].missing == (
         "program no-such-program",
         "variable NO_SUCH_VARIABLE",

@@ -1,4 +1,5 @@
 /** What a reader of Chinese meets where the service speaks English. */
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { composer, say, signedIn, startService } from "./harness.mjs";
 import { ask, browser, scene, service } from "./stage.mjs";
@@ -139,6 +140,32 @@ test(
       await context.close();
     } finally {
       await broken.stop();
+    }
+  },
+);
+
+test(
+  "what is wrong with a skill is told in Chinese, with the line that says it",
+  LIMIT,
+  async () => {
+    const folder = `${service.data}/skills/wrong`;
+    await mkdir(folder, { recursive: true });
+    try {
+      await writeFile(
+        `${folder}/SKILL.md`,
+        "---\nname: right\ndescription: D\nmetadata:\n  requires: {bins: [no-such-program]}\n---\nBody\n",
+      );
+      await scene(async (page) => {
+        await page.goto(`${service.url}/admin/skills`);
+        const row = page.getByRole("row").filter({ hasText: "wrong" });
+        await row.getByText("缺少所需的程序或变量").waitFor();
+        await row.getByText("missing: program no-such-program").waitFor();
+        await row.getByRole("link").click();
+        await page.getByText("name 须与目录同名").waitFor();
+        await page.getByText("line 2: name 'right' must equal the folder 'wrong'").waitFor();
+      }, CHINESE);
+    } finally {
+      await rm(folder, { recursive: true });
     }
   },
 );

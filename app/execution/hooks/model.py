@@ -135,7 +135,7 @@ class HookFailure(NamedTuple):
 class HookBroken(Exception):
     """Raised by a handler: it has no answer, and the message says why; `code` for programs."""
 
-    code: str = "hook_broken"
+    code = "hook_broken"
 
     def __init__(self, message: str = "", *, code: str | None = None) -> None:
         super().__init__(message)

@@ -59,13 +59,13 @@ def is_name(name: str) -> bool:
 def read_document(data: bytes, folder: str) -> Document:
     """Read the SKILL.md of the folder with that name; nothing is raised."""
     if len(data) > MAX_DOCUMENT_BYTES:
-        return _broken(f"SKILL.md is larger than {MAX_DOCUMENT_BYTES} bytes")
+        return _broken("skill_too_large", f"SKILL.md is larger than {MAX_DOCUMENT_BYTES} bytes")
     try:
         front = read_front_matter(data.decode())
     except UnicodeDecodeError:
-        return _broken("SKILL.md is no UTF-8 text")
+        return _broken("skill_no_utf8", "SKILL.md is no UTF-8 text")
     except Unreadable as error:
-        return _broken(error.message, error.line)
+        return _broken(error.code, error.message, error.line)
     return _Reader(front, folder).read()
 
 
@@ -92,8 +92,8 @@ def _validator(schema: bytes) -> Any:
     return compile_schema(orjson.loads(schema), closed=False)[1]
 
 
-def _broken(message: str, line: int | None = None) -> Document:
-    return Document(errors=(SkillProblem(message, line),))
+def _broken(code: str, message: str, line: int | None = None) -> Document:
+    return Document(errors=(SkillProblem(code, message, line),))
 
 
 class _Reader:
@@ -109,13 +109,21 @@ class _Reader:
         front = self._front
         self._check_name()
         if front.is_repaired:
-            self._warn(None, "a value with a colon must stand in quotes")
+            self._warn(None, "skill_quotes", "a value with a colon must stand in quotes")
         for key in front.fields.keys() - _KNOWN:
-            self._warn(key, f"the standard knows no key {key[:80]!r}; put it into metadata")
+            self._warn(
+                key,
+                "skill_unknown_key",
+                f"the standard knows no key {key[:80]!r}; put it into metadata",
+            )
         metadata = self._metadata()
         requires = metadata.get("requires", {})
         if not isinstance(requires, dict):
-            self._warn("metadata", "metadata.requires must be a mapping with bins and env")
+            self._warn(
+                "metadata",
+                "skill_metadata",
+                "metadata.requires must be a mapping with bins and env",
+            )
             requires = {}
         return Document(
             description=self._description(),
@@ -136,21 +144,34 @@ class _Reader:
         if not is_name(self._folder):
             self._fail(
                 None,
+                "skill_folder_name",
                 f"the folder must be called as a skill may be: at most {MAX_NAME} of a-z, 0-9 and"
                 " single hyphens, none at an end",
             )
         if not isinstance(name, str) or not name:
-            self._warn("name", "name is missing")
+            self._warn("name", "skill_name", "name is missing")
         elif name != self._folder:
-            self._warn("name", f"name {name[:80]!r} must equal the folder {self._folder[:80]!r}")
+            self._warn(
+                "name",
+                "skill_name",
+                f"name {name[:80]!r} must equal the folder {self._folder[:80]!r}",
+            )
 
     def _description(self) -> str:
         value = self._front.fields.get("description")
         if not isinstance(value, str) or not value.strip():
-            self._fail("description", "description is missing: say what it does and when to use it")
+            self._fail(
+                "description",
+                "skill_no_description",
+                "description is missing: say what it does and when to use it",
+            )
             return ""
         if len(value) > MAX_DESCRIPTION:
-            self._warn("description", f"description is longer than {MAX_DESCRIPTION} characters")
+            self._warn(
+                "description",
+                "skill_description_long",
+                f"description is longer than {MAX_DESCRIPTION} characters",
+            )
         return value.strip()[:MAX_DESCRIPTION]
 
     def _text(self, key: str, limit: int) -> str | None:
@@ -158,14 +179,14 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, str) or not 0 < len(value) <= limit:
-            self._warn(key, f"{key} must be a text of 1 to {limit} characters")
+            self._warn(key, "skill_text", f"{key} must be a text of 1 to {limit} characters")
         return str(value)[:limit]
 
     def _metadata(self) -> dict[str, Any]:
         value = self._front.fields.get("metadata", {})
         if isinstance(value, dict):
             return value
-        self._warn("metadata", "metadata must be a mapping")
+        self._warn("metadata", "skill_metadata", "metadata must be a mapping")
         return {}
 
     def _allowed_tools(self) -> tuple[str, ...]:
@@ -173,17 +194,21 @@ class _Reader:
         if value is None:
             return ()
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            self._warn("allowed-tools", "allowed-tools must be one text, names between spaces")
+            self._warn(
+                "allowed-tools",
+                "skill_allowed_tools",
+                "allowed-tools must be one text, names between spaces",
+            )
             return tuple(value[:_MAX_LISTED])
         if not isinstance(value, str):
-            self._warn("allowed-tools", "allowed-tools must be a text")
+            self._warn("allowed-tools", "skill_allowed_tools", "allowed-tools must be a text")
             return ()
         return tuple(value.split()[:_MAX_LISTED])
 
     def _always(self, metadata: dict[str, Any]) -> bool:
         value = metadata.get("always", False)
         if value not in (True, False, "true", "false"):
-            self._warn("metadata", "metadata.always must be true or false")
+            self._warn("metadata", "skill_metadata", "metadata.always must be true or false")
         return value is True or value == "true"
 
     def _names(
@@ -194,7 +219,9 @@ class _Reader:
         fits = [name for name in names if isinstance(name, str) and allowed.fullmatch(name)]
         if len(fits) != len(names) or len(names) > _MAX_LISTED:
             # What is required and cannot be looked for is not met.
-            self._fail("metadata", f"metadata.requires.{key} must be a list of names")
+            self._fail(
+                "metadata", "skill_requires", f"metadata.requires.{key} must be a list of names"
+            )
         return tuple(fits[:_MAX_LISTED])
 
     def _entry(self) -> ComputeEntry | None:
@@ -202,13 +229,17 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, dict) or value.get("type") != "compute":
-            self._fail("entry", "entry must be a mapping with `type: compute`")
+            self._fail("entry", "skill_entry", "entry must be a mapping with `type: compute`")
             return None
         if unknown := sorted(value.keys() - _ENTRY):
-            self._warn("entry", f"entry has no key {unknown[0][:80]!r}")
+            self._warn("entry", "skill_unknown_key", f"entry has no key {unknown[0][:80]!r}")
         timeout = value.get("timeout", DEFAULT_TIMEOUT_S)
         if type(timeout) is not int or not 1 <= timeout <= MAX_TIMEOUT_S:
-            self._fail("entry", f"entry.timeout must be 1 to {MAX_TIMEOUT_S} whole seconds")
+            self._fail(
+                "entry",
+                "skill_entry_timeout",
+                f"entry.timeout must be 1 to {MAX_TIMEOUT_S} whole seconds",
+            )
             return None
         command = self._command(value.get("command"))
         schemas = [self._schema(value, key) for key in ("input_schema", "output_schema")]
@@ -222,7 +253,11 @@ class _Reader:
             except ValueError:
                 words = []
         if not words or len(words) > _MAX_WORDS or not words[0]:
-            self._fail("entry", "entry.command must be a command such as 'python scripts/main.py'")
+            self._fail(
+                "entry",
+                "skill_entry_command",
+                "entry.command must be a command such as 'python scripts/main.py'",
+            )
             return ()
         return tuple(words)
 
@@ -233,20 +268,20 @@ class _Reader:
         from app.catalog.json_schema import compile_schema
 
         if not isinstance(value, dict):
-            self._fail("entry", f"entry.{key} must be a mapping")
+            self._fail("entry", "skill_entry_schema", f"entry.{key} must be a mapping")
             return {}
         try:
             return compile_schema(value, closed=key == "input_schema")[0]
         except InvalidTool as error:
             told = error.message.replace("parameters", f"entry.{key}", 1)
-            self._fail("entry", told[:500])
+            self._fail("entry", "skill_entry_schema", told[:500])
             return {}
 
-    def _fail(self, key: str | None, message: str) -> None:
-        self._errors.append(SkillProblem(message, self._line(key)))
+    def _fail(self, key: str | None, code: str, message: str) -> None:
+        self._errors.append(SkillProblem(code, message, self._line(key)))
 
-    def _warn(self, key: str | None, message: str) -> None:
-        self._warnings.append(SkillProblem(message, self._line(key)))
+    def _warn(self, key: str | None, code: str, message: str) -> None:
+        self._warnings.append(SkillProblem(code, message, self._line(key)))
 
     def _line(self, key: str | None) -> int | None:
         return None if key is None else self._front.lines.get(key)

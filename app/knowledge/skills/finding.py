@@ -84,10 +84,11 @@ class Finder:
                     return self._read(place, name, inside, listing)
                 return self._remembered(place, name, inside, listing)
         except TooMuch as error:
-            return _unusable(place, name, str(error))
+            return _unusable(place, name, "skill_too_large", str(error))
         except OSError as error:
             why = error.strerror or type(error).__name__
-            return _unusable(place, name, f"its folder is a link or cannot be read ({why})")
+            told = f"its folder is a link or cannot be read ({why})"
+            return _unusable(place, name, "skill_unreadable", told)
 
     def _remembered(self, place: Place, name: str, inside: int, listing: Listing) -> Found:
         key, seen = f"{place.root}:{place.prefix}{name}:{place.inner}", listing.fingerprint
@@ -104,7 +105,8 @@ class Finder:
         contents = read_files(inside, listing)
         file = contents.files.get(DOCUMENT)
         if file is None:
-            return _unusable(place, name, f"it holds no regular file {DOCUMENT}")
+            told = f"it holds no regular file {DOCUMENT}"
+            return _unusable(place, name, "skill_no_document", told)
         document = read_document(file.data, name)
         return Found(place, name, document, contents.digest, listing.left_out, contents)
 
@@ -116,5 +118,5 @@ def _take(room: list[int], listing: Listing) -> None:
     room[0] -= listing.size
 
 
-def _unusable(place: Place, name: str, why: str) -> Found:
-    return Found(place, name, Document(errors=(SkillProblem(why),)))
+def _unusable(place: Place, name: str, code: str, why: str) -> Found:
+    return Found(place, name, Document(errors=(SkillProblem(code, why),)))

@@ -31,10 +31,14 @@ _FIRST_LINE = 2  # of the front matter, in its file
 class Unreadable(Exception):
     """The front matter cannot be read; `line` is that of the file, where it is known."""
 
-    def __init__(self, message: str, line: int | None = None) -> None:
+    code = "skill_yaml"
+
+    def __init__(self, message: str, line: int | None = None, *, code: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
+        if code is not None:
+            self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,23 @@ def read_front_matter(text: str) -> FrontMatter:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     opening = _FENCE.match(text)
     if opening is None:
-        raise Unreadable("the file must begin with a line '---' and YAML front matter", 1)
+        raise Unreadable(
+            "the file must begin with a line '---' and YAML front matter",
+            1,
+            code="skill_no_front_matter",
+        )
     closing = _FENCE.search(text, opening.end())
     if closing is None:
-        raise Unreadable("the front matter has no second line '---'", 1)
+        raise Unreadable(
+            "the front matter has no second line '---'", 1, code="skill_no_front_matter"
+        )
     front = text[opening.end() + 1 : closing.start()]
     if len(front) > MAX_FRONT_CHARS:
-        raise Unreadable(f"the front matter is longer than {MAX_FRONT_CHARS} characters", 1)
+        raise Unreadable(
+            f"the front matter is longer than {MAX_FRONT_CHARS} characters",
+            1,
+            code="skill_too_large",
+        )
     lines = {
         found[1]: number
         for number, line in enumerate(front.split("\n"), _FIRST_LINE)

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.core.errors import Conflict, DigestMismatch, NotFound, ToolFailed
 from app.core.skills import SkillSettings
@@ -36,6 +36,16 @@ from app.tools.skills.ports import (
 )
 
 AllowedSkills = Callable[[str | None], tuple[str, ...] | None]
+
+
+class _Reason(NamedTuple):
+    """Why a skill is not visible: for programs, and for people."""
+
+    code: str
+    message: str
+
+
+_DISABLED = _Reason(code="skill_disabled", message="an operator has disabled it")
 
 
 class SkillShelf:
@@ -207,7 +217,9 @@ class SkillShelf:
                 row = _shadowed(row, first)
             elif row.status == "visible" and allowed is not None and row.name not in allowed:
                 why = f"the list of skills of the agent {viewer.agent_id!r} does not name it"
-                row = replace(row, status="filtered", reason=why)
+                row = replace(
+                    row, status="filtered", **_said(_Reason(code="skill_not_listed", message=why))
+                )
             judged.append((row, found))
         return sorted(judged, key=lambda one: one[0].name)
 
@@ -220,15 +232,17 @@ class SkillShelf:
         # Whoever writes a project must not learn by it which variables the service has.
         missing = _missing(found) if trusted or found.place.origin == "user" else ()
         status: SkillStatus = "visible"
-        reason = None
+        reason: _Reason | None = None
         if document.errors:
-            status, reason = "invalid", str(document.errors[0])
+            first = document.errors[0]
+            status, reason = "invalid", _Reason(code=first.code, message=str(first))
         elif decision.enabled is False:
-            status, reason = "disabled", "an operator has disabled it"
+            status, reason = "disabled", _DISABLED
         elif found.place.origin == "project" and not trusted:
             status, reason = "untrusted", _why_untrusted(found, changed=decision.enabled is True)
         elif missing:
-            status, reason = "missing_requirement", f"missing: {', '.join(missing)}"
+            told = f"missing: {', '.join(missing)}"
+            status, reason = "missing_requirement", _Reason(code="skill_requirement", message=told)
         return SkillRow(
             id=found.id,
             name=found.name,
@@ -236,7 +250,7 @@ class SkillShelf:
             folder=found.place.label,
             description=document.description,
             status=status,
-            reason=reason,
+            **_said(reason),
             digest=found.digest,
             is_trusted=trusted,
             is_compute=document.entry is not None,
@@ -270,15 +284,25 @@ def _skill(row: SkillRow, found: Found) -> Skill:
 
 def _shadowed(row: SkillRow, by: Found) -> SkillRow:
     why = f"{by.id} ({by.place.label}) is used in its place"
-    return replace(row, status="shadowed", reason=why, shadowed_by=by.id)
+    reason = _Reason(code="skill_shadowed", message=why)
+    return replace(row, status="shadowed", shadowed_by=by.id, **_said(reason))
 
 
-def _why_untrusted(found: Found, *, changed: bool) -> str:
+def _why_untrusted(found: Found, *, changed: bool) -> _Reason:
     if changed:
-        return "it has changed since an operator enabled it"
-    if not is_name(found.name):
-        return "no operator has enabled it"
-    return f"no operator has enabled it yet: `tollgate skills enable {found.id}`"
+        told = "it has changed since an operator enabled it"
+        return _Reason(code="skill_altered", message=told)
+    told = "no operator has enabled it"
+    if is_name(found.name):
+        told += f" yet: `tollgate skills enable {found.id}`"
+    return _Reason(code="skill_not_enabled", message=told)
+
+
+def _said(reason: _Reason | None) -> dict[str, Any]:
+    """The fields of a row that say why it is not visible."""
+    if reason is None:
+        return {"reason": None, "reason_code": None}
+    return {"reason": reason.message, "reason_code": reason.code}
 
 
 def _missing(found: Found) -> tuple[str, ...]:

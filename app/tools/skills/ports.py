@@ -44,8 +44,12 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class SkillProblem:
-    """What is wrong with a skill, and on which line of its SKILL.md (from 1), where known."""
+    """What is wrong with a skill, and on which line of its SKILL.md (from 1), where known.
 
+    `code` says for programs what `message` says for people.
+    """
+
+    code: str
     message: str
     line: int | None = None
 
@@ -107,7 +111,7 @@ class SkillRow:
 
     Attributes:
         folder: where it lies, for people.
-        reason: why it is not visible; None when it is.
+        reason: why it is not visible; None when it is. `reason_code` says it for programs.
         problems: what keeps it from being used; `warnings` what does not.
         missing: requirements that are not met, such as `program ffmpeg`.
         shadowed_by: id of the skill that is used in its place.
@@ -134,6 +138,7 @@ class SkillRow:
     shadowed_by: str | None = None
     enabled: bool | None = None
     version: int = 0
+    reason_code: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As lists and diagnostics show it."""
@@ -142,13 +147,15 @@ class SkillRow:
             for name in (
                 *("id", "name", "origin", "folder", "description", "status", "reason", "digest"),
                 *("is_trusted", "is_compute", "always", "license", "compatibility"),
-                *("shadowed_by", "enabled", "version"),
+                *("shadowed_by", "enabled", "version", "reason_code"),
             )
         }
         return plain | {
             "allowed_tools": list(self.allowed_tools),
             "problems": [str(problem) for problem in self.problems],
+            "problem_codes": [problem.code for problem in self.problems],
             "warnings": [str(problem) for problem in self.warnings],
+            "warning_codes": [problem.code for problem in self.warnings],
             "missing": list(self.missing),
         }
 

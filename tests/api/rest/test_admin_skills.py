@@ -41,6 +41,7 @@ async def test_skills_are_listed_with_what_keeps_an_agent_from_them(
     rows = await listed(client, project_id=project)
     fresh = rows[ID.format(project)]
     assert (fresh["status"], "no operator has enabled it" in fresh["reason"]) == ("untrusted", True)
+    assert fresh["reason_code"] == "skill_not_enabled"
     await client.post("/admin/agents", json={"id": "narrow", "skills": []})
     rows = await listed(client, project_id=project, agent_id="narrow")
     assert rows["builtin:image-statistics"]["status"] == "filtered"

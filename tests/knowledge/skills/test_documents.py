@@ -111,6 +111,15 @@ def test_what_the_standard_does_not_allow_is_told_with_its_line(front: str, said
     assert any(said in line for line in told(read(front))), told(read(front))
 
 
+def test_each_problem_has_a_code_beside_its_sentence():
+    document = read("name: other\ndescription: Use when: asked\nextra: 1\nentry: x")
+    assert [problem.code for problem in document.errors] == ["skill_entry"]
+    warnings = ["skill_name", "skill_quotes", "skill_unknown_key"]
+    assert [problem.code for problem in document.warnings] == warnings
+    (unread,) = read_document(b"Does it.", "a-b").errors
+    assert unread.code == "skill_no_front_matter"
+
+
 def test_what_a_reader_can_live_with_does_not_keep_a_skill_away():
     document = read("name: Other Name\ndescription: Use when: it rains\nextra: 1")
     assert (document.errors, document.description) == ((), "Use when: it rains")

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Route, useParams } from "react-router";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Said } from "../shell/Said";
 import { Sections } from "../shell/Sections";
 import { Chips, Facts, Foreign, Pill, type PillTone } from "./parts/Bits";
 import { OnOff } from "./parts/OnOff";
@@ -27,6 +28,22 @@ export default function SkillsPage() {
       <Route path=":id" element={<Detail />} />
     </Sections>
   );
+}
+
+interface Wrong {
+  code: string;
+  message: string;
+}
+
+/** What keeps a skill from being used, what it lacks, and what is odd about it. */
+function wrongs(skill: Skill): Wrong[] {
+  const told = (messages: string[], codes: string[]) =>
+    messages.map((message, at) => ({ code: codes[at] ?? "", message }));
+  return [
+    ...told(skill.problems, skill.problem_codes),
+    ...skill.missing.map((message) => ({ code: "skill_requirement", message })),
+    ...told(skill.warnings, skill.warning_codes),
+  ];
 }
 
 function TrustSwitch({ skill }: { skill: Skill }) {
@@ -86,7 +103,7 @@ function List() {
                     <Pill tone={tone(skill.status)}>{t(`skills.status.${skill.status}`)}</Pill>
                     {skill.reason !== null && (
                       <span className={css.under}>
-                        <Foreign>{skill.reason}</Foreign>
+                        <Said code={skill.reason_code ?? ""} message={skill.reason} />
                       </span>
                     )}
                   </>
@@ -126,9 +143,9 @@ function Detail() {
           <>
             <Section title={t("tools.holds")}>
               <div className={css.stack}>
-                {[...found.problems, ...found.missing, ...found.warnings].map((problem) => (
-                  <p key={problem} className={`${css.note} foreign`} data-tone="warn">
-                    {problem}
+                {wrongs(found).map(({ code, message }) => (
+                  <p key={message} className={css.note} data-tone="warn">
+                    <Said code={code} message={message} />
                   </p>
                 ))}
                 <Facts

@@ -31,6 +31,7 @@ _SKILL: dict[str, Any] = {
     "description": "Writes release notes from the log.",
     "status": "untrusted",
     "reason": "it has changed since an operator enabled it",
+    "reason_code": "skill_altered",
     "digest": _DIGEST,
     "is_trusted": False,
     "is_compute": False,
@@ -39,7 +40,9 @@ _SKILL: dict[str, Any] = {
     "compatibility": None,
     "allowed_tools": [],
     "problems": [],
+    "problem_codes": [],
     "warnings": ["line 3: description is longer than 1024 characters"],
+    "warning_codes": ["skill_description_long"],
     "missing": [],
     "shadowed_by": None,
     "enabled": True,
@@ -74,6 +77,7 @@ class AdminSkill(BaseModel):
         "shadowed",
     ]
     reason: str | None = Field(description="Why it is not visible; null when it is.")
+    reason_code: str | None = Field(description="What `reason` says, for programs.")
     digest: str | None = Field(description="SHA-256 of the version that is there now.")
     is_trusted: bool = Field(description="This very version came with the service or is enabled.")
     is_compute: bool = Field(description="It has a program for `execute_skill`.")
@@ -82,7 +86,9 @@ class AdminSkill(BaseModel):
     compatibility: str | None
     allowed_tools: list[str] = Field(description="What it says; it permits nothing.")
     problems: list[str]
+    problem_codes: list[str] = Field(description="What `problems` say, in their order.")
     warnings: list[str]
+    warning_codes: list[str] = Field(description="What `warnings` say, in their order.")
     missing: list[str] = Field(description="Programs and variables that are not there.")
     shadowed_by: str | None
     enabled: bool | None = Field(description="What an operator decided; null for nothing yet.")
