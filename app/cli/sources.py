@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +145,12 @@ async def test_source(settings: Settings, named: str, *, as_json: bool) -> int:
     async with open_sources(settings) as sources:
         found = await sources.inspection.test(_find(sources, named).id)
     if as_json:
-        _print(asdict(found))
+        _print(found.to_dict())
     elif found.ok:
         tls = "encrypted" if found.tls else "not encrypted"
         typer.echo(f"ok: {visible(found.server or '')}, {found.latency_ms:g} ms, {tls}")
         for warning in found.warnings:
-            typer.echo(f"warning: {visible(warning)}")
+            typer.echo(f"warning: {visible(warning.sentence)}")
     else:
         typer.echo(f"error: {visible(found.error or '')}", err=True)
     return 0 if found.ok else 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from app.core.clock import Clock
 from app.core.errors import ConfigurationError, Conflict, ToolFailed
@@ -18,23 +19,50 @@ from app.knowledge.sources.store import SourceStore
 MAX_LISTED = 1000
 
 
+class Advice(NamedTuple):
+    """What an administrator should mend: for programs, and as a sentence."""
+
+    code: str
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True)
 class Inspection:
     """What a test of a source found.
 
     Attributes:
-        error: why it cannot be used; None when it can.
+        error: why it cannot be used; None when it can. `error_code` says it for programs.
         latency_ms: from nothing to a connection.
-        warnings: what an administrator should mend, as sentences.
+        warnings: what an administrator should mend.
     """
 
     ok: bool
     error: str | None = None
+    error_code: str | None = None
     latency_ms: float | None = None
     server: str | None = None
     tls: bool | None = None
     can_write: bool | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Advice, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: the codes of warnings stand beside their sentences, in their order."""
+        return asdict(self) | {
+            "warnings": [advice.sentence for advice in self.warnings],
+            "warning_codes": [advice.code for advice in self.warnings],
+        }
+
+
+_MAY_WRITE = Advice(
+    code="source_may_write",
+    sentence="The account may write: give the source one that may only read.",
+)
+_NO_TABLES = Advice(code="source_no_tables", sentence="No table is allowed yet.")
+_NO_AGENTS = Advice(code="source_no_agents", sentence="No agent may read it yet.")
+_UNCHECKED = Advice(
+    code="source_certificate_unchecked",
+    sentence="The server's certificate is not checked: set tls to verify.",
+)
 
 
 class SourceInspection:
@@ -69,10 +97,17 @@ class SourceInspection:
                 facts = await connection.facts()
             schema = await self._schemas.of(source, refresh=True)
         except (ToolFailed, ConfigurationError) as error:
-            return Inspection(ok=False, error=error.message)
-        warnings = [f"The table {name} is not there." for name in schema.missing]
+            return Inspection(ok=False, error=error.message, error_code=_code_of(error))
+        warnings = [
+            Advice(code="source_table_missing", sentence=f"The table {name} is not there.")
+            for name in schema.missing
+        ]
         warnings += [
-            f"The mask {name} has no column: its table cannot be read." for name in schema.unfit
+            Advice(
+                code="source_mask_missing",
+                sentence=f"The mask {name} has no column: its table cannot be read.",
+            )
+            for name in schema.unfit
         ]
         return Inspection(
             ok=True,
@@ -115,15 +150,21 @@ class SourceInspection:
         return count
 
 
-def _advice(source: Source, *, can_write: bool) -> list[str]:
+def _code_of(error: ToolFailed | ConfigurationError) -> str:
+    """The cause that a driver names, or what else went wrong."""
+    code: str = error.details.get("cause") or error.details.get("code") or error.code
+    return code
+
+
+def _advice(source: Source, *, can_write: bool) -> list[Advice]:
     found = []
     if can_write:
-        found.append("The account may write: give the source one that may only read.")
+        found.append(_MAY_WRITE)
     if not source.tables:
-        found.append("No table is allowed yet.")
+        found.append(_NO_TABLES)
     if not source.agents:
-        found.append("No agent may read it yet.")
+        found.append(_NO_AGENTS)
     remote = source.address.host is not None and source.address.tls != "verify"
     if remote and source.address.host not in ("127.0.0.1", "::1", "localhost"):
-        found.append("The server's certificate is not checked: set tls to verify.")
+        found.append(_UNCHECKED)
     return found

@@ -154,6 +154,8 @@ async def test_a_test_tells_what_works_and_what_is_to_be_mended(
         "The mask main.customers.mail has no column: its table cannot be read.",
         "No agent may read it yet.",
     ]
+    codes = ["source_table_missing", "source_mask_missing", "source_no_agents"]
+    assert told["warning_codes"] == codes
 
 
 async def test_a_server_that_is_not_there_fails_its_test_without_its_secrets(
@@ -163,6 +165,7 @@ async def test_a_server_that_is_not_there_fails_its_test_without_its_secrets(
     answer = await client.post(f"/admin/sources/{made['id']}/test")
     assert (answer.status_code, answer.json()["ok"]) == (200, False)
     assert "cannot be reached" in answer.json()["error"]
+    assert answer.json()["error_code"] == "source_unreachable"
     listed = await client.get(f"/admin/sources/{made['id']}/tables")
     assert (listed.status_code, (await problem(listed))["code"]) == (409, "conflict")
     assert SECRET not in answer.text + listed.text

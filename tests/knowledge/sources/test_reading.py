@@ -318,7 +318,7 @@ async def test_a_table_whose_mask_has_no_column_cannot_be_read(lab: Lab, make: M
     outcome = await ask(lab, "mysql_query", source_id=source.id, sql=sql)
     assert outcome.result.code == "unauthorised_table"
     tested = await lab.gate.sources.inspection.test(source.id)
-    assert any("customers.eMailAddress has no column" in text for text in tested.warnings)
+    assert any("customers.eMailAddress has no column" in one.sentence for one in tested.warnings)
 
 
 async def test_what_agents_and_logs_get_names_no_host_user_or_password(

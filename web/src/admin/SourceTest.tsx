@@ -5,6 +5,7 @@ import { api, data } from "../api/client";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
 import { ErrorView } from "../shell/ErrorView";
+import { Said } from "../shell/Said";
 import { Foreign } from "./parts/Bits";
 import css from "./parts/parts.module.css";
 
@@ -36,14 +37,18 @@ export function SourceTest({ id, name }: { id: string; name: string }) {
         {test.error !== null && <ErrorView error={asApiError(test.error)} compact />}
         {found !== undefined && (
           <p className={css.note} data-tone={found.ok ? "ok" : "bad"}>
-            <Foreign>{found.ok ? t("sources.ok", { server, ms }) : (found.error ?? "")}</Foreign>
+            {found.ok ? (
+              <Foreign>{t("sources.ok", { server, ms })}</Foreign>
+            ) : (
+              <Said code={found.error_code ?? ""} message={found.error ?? ""} />
+            )}
           </p>
         )}
         {found !== undefined && found.warnings.length > 0 && (
           <ul className={css.note} data-tone="warn">
-            {found.warnings.map((warning) => (
+            {found.warnings.map((warning, at) => (
               <li key={warning}>
-                <Foreign>{warning}</Foreign>
+                <Said code={found.warning_codes[at] ?? ""} message={warning} />
               </li>
             ))}
           </ul>

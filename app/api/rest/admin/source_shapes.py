@@ -221,32 +221,28 @@ class SourceTest(BaseModel):
     model_config = example(
         ok=True,
         error=None,
+        error_code=None,
         latency_ms=4.2,
         server="MariaDB 10.11.18",
         tls=True,
         can_write=False,
         warnings=[],
+        warning_codes=[],
     )
 
     ok: bool
     error: str | None = Field(description="Why it cannot be used.")
+    error_code: str | None = Field(description="What `error` says, for programs.")
     latency_ms: float | None
     server: str | None
     tls: bool | None
     can_write: bool | None = Field(description="Whether the account could, if it were let.")
     warnings: list[str]
+    warning_codes: list[str] = Field(description="What `warnings` say, in their order.")
 
     @classmethod
     def of(cls, found: Inspection) -> Self:
-        return cls(
-            ok=found.ok,
-            error=found.error,
-            latency_ms=found.latency_ms,
-            server=found.server,
-            tls=found.tls,
-            can_write=found.can_write,
-            warnings=list(found.warnings),
-        )
+        return cls(**found.to_dict())
 
 
 class DiscoveredColumn(BaseModel):

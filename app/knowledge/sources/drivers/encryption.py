@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 
+from app.knowledge.sources.drivers import causes
 from app.knowledge.sources.drivers.failures import unavailable
 from app.knowledge.sources.drivers.protocol import Target
 
@@ -20,7 +21,7 @@ def tls_context(target: Target) -> ssl.SSLContext | None:
     try:
         context = ssl.create_default_context(cafile=address.tls_ca_file)
     except (OSError, ssl.SSLError):
-        raise unavailable(target, "its file of certificates cannot be read") from None
+        raise unavailable(target, causes.NO_CERTIFICATES) from None
     if address.tls == "require":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from app.core.errors import ToolFailed
 from app.core.text import clean, truncate
+from app.knowledge.sources.drivers.causes import Cause
 from app.knowledge.sources.drivers.protocol import Target
 
 MAX_TOLD = 500
 
 
-def unavailable(target: Target, why: str) -> ToolFailed:
-    """The source cannot be used at the moment; `why` is a clause of ours."""
+def unavailable(target: Target, cause: Cause) -> ToolFailed:
+    """The source cannot be used at the moment; `details["cause"]` is the cause's code."""
     return ToolFailed(
-        f"The data source {target.name!r} is not available: {why}", code="source_unavailable"
+        f"The data source {target.name!r} is not available: {cause.clause}",
+        code="source_unavailable",
+        cause=cause.code,
     )
 
 

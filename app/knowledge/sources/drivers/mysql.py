@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from app.core.errors import ToolFailed
+from app.knowledge.sources.drivers import causes
 from app.knowledge.sources.drivers.encryption import tls_context
 from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
 from app.knowledge.sources.drivers.mysql_catalog import read_tables
@@ -114,7 +115,7 @@ async def _open(target: Target) -> Any:
             await raw.connect()
     except TimeoutError:
         raw.close()
-        raise unavailable(target, "it does not answer") from None
+        raise unavailable(target, causes.NO_ANSWER) from None
     except (MySQLError, *_NONSENSE) as error:
         raw.close()
         raise _problem(target, error) from None
@@ -200,7 +201,7 @@ class MysqlConnection:
                 return list(await cursor.fetchall())
         except TimeoutError:
             await surely(self._stop())
-            raise unavailable(self._target, "it does not answer") from None
+            raise unavailable(self._target, causes.NO_ANSWER) from None
         except asyncio.CancelledError:
             await surely(self._stop())
             raise
@@ -299,11 +300,11 @@ def _problem(target: Target, error: BaseException) -> ToolFailed:
     """What went wrong, without where."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     if number in _REFUSED:
-        return unavailable(target, "the server refuses its user or its password")
+        return unavailable(target, causes.REFUSED)
     if number in _FULL:
-        return unavailable(target, "the server has too many connections")
+        return unavailable(target, causes.FULL)
     if number == 1049:
-        return unavailable(target, "its database is not there")
+        return unavailable(target, causes.NO_DATABASE)
     if number in _NO_RIGHT:
         return failed("the account of the data source may not read that")
     if number in _TOLD and len(error.args) > 1:
@@ -311,5 +312,5 @@ def _problem(target: Target, error: BaseException) -> ToolFailed:
     if 1000 <= number < 2000 or number >= 3000:
         return failed(f"the database says error {number}")
     if "certificate" in str(error).lower():
-        return unavailable(target, "its certificate is not accepted")
-    return unavailable(target, "it cannot be reached, or the connection broke")
+        return unavailable(target, causes.CERTIFICATE)
+    return unavailable(target, causes.UNREACHABLE)

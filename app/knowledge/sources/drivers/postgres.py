@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from app.core.errors import ToolFailed
+from app.knowledge.sources.drivers import causes
+from app.knowledge.sources.drivers.causes import Cause
 from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
 from app.knowledge.sources.drivers.postgres_catalog import read_facts, read_tables
 from app.knowledge.sources.drivers.protocol import (
@@ -70,7 +72,7 @@ class PostgresDriver:
             async with asyncio.timeout(CONNECT_S):
                 raw = await psycopg.AsyncConnection.connect(**_parameters(target))
         except TimeoutError:
-            raise unavailable(target, "it does not answer") from None
+            raise unavailable(target, causes.NO_ANSWER) from None
         except (psycopg.Error, OSError, ValueError) as error:
             raise unavailable(target, _why(error)) from None
         connection = PostgresConnection(raw, target)
@@ -116,7 +118,7 @@ class PostgresConnection:
             raise _problem(self._target, error) from None
         except (OSError, ValueError, ArithmeticError):
             await surely(self._stop())
-            raise unavailable(self._target, "the connection broke") from None
+            raise unavailable(self._target, causes.BROKEN_OFF) from None
         self._usable = True
         return rows
 
@@ -145,7 +147,7 @@ class PostgresConnection:
                 return await cursor.fetchall() if cursor.description else []
         except TimeoutError:
             await surely(self._stop())
-            raise unavailable(self._target, "it does not answer") from None
+            raise unavailable(self._target, causes.NO_ANSWER) from None
         except asyncio.CancelledError:
             await surely(self._stop())
             raise
@@ -254,16 +256,16 @@ def _first_words(error: BaseException) -> str:
     return str(getattr(told_by, "message_primary", None) or "the statement is not accepted")
 
 
-def _why(error: BaseException | Error) -> str:
+def _why(error: BaseException | Error) -> Cause:
     state, text = getattr(error, "sqlstate", None) or "", str(error).lower()
     if state.startswith("28") or "password authentication" in text or "no password" in text:
-        return "the server refuses its user or its password"
+        return causes.REFUSED
     if state.startswith("3D") or ("database" in text and "does not exist" in text):
-        return "its database is not there"
+        return causes.NO_DATABASE
     if state.startswith("53") or "too many" in text:
-        return "the server has too many connections"
+        return causes.FULL
     if "certificate" in text:
-        return "its certificate is not accepted"
+        return causes.CERTIFICATE
     if "ssl" in text:
-        return "it speaks no TLS; set `tls` to `off` if that is meant"
-    return "it cannot be reached, or the connection broke"
+        return causes.NO_TLS
+    return causes.UNREACHABLE

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.core.errors import ToolFailed
+from app.knowledge.sources.drivers import causes
 from app.knowledge.sources.drivers.failures import failed, timed_out, told, unavailable
 from app.knowledge.sources.drivers.protocol import Bounds, Rows, ServerFacts, TableFacts, Target
 from app.knowledge.sources.drivers.sqlite_catalog import read_tables
@@ -35,7 +36,7 @@ class SqliteDriver:
         try:
             raw = await asyncio.to_thread(_open, path)
         except sqlite3.Error:
-            raise unavailable(target, "its file is no database that can be read") from None
+            raise unavailable(target, causes.NO_SQLITE) from None
         return SqliteConnection(raw, target)
 
 
@@ -48,15 +49,13 @@ def checked_file(target: Target) -> Path:
     try:
         path = Path(target.address.file or "").resolve(strict=True)
     except (OSError, ValueError):
-        raise unavailable(target, "its file is not there") from None
+        raise unavailable(target, causes.NO_FILE) from None
     folders = [Path(folder).resolve() for folder in target.sqlite_folders]
     hidden = [Path(folder).resolve() for folder in target.hidden_folders]
     if not any(map(path.is_relative_to, folders)) or any(map(path.is_relative_to, hidden)):
-        raise unavailable(
-            target, "its file lies outside the folders of TOLLGATE_SOURCES__SQLITE_FOLDERS"
-        )
+        raise unavailable(target, causes.OUTSIDE)
     if not path.is_file():
-        raise unavailable(target, "its file is not there")
+        raise unavailable(target, causes.NO_FILE)
     return path
 
 
@@ -112,7 +111,7 @@ class SqliteConnection:
         try:
             return await asyncio.to_thread(read_tables, self._raw, wanted, limit)
         except sqlite3.Error:
-            raise unavailable(self._target, "its file is no database that can be read") from None
+            raise unavailable(self._target, causes.NO_SQLITE) from None
 
     async def facts(self) -> ServerFacts:
         return ServerFacts(f"SQLite {sqlite3.sqlite_version}", can_write=False, tls=False)
