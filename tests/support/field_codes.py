@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi.dependencies.models import Dependant
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from app.api.app import every_route
 from app.api.ws.commands import client_command
@@ -93,12 +93,21 @@ def pydantic_types() -> set[str]:
     schemas += [model.__pydantic_core_schema__ for model in models]
     found = {"json_invalid"}
     for schema in schemas:
+        assert isinstance(schema, dict), schema
         found |= _types(schema, strict=True)
     for route in every_route():
         for field in _fields(getattr(route, "dependant", None)):
-            found |= {"missing"} | _types(field._type_adapter.core_schema, strict=False)
+            found |= {"missing"} | _types(_schema_of(field._type_adapter), strict=False)
             found |= {"model_attributes_type"}
     return found
+
+
+def _schema_of(adapter: TypeAdapter[Any]) -> Node:
+    """What a field is checked by; FastAPI leaves the bodies' to be built when one comes."""
+    adapter.rebuild(raise_errors=True)
+    schema: Any = adapter.core_schema
+    assert isinstance(schema, dict), schema
+    return schema
 
 
 def own_codes(root: Path) -> tuple[set[str], set[str]]:
@@ -184,6 +193,10 @@ def _types(node: Any, *, strict: bool) -> set[str]:
     if not isinstance(node, dict):
         return set()
     strict = _is_strict(node, strict=strict)
+    if node.get("type") == "lax-or-strict":
+        return _types(node["strict_schema" if strict else "lax_schema"], strict=strict)
+    if node.get("type") == "json-or-python":  # what comes over the wire
+        return _types(node["json_schema"], strict=strict)
     found = _own(node, strict=strict) if isinstance(node.get("type"), str) else set()
     for key, item in node.items():
         if key not in _NOT_CHECKED:

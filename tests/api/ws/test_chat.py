@@ -275,12 +275,9 @@ async def test_anybody_may_cancel_a_run_and_its_processes_die(running: Running):
     async with running.connect() as one, running.connect() as two:
         for chat in (one, two):
             await chat.command(type="subscribe", session_id=session.id)
-        ack = await bash(one, session, "echo $$ > pid; sleep 60")
-        await one.until("tool_call_started")
+        ack = await bash(one, session, "echo $$ > pid; echo begun; sleep 60")
+        await one.until("tool_result_streamed")
         pid_file = running.service.settings.workspace_dir / "pid"
-        async with asyncio.timeout(10):
-            while not (pid_file.exists() and pid_file.read_text().strip()):
-                await two.command(type="ping")
         run_id = ack["result"]["run_id"]
         await two.command(type="cancel", session_id=session.id, target="run", target_id=run_id)
         completed = await one.until("tool_call_completed")
