@@ -127,12 +127,19 @@ async def test_a_value_of_another_type_is_found(path: Path, value: str):
 
 
 @pytest.mark.parametrize(
-    ("statements", "seq"),
+    ("statements", "seq", "code"),
     [
-        pytest.param(["DELETE FROM audit WHERE seq = 7"], 7, id="deleted"),
-        pytest.param(["DELETE FROM audit WHERE seq = 1"], 1, id="the first deleted"),
-        pytest.param(["DELETE FROM audit WHERE seq BETWEEN 5 AND 9"], 5, id="several deleted"),
-        pytest.param(["DELETE FROM audit"], 1, id="all deleted"),
+        pytest.param(["DELETE FROM audit WHERE seq = 7"], 7, "audit_row_missing", id="deleted"),
+        pytest.param(
+            ["DELETE FROM audit WHERE seq = 1"], 1, "audit_row_missing", id="the first deleted"
+        ),
+        pytest.param(
+            ["DELETE FROM audit WHERE seq BETWEEN 5 AND 9"],
+            5,
+            "audit_row_missing",
+            id="several deleted",
+        ),
+        pytest.param(["DELETE FROM audit"], 1, "audit_row_missing", id="all deleted"),
         pytest.param(
             [
                 "UPDATE audit SET seq = 99 WHERE seq = 7",
@@ -140,9 +147,15 @@ async def test_a_value_of_another_type_is_found(path: Path, value: str):
                 "UPDATE audit SET seq = 8 WHERE seq = 99",
             ],
             7,
+            "audit_row_changed",
             id="swapped",
         ),
-        pytest.param(["UPDATE audit SET seq = 99 WHERE seq = 7"], 21, id="moved to the end"),
+        pytest.param(
+            ["UPDATE audit SET seq = 99 WHERE seq = 7"],
+            21,
+            "audit_row_outside",
+            id="moved to the end",
+        ),
         pytest.param(
             [
                 f"INSERT INTO audit ({COLUMNS}) SELECT 0, ts, kind, actor, subject, session_id,"
@@ -150,25 +163,36 @@ async def test_a_value_of_another_type_is_found(path: Path, value: str):
                 " FROM audit WHERE seq = 7"
             ],
             0,
+            "audit_row_outside",
             id="inserted before",
         ),
-        pytest.param(["DELETE FROM audit WHERE seq > 15"], 16, id="tail cut"),
-        pytest.param(["UPDATE audit_head SET seq = 15"], 16, id="head put back"),
-        pytest.param(["UPDATE audit_head SET seq = 25"], 21, id="head put ahead"),
-        pytest.param(["UPDATE audit_head SET hash = 'x'"], 20, id="head's hash changed"),
-        pytest.param(["UPDATE audit_head SET seq = 'x'"], 1, id="head is no place"),
-        pytest.param(["UPDATE audit_head SET first_seq = 5"], 1, id="beginning moved"),
-        pytest.param(["DELETE FROM audit_head"], 1, id="head deleted"),
+        pytest.param(["DELETE FROM audit WHERE seq > 15"], 16, "audit_row_missing", id="tail cut"),
+        pytest.param(
+            ["UPDATE audit_head SET seq = 15"], 16, "audit_row_outside", id="head put back"
+        ),
+        pytest.param(
+            ["UPDATE audit_head SET seq = 25"], 21, "audit_row_missing", id="head put ahead"
+        ),
+        pytest.param(
+            ["UPDATE audit_head SET hash = 'x'"], 20, "audit_end_wrong", id="head's hash changed"
+        ),
+        pytest.param(
+            ["UPDATE audit_head SET seq = 'x'"], 1, "audit_end_wrong", id="head is no place"
+        ),
+        pytest.param(
+            ["UPDATE audit_head SET first_seq = 5"], 1, "audit_row_outside", id="beginning moved"
+        ),
+        pytest.param(["DELETE FROM audit_head"], 1, "audit_end_wrong", id="head deleted"),
     ],
 )
 async def test_a_row_taken_away_moved_or_added_is_found(
-    path: Path, statements: list[str], seq: int
+    path: Path, statements: list[str], seq: int, code: str
 ):
     await write(path)
     tamper(path, *statements)
     found = await checked(path, with_anchors=False)
     assert found.broken is not None
-    assert found.broken.seq == seq
+    assert (found.broken.seq, found.broken.code) == (seq, code)
     # Writing on heals nothing.
     await write(path, 3)
     assert not (await checked(path, with_anchors=False)).ok

@@ -191,3 +191,41 @@ test("what the test of a data source shows is told in Chinese, with the names", 
     for (const { id } of [made, lost]) await ask("DELETE", `/admin/sources/${id}`);
   }, CHINESE),
 );
+
+test(
+  "where the audit's chain is broken, and what cannot be counted, is told in Chinese",
+  LIMIT,
+  () =>
+    scene(async (page) => {
+      const why = "row 7 was changed: it does not match its hash";
+      const found = { ok: false, rows: 9, first_seq: 1, last_seq: 9, head: "", anchors: 0 };
+      await page.route("**/api/v1/admin/audit/verify", (route) =>
+        route.fulfill({ json: { ...found, broken: { seq: 7, code: "audit_row_changed", why } } }),
+      );
+      await page.goto(`${service.url}/admin/audit`);
+      await page.getByRole("button", { name: "校验链" }).click();
+      const result = page.getByRole("status").filter({ hasText: "链在第 7 条断开" });
+      await result.getByText("该记录被改动，与其哈希不符").waitFor();
+      await result.getByText(why).waitFor();
+
+      await ask("POST", "/admin/agents", {
+        id: "dear",
+        model: "m",
+        limits: { cost_per_session: 1 },
+      });
+      await page.goto(`${service.url}/admin/system`);
+      await page.getByText(/^已设费用上限，但 model_prices 中没有该模型的价格/).waitFor();
+      await page.getByText("The cost of agent 'dear' is limited").waitFor();
+      await ask("DELETE", "/admin/agents/dear");
+    }, CHINESE),
+);
+
+test("what a rule of the service says of a command is told by its word in Chinese", LIMIT, () =>
+  scene(async (page) => {
+    await page.goto(`${service.url}/admin/rules/explain`);
+    await page.getByLabel("命令").fill("rm -rf --no-preserve-root /");
+    await page.getByRole("button", { name: "解释" }).click();
+    const verdict = page.locator("main p[data-tone]").first();
+    await verdict.getByText(/^删除整个磁盘、主目录或系统目录（.+）/).waitFor();
+  }, CHINESE),
+);

@@ -89,9 +89,10 @@ def add_within(transaction: Transaction, row: Row) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first place where the chain does not hold."""
+    """The first place where the chain does not hold; `code` says for programs what `why` does."""
 
     seq: int
+    code: str
     why: str
 
 
@@ -121,11 +122,14 @@ class Walk:
         *fields, previous, digest = row
         seq = fields[0]
         if seq != self.next_seq:
-            return Break(self.next_seq, f"row {self.next_seq} is missing; row {seq} follows")
+            why = f"row {self.next_seq} is missing; row {seq} follows"
+            return Break(self.next_seq, "audit_row_missing", why)
         if row_hash(str(previous), fields) != digest:
-            return Break(seq, f"row {seq} was changed: it does not match its hash")
+            return Break(
+                seq, "audit_row_changed", f"row {seq} was changed: it does not match its hash"
+            )
         if previous != self.previous:
-            return Break(seq, f"row {seq} does not follow the row before it")
+            return Break(seq, "audit_row_unlinked", f"row {seq} does not follow the row before it")
         self.next_seq, self.previous = seq + 1, digest
         if fields[2] == TRIMMED:
             self.began = orjson.loads(fields[12])["first_seq"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import text
@@ -60,9 +60,7 @@ class Verification:
             "last_seq": self.last_seq,
             "head": self.head,
             "anchors": self.anchors,
-            "broken": None
-            if self.broken is None
-            else {"seq": self.broken.seq, "why": self.broken.why},
+            "broken": None if self.broken is None else asdict(self.broken),
         }
 
 
@@ -113,13 +111,15 @@ class _Check:
         ends, walk = self._ends, self._walk
         if ends.first_row < ends.first_seq:
             message = f"row {ends.first_row} stands before the beginning of the chain"
-            return Break(ends.first_row, message)
+            return Break(ends.first_row, "audit_row_outside", message)
         if ends.last_row > ends.seq:
-            return Break(ends.seq + 1, f"row {ends.seq + 1} stands behind the end of the chain")
+            message = f"row {ends.seq + 1} stands behind the end of the chain"
+            return Break(ends.seq + 1, "audit_row_outside", message)
         while walk.next_seq <= ends.seq:
             rows = await _rows(database, walk.next_seq, ends.seq)
             if not rows:
-                return Break(walk.next_seq, f"rows {walk.next_seq} to {ends.seq} are missing")
+                message = f"rows {walk.next_seq} to {ends.seq} are missing"
+                return Break(walk.next_seq, "audit_row_missing", message)
             broken = await asyncio.to_thread(self._check, rows)
             if broken is not None:
                 return broken
@@ -133,16 +133,18 @@ class _Check:
                 break
             anchor = self._anchors.get(seq)
             if anchor is not None and anchor.hash != digest:
-                return Break(seq, f"row {seq} is not the one that was noted at {anchor.noted_at}")
+                message = f"row {seq} is not the one that was noted at {anchor.noted_at}"
+                return Break(seq, "audit_row_replaced", message)
         return broken
 
     def _end(self) -> Break | None:
         ends, walk = self._ends, self._walk
         if walk.previous != ends.hash:
-            return Break(ends.seq, f"the end of the chain does not name row {ends.seq}")
+            message = f"the end of the chain does not name row {ends.seq}"
+            return Break(ends.seq, "audit_end_wrong", message)
         if ends.first_seq > 1 and walk.began != ends.first_seq:
             message = f"rows before {ends.first_seq} are missing, and no row says who let them go"
-            return Break(ends.first_seq, message)
+            return Break(ends.first_seq, "audit_beginning_unknown", message)
         return _beyond(ends.seq, self._anchors.values())
 
     def result(self, broken: Break | None) -> Verification:
@@ -159,7 +161,9 @@ def _beyond(last: int, anchors: Any) -> Break | None:
     if newest is None or newest.seq <= last:
         return None
     return Break(
-        last + 1, f"rows {last + 1} to {newest.seq} are missing: noted at {newest.noted_at}"
+        last + 1,
+        "audit_row_missing",
+        f"rows {last + 1} to {newest.seq} are missing: noted at {newest.noted_at}",
     )
 
 
@@ -170,11 +174,13 @@ async def _ends(database: Database) -> _Ends | Break | None:
         found = (await connection.execute(_ENDS)).one()
     seq, digest, first_seq, first_previous, first_row, last_row = found
     if seq is None:
-        lost = Break(first_row, "the end of the chain is missing")
+        lost = Break(first_row, "audit_end_wrong", "the end of the chain is missing")
         return None if last_row is None else lost
     if not (isinstance(seq, int) and isinstance(first_seq, int)):
         return Break(
-            1 if first_row is None else first_row, "the end of the chain is no place in it"
+            1 if first_row is None else first_row,
+            "audit_end_wrong",
+            "the end of the chain is no place in it",
         )
     begins = first_seq if first_row is None else first_row
     return _Ends(seq, str(digest), first_seq, str(first_previous), begins, last_row or 0)

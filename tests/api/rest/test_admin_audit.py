@@ -142,7 +142,7 @@ async def test_a_changed_row_is_named(serving: Running, admin: httpx2.AsyncClien
         connection.execute("UPDATE audit SET actor = 'nobody' WHERE seq = 2")
     found = (await admin.post("/admin/audit/verify")).json()
     assert found["ok"] is False
-    assert found["broken"]["seq"] == 2
+    assert (found["broken"]["seq"], found["broken"]["code"]) == (2, "audit_row_changed")
 
 
 async def test_wrong_tokens_leave_a_row_and_a_flood_only_few(

@@ -65,6 +65,7 @@ async def test_limits_are_shown_with_their_use(client: httpx2.AsyncClient, servi
     counter = {"scope": "user", "id": "local", "calls_left": 0, "running": 0, "waiting": 0}
     assert shown["counters"] == [counter]
     assert len(shown["problems"]) == 2
+    assert shown["problem_codes"] == ["limit_no_price"] * 2
 
 
 async def test_a_token_s_limits_hold_for_who_comes_with_it(serving: Running):

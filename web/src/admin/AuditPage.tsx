@@ -9,6 +9,7 @@ import { useTexts } from "../i18n";
 import { auditWord, KINDS, OUTCOMES } from "../i18n/auditWords";
 import { JsonTree } from "../renderers/JsonTree";
 import { ErrorView } from "../shell/ErrorView";
+import { Said } from "../shell/Said";
 import { Foreign, Id, Pill, type PillTone, When } from "./parts/Bits";
 import { Filters, useFilters } from "./parts/Filters";
 import { Loaded, More, Page, word } from "./parts/Page";
@@ -154,12 +155,17 @@ function ChainCheck() {
         {check.error !== null && <ErrorView error={asApiError(check.error)} compact />}
         {found !== undefined && (
           <p className={css.note} data-tone={found.ok ? "ok" : "bad"}>
-            {found.ok
-              ? t("audit.whole", {
-                  count: found.rows.toLocaleString(language),
-                  anchors: found.anchors,
-                })
-              : t("audit.broken", { seq: found.broken?.seq ?? 0, why: found.broken?.why ?? "" })}
+            {found.broken == null ? (
+              t("audit.whole", {
+                count: found.rows.toLocaleString(language),
+                anchors: found.anchors,
+              })
+            ) : (
+              <>
+                {t("audit.broken", { seq: found.broken.seq })}{" "}
+                <Said code={found.broken.code} message={found.broken.why} />
+              </>
+            )}
           </p>
         )}
       </div>

@@ -188,11 +188,12 @@ function TaskView({ task }: { task: Task }) {
                 {
                   head: t("delegations.why"),
                   wide: true,
-                  cell: ([, reason]) => (
-                    <Foreign>
-                      {isObject(reason) ? text(reason.message) : String(reason ?? "")}
-                    </Foreign>
-                  ),
+                  cell: ([tool, reason]) =>
+                    isObject(reason) ? (
+                      <Said code={text(reason.code)} message={text(reason.message)} tool={tool} />
+                    ) : (
+                      <Foreign>{String(reason ?? "")}</Foreign>
+                    ),
                 },
               ]}
             />

@@ -33,7 +33,9 @@ export function Explained({ risk: found, rules }: Props) {
       >
         <div className={css.stack}>
           <p className={`${css.note} foreign`} data-tone={VERDICT_TONE[decision.verdict]}>
-            {decision.reason === "" ? t("risk.nothing") : visible(decision.reason)}
+            {decision.reason === ""
+              ? t("risk.nothing")
+              : reasonSaid(language, decision.rule_ids[0] ?? "", visible(decision.reason))}
           </p>
           <ol className={risk.segments} aria-label={t("risk.segments")}>
             {segments.map((segment, index) => (

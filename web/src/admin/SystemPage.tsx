@@ -4,6 +4,7 @@ import { api, data, type Schemas } from "../api/client";
 import { duration } from "../chat/Duration";
 import { useTexts } from "../i18n";
 import { levelSaid } from "../i18n/findings";
+import { Said } from "../shell/Said";
 import { ProjectForm } from "./ProjectForm";
 import { AskFirst } from "./parts/AskFirst";
 import { Chips, Facts, Foreign, Pill } from "./parts/Bits";
@@ -138,9 +139,9 @@ function Limits() {
           ];
           return (
             <div className={css.stack}>
-              {found.problems.map((problem) => (
-                <p key={problem} className={`${css.note} foreign`} data-tone="bad">
-                  {problem}
+              {found.problems.map((problem, at) => (
+                <p key={problem} className={css.note} data-tone="bad">
+                  <Said code={found.problem_codes[at] ?? ""} message={problem} />
                 </p>
               ))}
               <Table

@@ -337,7 +337,9 @@ function Reasons({ request }: { request: ConfirmationRequest }) {
         ))}
         {rules.map((rule) => (
           <li key={rule.rule_id + rule.reason}>
-            <span className="foreign">{visible(rule.reason)}</span>{" "}
+            <span className="foreign">
+              {reasonSaid(language, rule.rule_id, visible(rule.reason))}
+            </span>{" "}
             <code className={css.rule}>{visible(rule.rule_id)}</code>
           </li>
         ))}

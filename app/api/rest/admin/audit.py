@@ -85,9 +85,12 @@ class AuditPage(BaseModel):
 class AuditBreak(BaseModel):
     """The first place where the chain does not hold."""
 
-    model_config = example(seq=7, why="row 7 was changed: it does not match its hash")
+    model_config = example(
+        seq=7, code="audit_row_changed", why="row 7 was changed: it does not match its hash"
+    )
 
     seq: int
+    code: str = Field(description="What `why` says, for programs.")
     why: str
 
 

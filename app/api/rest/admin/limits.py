@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -48,6 +48,7 @@ class LimitUsage(BaseModel):
         counters=[_COUNTER],
         hits={"rate_limited": 3},
         problems=[_PROBLEM],
+        problem_codes=["limit_no_price"],
     )
 
     defaults: dict[str, int | float] = Field(description="Of every user; tokens have their own.")
@@ -57,12 +58,14 @@ class LimitUsage(BaseModel):
     counters: list[Counter]
     hits: dict[str, int] = Field(description="Since the service started, by code.")
     problems: list[str] = Field(description="What cannot be counted, and is refused therefore.")
+    problem_codes: list[str] = Field(description="What `problems` say, in their order.")
 
 
 @router.get("/limits", summary="Limits and their use", responses=problems())
 async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
     """Scope `admin`. Of this moment and this process."""
     gate = service.gate
+    uncounted = _unpriced(gate, service.settings)
     snapshot = gate.governance.snapshot
     counters = [
         Counter(
@@ -89,11 +92,19 @@ async def get_limit_usage(service: ServiceDep, principal: Admin) -> LimitUsage:
             for (name, label), count in sorted(gate.metrics.counters.items())
             if name == "limit_hits"
         },
-        problems=_unpriced(gate, service.settings),
+        problems=[problem.sentence for problem in uncounted],
+        problem_codes=[problem.code for problem in uncounted],
     )
 
 
-def _unpriced(gate: Gate, settings: Settings) -> list[str]:
+class _Uncounted(NamedTuple):
+    """A limit that cannot be counted: for programs, and for people."""
+
+    code: str
+    sentence: str
+
+
+def _unpriced(gate: Gate, settings: Settings) -> list[_Uncounted]:
     """Agents, and the service itself, whose cost is limited while their model has no price."""
     everybody = gate.limits.defaults.cost_per_session
     asked = {"the service": (everybody, settings.model)}
@@ -102,7 +113,10 @@ def _unpriced(gate: Gate, settings: Settings) -> list[str]:
         model = stored.profile.model or settings.model
         asked[f"agent {agent_id!r}"] = (everybody if cost is None else cost, model)
     return [
-        f"The cost of {who} is limited, and model_prices has no price for {model!r}"
+        _Uncounted(
+            code="limit_no_price",
+            sentence=f"The cost of {who} is limited, and model_prices has no price for {model!r}",
+        )
         for who, (cost, model) in asked.items()
         if cost is not None and model not in settings.model_prices
     ]

@@ -11,7 +11,7 @@ export const work = {
     "The chain is whole: {count} rows, {anchors} {anchors|anchor|anchors}.",
     "链完整：{count} 条记录，{anchors} 个锚点。",
   ],
-  "audit.broken": ["The chain is broken at row {seq}: {why}", "链在第 {seq} 条断开：{why}"],
+  "audit.broken": ["The chain is broken at row {seq}:", "链在第 {seq} 条断开："],
   "audit.kind": ["Kind", "类型"],
   "audit.actor": ["Who", "操作者"],
   "audit.tool_name": ["Tool", "工具"],
