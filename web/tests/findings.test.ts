@@ -1,6 +1,6 @@
 /** What the doctor finds, in Chinese. */
 import { beforeAll, expect, test } from "vitest";
-import { finding, levelSaid } from "../src/i18n/findings";
+import { finding, layerSaid, levelSaid } from "../src/i18n/findings";
 import { fetchWords } from "../src/i18n/words";
 
 beforeAll(fetchWords);
@@ -66,4 +66,10 @@ test("a level of the sandbox is told by its code, with what the machine says", (
   expect(levelSaid("zh", level)).toBe("停用：服务无法切换到为命令设置的用户：it is not root");
   expect(levelSaid("en", level)).toBe(level.sentence);
   expect(levelSaid("zh", { ...level, code: "of.tomorrow" })).toBe(level.sentence);
+});
+
+test("a layer that is not there is told with what it is for", () => {
+  expect(layerSaid("zh", "openat")).toBe("openat");
+  expect(layerSaid("en", "landlock-net")).toBe("landlock-net");
+  expect(layerSaid("zh", "landlock-net")).toBe("隔离层 landlock-net（限制程序可连接的地址）");
 });

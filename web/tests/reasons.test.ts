@@ -31,6 +31,12 @@ test("why a tool is off is told in Chinese by its code, with what it names", asy
   expect(codeWords("en", "missing_config", english, "web_search")).toBeNull();
 });
 
+test("the number that a sentence begins with is told in the words of its code", async () => {
+  await fetchWords();
+  const english = "5 times passed while the service stood still";
+  expect(codeWords("zh", "times_missed", english)).toBe("服务停止期间错过了 5 次");
+});
+
 test("an error is told in the reader's language, with the service's own sentence after it", async () => {
   await fetchWords();
   const before = currentLanguage();

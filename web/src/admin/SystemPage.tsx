@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api, data, type Schemas } from "../api/client";
 import { duration } from "../chat/Duration";
 import { useTexts } from "../i18n";
-import { levelSaid } from "../i18n/findings";
+import { layerSaid, levelSaid } from "../i18n/findings";
 import { Said } from "../shell/Said";
 import { ProjectForm } from "./ProjectForm";
 import { AskFirst } from "./parts/AskFirst";
@@ -66,7 +66,7 @@ function Health() {
             <div className={css.stack}>
               {Object.entries(found.sandbox.missing).map(([name, why]) => (
                 <p key={name} className={`${css.note} foreign`} data-tone="warn">
-                  {name}: {why}
+                  {layerSaid(language, name)}: {why}
                 </p>
               ))}
               <Table

@@ -43,6 +43,13 @@ export function levelSaid(language: Language, level: Level): string {
   return filled(template, { why: level.why, sentence: level.sentence });
 }
 
+/** A layer of the sandbox, and what it is for, in Chinese; by its name alone otherwise. */
+export function layerSaid(language: Language, layer: string): string {
+  const subject = SUBJECTS[`layer.${layer}`];
+  if (language !== "zh" || subject === undefined) return layer;
+  return `${subject.name}（${subject.meaning}）`;
+}
+
 function filled(template: string, values: Readonly<Record<string, string>>): string {
   return template.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
