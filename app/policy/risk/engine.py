@@ -119,7 +119,7 @@ class Assessor(Collected):
         return flow or _UNSEEN
 
     def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
-        names = set().union(*(assigned_names(item) for item in node.items[1:]))
+        names = assigned_names(*node.items[1:])
         outputs = [self.node(node.items[0], scope, stdin)]
         for name in names:
             scope.record(name, scope.variables.get(name))

@@ -40,19 +40,18 @@ class Expander:
 
     def fields(self, word: Word) -> list[str]:
         """The words that `word` becomes."""
-        if (
-            len(word) == 1
-            and isinstance(word[0], Lit)
-            and (word[0].quoted or not any(char in word[0].text for char in "{~"))
-        ):
-            return [word[0].text]
+        first = word[0] if word else None
+        if len(word) == 1 and isinstance(first, Lit):
+            text = first.text
+            if first.quoted or ("{" not in text and "~" not in text):
+                return [text]
         return [
             found for braced in _braces(word) for found in self._split(_tilde(braced, self.scope))
         ]
 
     def text(self, word: Word) -> str:
         """The value of `word` where it is not split: assignments, redirects, here-documents."""
-        value = "".join(self._value(part) for part in _tilde(word, self.scope))
+        value = "".join([self._value(part) for part in _tilde(word, self.scope)])
         return value if len(value) <= _MAX_TEXT else UNKNOWN
 
     def _split(self, word: Word) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.policy.risk.call import UNKNOWN
 from app.policy.risk.expand import Expander
 from app.policy.risk.scope import Scope
-from app.policy.risk.syntax import Arith, Part, Proc, Script, Simple, Var
+from app.policy.risk.syntax import Arith, Lit, Part, Proc, Script, Simple, Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,8 @@ def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
         return
     words = [*node.words, *(assign.value for assign in node.assigns)]
     words += [redirect.target for redirect in node.redirects if redirect.op not in {"<<", "<<-"}]
-    names = {name for word in words for name in names_in(word)}
+    named = [word for word in words if len(word) != 1 or type(word[0]) is not Lit]
+    names = {name for word in named for name in names_in(word)}
     for inner in scope.guesses(names) if names else ():
         expander = Expander(inner, _NOTHING)
         yield Possible(

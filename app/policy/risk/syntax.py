@@ -129,22 +129,26 @@ class Script:
     items: list[Node]
 
 
-def assigned_names(node: Node | Script) -> set[str]:
-    """Variables that running `node` may set, as far as its text tells."""
-    match node:
-        case Simple():
-            return {a.name for a in node.assigns} | _set_by_builtin(node)
-        case Function():
-            return assigned_names(node.body)
-        case Group():
-            return assigned_names(node.body)
-        case Branches():
-            names = set().union(*(assigned_names(body) for body in node.bodies))
-            return names | ({node.variable} if node.variable else set())
-        case Pipeline():
-            return set().union(*(assigned_names(item) for item in node.commands))
-        case AndOr() | Script():
-            return set().union(*(assigned_names(item) for item in node.items))
+def assigned_names(*nodes: Node | Script) -> set[str]:
+    """Variables that running `nodes` may set, as far as their text tells."""
+    names: set[str] = set()
+    left = list(nodes)
+    while left:
+        match left.pop():
+            case Simple() as node:
+                names.update([assign.name for assign in node.assigns])
+                # Most commands set nothing, which their first word tells.
+                if not node.plain or node.plain[0] in _TELLING:
+                    names |= _set_by_builtin(node)
+            case Function(body=body) | Group(body=body):
+                left.append(body)
+            case Branches() as node:
+                left += node.bodies
+                if node.variable:
+                    names.add(node.variable)
+            case Pipeline(commands=items) | AndOr(items=items) | Script(items=items):
+                left += items
+    return names
 
 
 EVERY_NAME = "*"
@@ -152,15 +156,18 @@ EVERY_NAME = "*"
 _SETTERS = frozenset(
     {"read", "mapfile", "readarray", "printf", "let", "getopts", "unset", "export", "wait"}
 )
+_BEFORE = frozenset({"builtin", "command", "--", "-p"})
+_READERS = frozenset({"eval", "source", "."})
+_TELLING = _SETTERS | _BEFORE | _READERS
 
 
 def _set_by_builtin(node: Simple) -> set[str]:
     texts = node.plain or [
         "".join(p.text for p in word if isinstance(p, Lit)) for word in node.words
     ]
-    while texts and texts[0] in {"builtin", "command", "--", "-p"}:
+    while texts and texts[0] in _BEFORE:
         texts = texts[1:]
-    if texts and texts[0] in {"eval", "source", "."}:
+    if texts and texts[0] in _READERS:
         return {EVERY_NAME}
     if not texts or texts[0] not in _SETTERS:
         return set()
