@@ -17,10 +17,13 @@ const WIDTHS = [
   ["narrow", { width: 380, height: 800 }],
 ];
 const PAGES = [
-  ...["inbox", "tools", "tools/tool/bash", "rules", "grants", "audit", "queries", "agents"],
-  ...["agents/writer", "sessions", "delegations", "skills", "forum", "memory", "sources"],
-  ...["schedules", "triggers", "channels", "plugins", "usage", "tokens", "system", "settings"],
-  "doctor",
+  ...["inbox", "sessions", "delegations"],
+  ...["tools", "tools/tool/bash", "rules", "rules/fatigue", "grants"],
+  ...["agents", "agents/writer", "tokens"],
+  ...["audit", "queries", "usage"],
+  ...["skills", "memory", "sources", "forum"],
+  ...["schedules", "triggers", "channels"],
+  ...["plugins", "system", "settings", "doctor"],
 ];
 
 const service = await startService();

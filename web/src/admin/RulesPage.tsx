@@ -10,7 +10,7 @@ import { useTexts } from "../i18n";
 import { ruleWarning } from "../i18n/ruleWarnings";
 import { asText } from "../renderers/data";
 import { ErrorView } from "../shell/ErrorView";
-import { Lines } from "../shell/Said";
+import { Coded, Lines } from "../shell/Said";
 import { Sections } from "../shell/Sections";
 import { Figure, Foreign, Pill, When } from "./parts/Bits";
 import { Loaded, More, Page, Section } from "./parts/Page";
@@ -242,7 +242,7 @@ function Fatigue() {
               {
                 head: t("fatigue.reason"),
                 wide: true,
-                cell: (row) => <Foreign mono>{row.code}</Foreign>,
+                cell: (row) => <Coded code={row.code} />,
               },
               { head: t("fatigue.asked"), end: true, cell: (row) => row.asked },
               { head: t("fatigue.approved"), end: true, cell: (row) => percent(row.approve_rate) },

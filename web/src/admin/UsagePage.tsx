@@ -1,9 +1,10 @@
 /** What models cost, and how often people are asked. */
 import { NativeSelect, SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { api, data, type Schemas } from "../api/client";
 import { useTexts } from "../i18n";
+import { Coded } from "../shell/Said";
 import { CallCharts } from "./CallCharts";
 import { Figure, Foreign, Pill } from "./parts/Bits";
 import { Empty, Loaded, Page, Section } from "./parts/Page";
@@ -162,8 +163,8 @@ function Asked() {
               />
             </div>
             <div className={css.stack}>
-              <AnswerTable label={t("usage.by_tool")} answers={found.tools} />
-              <AnswerTable label={t("usage.by_reason")} answers={found.reasons} />
+              <AnswerTable label={t("usage.by_tool")} answers={found.tools} said={toolSaid} />
+              <AnswerTable label={t("usage.by_reason")} answers={found.reasons} said={reasonSaid} />
             </div>
           </>
         )}
@@ -187,12 +188,16 @@ function Rate({ share }: { share: number | null }) {
   );
 }
 
+const toolSaid = (name: string) => <Foreign mono>{name}</Foreign>;
+const reasonSaid = (code: string) => <Coded code={code} />;
+
 interface AnswerProps {
   label: string;
+  said: (name: string) => ReactNode;
   answers: Readonly<Record<string, Schemas["Answers"]>>;
 }
 
-function AnswerTable({ label, answers }: AnswerProps) {
+function AnswerTable({ label, said, answers }: AnswerProps) {
   const { t } = useTexts();
   return (
     <Table
@@ -201,7 +206,7 @@ function AnswerTable({ label, answers }: AnswerProps) {
       id={([name]) => name}
       empty={t("fatigue.empty")}
       columns={[
-        { head: label, wide: true, cell: ([name]) => <Foreign mono>{name}</Foreign> },
+        { head: label, wide: true, cell: ([name]) => said(name) },
         { head: t("fatigue.asked"), end: true, cell: ([, one]) => one.asked },
         { head: t("inbox.state.approved"), end: true, cell: ([, one]) => one.approved },
         { head: t("inbox.state.declined"), end: true, cell: ([, one]) => one.declined },

@@ -21,6 +21,17 @@ export function Said({ code, message, otherwise, tool }: Props) {
   return <Lines what={words ?? sentence} detail={words === null ? null : sentence} />;
 }
 
+/** What a code means, where all that is there is the code; by itself where it has no words. */
+export function Coded({ code }: { code: string }) {
+  const { language } = useTexts();
+  const word = riskWord(language, code) ?? codeWords(language, code, "");
+  return word === null ? (
+    <span className="foreign mono">{visible(code)}</span>
+  ) : (
+    <Lines what={word} detail={code} />
+  );
+}
+
 /** A line in the reader's language, and the service's own under it. */
 export function Lines({ what, detail }: { what: string; detail: string | null }) {
   return (
