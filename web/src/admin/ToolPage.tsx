@@ -26,11 +26,13 @@ export function ToolPage() {
     queryKey: ["admin", "tool", name],
     queryFn: () => data(api.GET("/api/v1/admin/tools/{name}", { params: { path: { name } } })),
   });
+  // An address may have one of its other names.
+  const own = tool.data?.name ?? name;
   return (
     <Page
       back={{ to: "/admin/tools", label: t("admin.tools") }}
-      title={<span className="mono">{name}</span>}
-      lead={toolAbout(language, name, tool.data?.description ?? "")}
+      title={<span className="mono">{own}</span>}
+      lead={toolAbout(language, own, tool.data?.description ?? "")}
       actions={tool.data !== undefined && <OnSwitch tool={tool.data} />}
     >
       <Loaded query={tool}>
