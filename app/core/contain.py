@@ -9,15 +9,6 @@ asked for, which would end the run.
     if held.error is not None: ...
 
     value, error = attempt(foreign, argument)
-
-On the way of every call, where entering a context would be a twentieth of the price:
-
-    cancelling = task.cancelling()
-    try:
-        await foreign()
-    except BaseException as error:
-        if not is_theirs(error, task, cancelling):
-            raise
 """
 
 from __future__ import annotations
@@ -36,17 +27,6 @@ def attempt(function: Callable[..., T], *args: Any) -> tuple[T | None, BaseExcep
         return function(*args), None
     except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - the border
         return None, error
-
-
-def is_theirs(error: BaseException, task: asyncio.Task[Any] | None, cancelling: int) -> bool:
-    """Whether foreign code failed; False for what must go on: above all a real cancellation.
-
-    Args:
-        cancelling: how often `task` was being cancelled before the foreign code ran.
-    """
-    if isinstance(error, asyncio.CancelledError):
-        return task is not None and task.cancelling() <= cancelling
-    return isinstance(error, Exception | SystemExit)
 
 
 class Contained:
@@ -77,7 +57,12 @@ class Contained:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        if error is None or not is_theirs(error, self._task, self._cancelling):
+        if error is None or not self._is_theirs(error):
             return False
         self.error = error
         return True
+
+    def _is_theirs(self, error: BaseException) -> bool:
+        if isinstance(error, asyncio.CancelledError):
+            return self._task is not None and self._task.cancelling() <= self._cancelling
+        return isinstance(error, Exception | SystemExit)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from app.core.contain import is_theirs
+from app.core.contain import Contained
 from app.core.errors import InvalidArguments, StorageUnavailable
 from app.core.redaction import Redactor
 from app.db.ledger import Ledger
@@ -200,13 +200,9 @@ class Executor:
         cancelling = task.cancelling()
         self._running[call.operation_id] = call
         try:
-            try:
-                outcome = await self._govern(call, slots)
-            except BaseException as error:
-                if not is_theirs(error, task, cancelling):
-                    raise
-                # What failed may have come after its end was recorded.
-                outcome = call.outcome or self._finisher.broken(call, error)
+            with Contained(task) as held:
+                await self._govern(call, slots)
+            outcome = call.outcome or self._finisher.broken(call, held.error)
             _resolve(call, outcome, finished)
         except asyncio.CancelledError:
             if call.outcome is None and self._leaves(call):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.core.clock import Clock
-from app.core.contain import is_theirs
+from app.core.contain import Contained
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
 from app.core.redaction import Redactor
@@ -137,9 +137,8 @@ class Runner:
     ) -> tuple[CallStatus, ToolResult]:
         """The one place where a tool's exceptions end."""
         assert call.prepared is not None
-        assert call.task is not None
-        cancelling = call.task.cancelling()
-        try:
+        result = _UNFINISHED
+        with Contained(call.task) as held:
             if call.route == "worker-local":
                 result = await _in_own_process(call, context, live)
                 if result.code != NOT_HERE:
@@ -149,10 +148,8 @@ class Runner:
                 result = await _drain(produced, live)
             else:
                 result = as_result(await produced)
-        except BaseException as error:
-            if not is_theirs(error, call.task, cancelling):
-                raise
-            return _broken(tool, error)
+        if held.error is not None:
+            return _broken(tool, held.error)
         if result.success:
             return "success", result
         return ("timeout" if result.code == TIMEOUT_CODE else "error"), result
