@@ -47,4 +47,5 @@ test("details without fields name none", () => {
   expect(fieldProblems({})).toEqual([]);
   expect(fieldProblems({ errors: "no list" })).toEqual([]);
   expect(fieldProblems({ errors: [LIMIT] })).toEqual([LIMIT]);
+  expect(fieldProblems({ errors: [null, 1, "x", { path: 1, message: [] }] })).toEqual([]);
 });

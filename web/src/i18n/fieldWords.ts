@@ -1,5 +1,6 @@
 /** What is wrong with a field, in Chinese: by the code that comes with the service's sentence. */
 import type { Schemas } from "../api/client";
+import { isObject } from "../renderers/data";
 import type { Language } from ".";
 import { lazily, wordOf } from "./lazily";
 
@@ -60,7 +61,10 @@ function filled(
 /** `'a', 'b' or 'c'` as Chinese lists it. */
 const listed = (value: string): string => value.replace(/(?<=')(?:, | or )(?=')/g, "、");
 
-/** The fields that an error's details name. */
+/** The fields that an error's details name; a tool's own details may hold anything there. */
 export function fieldProblems(details: Readonly<Record<string, unknown>>): FieldProblem[] {
-  return Array.isArray(details.errors) ? (details.errors as FieldProblem[]) : [];
+  return Array.isArray(details.errors) ? details.errors.filter(isProblem) : [];
 }
+
+const isProblem = (one: unknown): one is FieldProblem =>
+  isObject(one) && typeof one.path === "string" && typeof one.message === "string";
