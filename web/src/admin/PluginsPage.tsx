@@ -1,15 +1,17 @@
 /** Plugins and hooks: what is loaded, what it did, and what could not be loaded. */
 import { useQuery } from "@tanstack/react-query";
 import { api, data } from "../api/client";
-import { useTexts } from "../i18n";
+import { type Translate, useTexts } from "../i18n";
 import { Said } from "../shell/Said";
 import { Foreign, Pill } from "./parts/Bits";
 import { Loaded, Page, Section, word } from "./parts/Page";
 import css from "./parts/parts.module.css";
 import { Table } from "./parts/Table";
 
+const P99 = { style: "unit", unit: "millisecond", maximumFractionDigits: 1 } as const;
+
 export default function PluginsPage() {
-  const { t } = useTexts();
+  const { t, language } = useTexts();
   const hooks = useQuery({
     queryKey: ["admin", "hooks"],
     queryFn: () => data(api.GET("/api/v1/admin/hooks")),
@@ -72,7 +74,7 @@ export default function PluginsPage() {
                       <>
                         <Foreign mono>{hook.name}</Foreign>
                         <span className={css.under}>
-                          <Foreign>{`${word(t, "plugins.event", hook.event)} · ${hook.origin}`}</Foreign>
+                          <Foreign>{`${word(t, "plugins.event", hook.event)} · ${originSaid(t, hook.origin)}`}</Foreign>
                         </span>
                         {hook.last_error !== null && (
                           <span className={css.under}>
@@ -98,7 +100,8 @@ export default function PluginsPage() {
                   {
                     head: t("plugins.slow"),
                     end: true,
-                    cell: (hook) => (hook.p99_ms === null ? "–" : `${hook.p99_ms.toFixed(1)} ms`),
+                    cell: (hook) =>
+                      hook.p99_ms === null ? "–" : hook.p99_ms.toLocaleString(language, P99),
                   },
                 ]}
               />
@@ -108,4 +111,11 @@ export default function PluginsPage() {
       </Section>
     </Page>
   );
+}
+
+/** Where a hook comes from: one of a few words, what a tool brings, or a plugin by its name. */
+function originSaid(t: Translate, origin: string): string {
+  const [, kind, name] = /^(tool|missing plugin) (.+)$/s.exec(origin) ?? [];
+  if (name === undefined) return word(t, "plugins.origin", origin);
+  return t(kind === "tool" ? "plugins.origin.tool" : "plugins.origin.missing", { name });
 }
