@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -318,12 +319,11 @@ def build_web() -> None:
     # Taken out: the service would read it as its own setting `web`.
     if os.environ.pop("TOLLGATE_WEB", "") == "skip":
         return
-    # Here and not in a second Python, whose start would be half of what this program takes.
-    sys.path.insert(0, str(ROOT))
-    from web import webbuild
-
+    # Here and not in a second Python, whose start would be half of what this program takes; by its
+    # path, as another package of this Python may be called `web`.
+    builder = runpy.run_path(str(ROOT / "web" / "webbuild.py"))
     try:
-        failed = webbuild.main([])
+        failed = builder["main"]([])
     except OSError as error:
         say(f"error: the browser interface: {error}")
         failed = 1

@@ -10,7 +10,9 @@ import pytest
 from tests.execution.lab import Lab
 from tests.tools.shell import alive
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="the sandbox is made of what only Linux has"
+)
 
 
 def _root(lab: Lab) -> Path:

@@ -165,7 +165,7 @@ ATTACKS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is made of what only Linux has")
 @pytest.mark.parametrize(("tool", "given"), ATTACKS)
 async def test_a_sub_agent_that_was_given_one_folder_reaches_no_other_by_any_tool(
     house: Lab, root: Path, tool: str, given: dict[str, Any]
@@ -204,7 +204,7 @@ async def test_a_sub_agent_works_in_its_folders_as_everybody_does(house: Lab, ro
     assert (root / "a/new.txt").read_text() == "new"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is made of what only Linux has")
 async def test_a_sub_agent_has_a_shell_of_its_own_which_starts_in_its_first_folder(
     house: Lab, root: Path
 ):
@@ -230,7 +230,7 @@ async def test_a_sub_agent_has_a_shell_of_its_own_which_starts_in_its_first_fold
     assert output(parents) == [str(root / "b"), "parents"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is made of what only Linux has")
 async def test_a_sub_agent_finds_no_process_but_its_own(house: Lab, root: Path):
     started = await house.call("bash", command="cat", background=True)
     parents = started.result.data["process_id"]

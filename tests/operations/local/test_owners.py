@@ -14,7 +14,7 @@ from app.operations.protocols.operations import Operations
 
 USER, OTHER = 65534, 12345
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="gives files away")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
 
 @pytest.fixture

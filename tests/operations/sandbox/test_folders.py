@@ -122,7 +122,7 @@ sys.exit(top.exists())
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_closed_folders_are_no_hindrance_to_an_ordinary_user(tmp_path: Path):
     place = tmp_path / "open"
     place.mkdir()

@@ -20,7 +20,9 @@ from tests.operations.sandbox.test_processes import output_of, shell
 
 pytestmark = [
     pytest.mark.requirement("CTX-11"),
-    pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="the sandbox is made of what only Linux has"
+    ),
 ]
 SECRET = "SECRET of b"
 

@@ -363,7 +363,7 @@ async def test_descendants_that_are_left_are_counted_and_ended(sandboxed: Operat
     assert with_marker(mark) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 async def test_programs_run_as_the_separate_user(tmp_path: Path):
     place = tmp_path / "shared"
     place.mkdir()
@@ -382,7 +382,7 @@ async def test_programs_run_as_the_separate_user(tmp_path: Path):
     assert names(place) == ["ws"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 async def test_the_separate_user_can_change_what_the_file_tools_made(tmp_path: Path):
     place = tmp_path / "shared"
     root = place / "ws"

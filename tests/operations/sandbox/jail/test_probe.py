@@ -10,7 +10,7 @@ import pytest
 from app.operations.sandbox.jail.probe import probe
 from tests.support.places import open_to_others
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 @pytest.mark.parametrize(("mode", "readable"), [(0o755, True), (0o700, False)])

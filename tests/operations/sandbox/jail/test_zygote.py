@@ -110,7 +110,7 @@ def test_a_terminal_becomes_the_controlling_one(
     os.close(ours)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("layers", [NAMESPACES, COMMON], ids=["namespaces", "plain"])
 def test_root_becomes_another_user(
     zygotes: dict[str, Inside], world: Path, layers: tuple[str, ...]
@@ -133,7 +133,7 @@ def test_root_becomes_another_user(
     assert result.ended["kill"] in ("pidns", "landlock")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("layers", [NAMESPACES, COMMON], ids=["namespaces", "plain"])
 def test_the_meter_sees_another_user(
     zygotes: dict[str, Inside], world: Path, layers: tuple[str, ...]
