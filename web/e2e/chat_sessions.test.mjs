@@ -1,0 +1,75 @@
+/** What a session is beside its words: thoughts, a file to keep, a run that somebody else ends. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { composer, say } from "./harness.mjs";
+import { ask, scene, service } from "./stage.mjs";
+
+const LIMIT = { timeout: 120_000 };
+
+test("thoughts are folded, and open by keyboard", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "essay please");
+    await page.locator("[data-kind=run_end]").waitFor();
+    const fold = page.getByText("Thoughts").first();
+    const thought = page.getByText("I shall write about gates.");
+    assert.equal(await thought.isVisible(), false);
+    await fold.focus();
+    await page.keyboard.press("Enter");
+    await thought.waitFor();
+  }),
+);
+
+test("a session is kept as Markdown and as JSON", LIMIT, () =>
+  scene(async (page) => {
+    await say(page, "run echo kept");
+    await page.locator("[data-kind=run_end]").waitFor();
+    const kept = async (label) => {
+      await page.getByRole("button", { name: "Session", exact: true }).click();
+      const coming = page.waitForEvent("download");
+      await page.getByText(label).click();
+      return readFileSync(await (await coming).path(), "utf8");
+    };
+    const markdown = await kept("Save as Markdown");
+    assert.match(markdown, /run echo kept/);
+    assert.match(markdown, /I run it\./);
+    const json = JSON.parse(await kept("Save as JSON"));
+    assert.match(JSON.stringify(json), /echo kept/);
+  }),
+);
+
+test("a run that waits is cancelled from the control room, and the chat says so", LIMIT, () =>
+  scene(async (page, context) => {
+    await say(page, "run rm -rf waiting-for-somebody");
+    await page.getByText("May bash run?").waitFor();
+    const id = page.url().split("/").at(-1);
+    const room = await context.newPage();
+    await room.goto(`${service.url}/admin/sessions/${id}`);
+    await room
+      .getByRole("button", { name: /^Cancel/ })
+      .first()
+      .click();
+    await room
+      .getByRole("dialog")
+      .getByRole("button", { name: "Cancel", exact: true })
+      .last()
+      .click();
+    await page.locator("article[data-status=cancelled]").waitFor();
+    assert.equal(await page.getByText("May bash run?").count(), 0);
+    await composer(page).waitFor();
+  }),
+);
+
+test("the agent that is chosen is whose run it is", LIMIT, () =>
+  scene(async (page) => {
+    await ask("POST", "/admin/agents", { id: "chosen", title: "Chosen one" });
+    await page.reload();
+    await composer(page).waitFor();
+    await page.getByLabel("Agent").selectOption("chosen");
+    await say(page, "hello");
+    await page.locator("[data-kind=run_end]").waitFor();
+    const id = page.url().split("/").at(-1);
+    const { runs } = await ask("GET", `/sessions/${id}/runs`);
+    assert.deepEqual([...new Set(runs.map((run) => run.agent_id))], ["chosen"]);
+  }),
+);
