@@ -73,3 +73,28 @@ test("the agent that is chosen is whose run it is", LIMIT, () =>
     assert.deepEqual([...new Set(runs.map((run) => run.agent_id))], ["chosen"]);
   }),
 );
+
+const PICTURE =
+  "iVBORw0KGgoAAAANSUhEUgAAACgAAAAeCAIAAADRv8uKAAAAQklEQVR4nGP8//8/w0AApgGxddTiUYuHpcUs+KVPMjLik" +
+  "TWnoAwYeUE9avGoxTQDjKP18ajFoxaPWjxq8ajFg85iAHS0CTf1EaI+AAAAAElFTkSuQmCC";
+
+test(
+  "[EVT-06] the stages of a call that is over are shown after a reload, from what is stored",
+  LIMIT,
+  () =>
+    scene(async (page) => {
+      await say(page, `run echo ${PICTURE} | base64 -d > spot.png`);
+      await page.locator("[data-kind=run_end]").waitFor();
+      const args = { name: "image-statistics", args: { image: "spot.png" } };
+      await say(page, `call execute_skill ${JSON.stringify(args)}`);
+      await page.locator("[data-kind=run_end]").nth(1).waitFor();
+      await page.reload();
+      const card = page.locator("article[data-call]").filter({ hasText: "execute_skill" });
+      await card.getByRole("img").first().waitFor();
+      await card.getByRole("button", { name: "Arguments and times" }).click();
+      const stages = card.getByRole("list", { name: "Stages" }).getByRole("listitem");
+      await stages.first().waitFor();
+      assert.ok((await stages.count()) >= 4);
+      assert.ok((await card.getByRole("list", { name: "Stages" }).locator("time").count()) >= 4);
+    }),
+);
