@@ -39,8 +39,8 @@ GATHERED_ROWS = 64
 # After so many rows in one commit the next is put off by so many seconds, or until it holds so
 # many: a commit costs as much as dozens of rows, whatever it holds.
 BUSY_ROWS = 32
-LINGER_S = 0.002
-LINGER_ROWS = 512
+LINGER_S = 0.004
+LINGER_ROWS = 1024
 RETRY_S = 0.5
 CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is rare
 
@@ -355,6 +355,7 @@ class SqliteLedger:
             connection.raw.close()
 
     def _open(self) -> _Connection:
+        _bind_plainly()
         raw = sqlite3.connect(self._path, timeout=self._busy_timeout_s, isolation_level=None)
         raw.execute("PRAGMA journal_mode = WAL")
         raw.execute("PRAGMA synchronous = NORMAL")
@@ -448,6 +449,17 @@ def _put_each(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) ->
             raw.execute(statement.sql, row)
         except REFUSED:
             log.exception("row refused by the database", extra={"sql": statement.sql})
+
+
+def _bind_plainly() -> None:
+    """Spare values of these types the search for an adapter, 0.2 µs for each that a row holds.
+
+    sqlite3 binds text, integers and floats at once; for all else it looks for an adapter by
+    way of an `AttributeError`. These give back what they are given, in the whole process.
+    """
+    sqlite3.register_adapter(type(None), lambda null: null)
+    sqlite3.register_adapter(bytes, bytes)
+    sqlite3.register_adapter(bool, int)
 
 
 def unavailable(error: BaseException, path: Path) -> StorageUnavailable:
