@@ -17,6 +17,7 @@ from pathlib import Path
 
 from app.core.clock import SystemClock, stamp
 from app.core.ids import new_id
+from app.db.event_rows import one
 from app.db.ledger import CHECKPOINT_PAGES, SqliteLedger
 from app.db.schema import ensure_schema
 from app.db.statements import ADD_EVENT
@@ -103,7 +104,7 @@ def _write_groups(path: Path, group: int, count: int) -> Figures:
     body = b"x" * BODY_BYTES
     sessions = [new_id("ses") for _ in range(group)]
     groups = [
-        [(session, epoch, seq, _KIND, ts, body) for session in sessions]
+        [one(session, epoch, seq, _KIND, ts, body) for session in sessions]
         for seq in range(1, count + 1)
     ]
     waited: list[float] = []

@@ -10,7 +10,8 @@ from sqlalchemy import func, literal, text, tuple_
 from sqlmodel import col, select
 
 from app.db.engine import Database
-from app.db.event_blocks import EVERY, HEAD, READ, READ_KIND
+from app.db.event_blocks import EVERY, HEAD, READ, READ_KIND, wanted
+from app.db.event_rows import unpack
 from app.db.tables import (
     ArtifactRow,
     ConfirmationRow,
@@ -217,32 +218,22 @@ class Archive:
         self, session_id: str, epoch: str, *, after: int, upto: int | None = None, limit: int = 1000
     ) -> list[tuple[int, bytes]]:
         """Committed events with `after < seq <= upto`, as they were sent."""
-        where = {
-            "session_id": session_id,
-            "epoch": epoch,
-            "after": after,
-            "upto": EVERY if upto is None else upto,
-            "most": limit,
-        }
+        end = EVERY if upto is None else upto
+        where = wanted(session_id, epoch, after=after, upto=end, most=limit)
         async with self._database.session() as session:
             rows = (await (await session.connection()).execute(_EVENTS, where)).all()
-        return [(row[0], row[2]) for row in rows]
+        events = unpack(rows, after=after, upto=end, most=limit)
+        return [(event.seq, event.body) for event in events]
 
     async def events_of_kind(
         self, session_id: str, epoch: str, kind: str, *, after: int, limit: int
     ) -> list[tuple[int, bytes | None]]:
         """The `seq` of each of the next events, with its body where it is of that type."""
-        where = {
-            "session_id": session_id,
-            "epoch": epoch,
-            "after": after,
-            "upto": EVERY,
-            "most": limit,
-            "kind": kind,
-        }
+        where = {**wanted(session_id, epoch, after=after, most=limit), "kind": kind}
         async with self._database.session() as session:
             rows = (await (await session.connection()).execute(_KINDS, where)).all()
-        return [(row[0], row[1]) for row in rows]
+        events = unpack(rows, after=after, upto=EVERY, most=limit)
+        return [(event.seq, event.body if event.type == kind else None) for event in events]
 
     async def calls_of(self, session_id: str, operation_ids: Sequence[str]) -> list[ToolCallRow]:
         """Those of the calls that are this session's."""

@@ -14,8 +14,10 @@ one process (`app.events.log`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
+
+from app.db.event_rows import Row, Stored, pack, unpack
 
 Fetch = Callable[..., list[tuple[Any, ...]]]
 BLOCK = 2048
@@ -25,16 +27,18 @@ _COVERED = "SELECT covers_to FROM event_blocks ORDER BY number DESC LIMIT 1"
 _COVER = (
     "INSERT INTO event_blocks"
     " (session_id, epoch, first_seq, last_seq, first_position, last_position, covers_to)"
-    " SELECT session_id, epoch, min(seq), max(seq), min(position), max(position), ?"
+    " SELECT session_id, epoch, min(seq), max(seq + more), min(position), max(position), ?"
     " FROM events WHERE position > ? AND position <= ? GROUP BY session_id, epoch"
 )
 _UNCOVERED = "coalesce((SELECT covers_to FROM event_blocks ORDER BY number DESC LIMIT 1), 0)"
 _MINE = "session_id = :session_id AND epoch = :epoch"
-_WANTED = f"{_MINE} AND seq > :after AND seq <= :upto"
+_WANTED = f"{_MINE} AND seq + more > :after AND seq <= :upto"
 # The oldest events may have been let go: a page is then counted from the first that is left.
 _FIRST = (
-    f"SELECT first_seq FROM event_blocks WHERE {_MINE} AND last_seq > :after"  # noqa: S608
-    " ORDER BY last_seq LIMIT 1"
+    "SELECT min(seq) FROM ("  # noqa: S608
+    f"SELECT min(first_seq) AS seq FROM event_blocks WHERE {_MINE} AND last_seq > :after"
+    f" UNION ALL SELECT min(seq) FROM events WHERE position > {_UNCOVERED} AND {_WANTED}"
+    ") AS firsts"
 )
 _PAGE = f":most + CASE WHEN ({_FIRST}) > :after THEN ({_FIRST}) ELSE :after END"
 _BLOCKS = (
@@ -42,39 +46,56 @@ _BLOCKS = (
     f" AND last_seq > :after AND first_seq <= :upto AND first_seq <= {_PAGE}"
 )
 
-# Parameters: session_id, epoch, after, upto, most. All else are constants of this file.
+# Parameters: `wanted`. The rows that hold a page, and at its ends perhaps more than the page.
 READ = (
-    "SELECT seq, type, body FROM ("  # noqa: S608
-    f" SELECT e.seq, e.type, e.body FROM ({_BLOCKS}) AS b"
+    "SELECT seq, types, body FROM ("  # noqa: S608
+    f" SELECT e.seq, e.types, e.body FROM ({_BLOCKS}) AS b"
     "  JOIN events e ON e.position >= b.first_position AND e.position <= b.last_position"
-    f"  WHERE {_WANTED}"
-    f" UNION ALL SELECT seq, type, body FROM events WHERE position > {_UNCOVERED} AND {_WANTED}"
+    f"  WHERE {_WANTED} AND seq <= {_PAGE}"
+    " UNION ALL SELECT seq, types, body FROM events"
+    f"  WHERE position > {_UNCOVERED} AND {_WANTED} AND seq <= {_PAGE}"
     ") AS found ORDER BY seq LIMIT :most"
 )
-# As READ, with the parameter kind: the body only of events of that type.
-READ_KIND = f"SELECT seq, CASE WHEN type = :kind THEN body END FROM ({READ}) AS page ORDER BY seq"  # noqa: S608
+# As READ, with the parameter kind: the body only of rows that may hold events of that type.
+READ_KIND = (
+    "SELECT seq, types, CASE WHEN types LIKE '%' || :kind || '%' THEN body END"  # noqa: S608
+    f" FROM ({READ}) AS page ORDER BY seq"
+)
 _OF_KINDS = (
-    f"SELECT seq, type, body FROM ({READ}) AS page"  # noqa: S608
-    " WHERE type IN (SELECT value FROM json_each(:kinds)) ORDER BY seq"
+    f"SELECT seq, types, body FROM ({READ}) AS page WHERE EXISTS"  # noqa: S608
+    " (SELECT 1 FROM json_each(:kinds) WHERE instr(types, value) > 0) ORDER BY seq"
 )
 HEAD = (
     "SELECT max(head) FROM ("  # noqa: S608
     f" SELECT max(last_seq) AS head FROM event_blocks WHERE {_MINE}"
-    f" UNION ALL SELECT max(seq) FROM events WHERE position > {_UNCOVERED} AND {_MINE}"
+    f" UNION ALL SELECT max(seq + more) FROM events WHERE position > {_UNCOVERED} AND {_MINE}"
     ") AS heads"
 )
 EVERY = 2**62
 
 
-def cover(fetch: Fetch, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
-    """`Statement.prepare` of the events: write the blocks that are due; the rows stay."""
+def wanted(
+    session_id: str, epoch: str, *, after: int = 0, upto: int = EVERY, most: int = EVERY // 2
+) -> dict[str, Any]:
+    """The parameters of a query for the first `most` events with `after < seq <= upto`."""
+    return {
+        "session_id": session_id,
+        "epoch": epoch,
+        "after": after,
+        "upto": upto,
+        "most": most,
+    }
+
+
+def store(fetch: Fetch, rows: list[Row]) -> list[Row]:
+    """`Statement.prepare` of the events: the blocks that are due, and fewer rows."""
     last = fetch(_LAST)[0][0] or 0
     if last >= BLOCK:
         covered = fetch(_COVERED)
         start = covered[0][0] if covered else 0
         if last - start >= BLOCK:
             fetch(_COVER, (last, start, last))
-    return rows
+    return pack(rows)
 
 
 def head_of(fetch: Fetch, session_id: str, epoch: str) -> int:
@@ -82,16 +103,9 @@ def head_of(fetch: Fetch, session_id: str, epoch: str) -> int:
     return fetch(HEAD, {"session_id": session_id, "epoch": epoch})[0][0] or 0
 
 
-def events_of(
-    fetch: Fetch, session_id: str, epoch: str, kinds: Collection[str]
-) -> list[tuple[int, str, bytes]]:
-    """Seq, type and body of a log's events of some types, in order; inside a transaction."""
-    where = {
-        "session_id": session_id,
-        "epoch": epoch,
-        "after": 0,
-        "upto": EVERY,
-        "most": EVERY // 2,
-        "kinds": json.dumps(list(kinds)),
-    }
-    return [(row[0], row[1], row[2]) for row in fetch(_OF_KINDS, where)]
+def events_of(fetch: Fetch, session_id: str, epoch: str, kinds: Collection[str]) -> list[Stored]:
+    """A log's events of some types, in order; inside a transaction."""
+    where = wanted(session_id, epoch)
+    rows = fetch(_OF_KINDS, {**where, "kinds": json.dumps(list(kinds))})
+    events = unpack(rows, after=0, upto=where["upto"], most=where["most"])
+    return [event for event in events if event.type in kinds]

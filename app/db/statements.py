@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.db.event_blocks import Fetch, cover
+from app.db.event_blocks import Fetch, store
+from app.db.event_rows import COLUMNS
 from app.db.process_samples import merge_samples
 
 Prepare = Callable[[Fetch, list[Sequence[Any]]], list[Sequence[Any]]]
@@ -168,7 +169,7 @@ ADD_CHECKPOINT = insert(
         for name in _BEFORE
     ),
 )
-ADD_EVENT = insert(70, "events", "session_id, epoch, seq, type, ts, body", prepare=cover)
+ADD_EVENT = insert(70, "events", COLUMNS, prepare=store)
 
 ALL = (
     ADD_SESSION,

@@ -178,8 +178,9 @@ class CheckpointRow(SQLModel, table=True):
 
 
 class EventRow(SQLModel, table=True):
-    """One durable event, as the bytes that were and will be sent.
+    """A session's durable events of one commit, as the bytes that were and will be sent.
 
+    `seq` and `ts` are the first one's, `more` is how many follow it (`app.db.event_rows`).
     Rows are appended in the order they come; `EventBlockRow` leads to a session's own.
     """
 
@@ -188,7 +189,8 @@ class EventRow(SQLModel, table=True):
     session_id: str
     epoch: str
     seq: int
-    type: str
+    more: int = 0
+    types: str
     ts: str
     body: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
 

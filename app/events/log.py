@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError
 
 from app.core.clock import Clock, stamp
 from app.core.text import scrub
+from app.db.event_rows import one
 from app.db.ledger import Ledger
 from app.db.statements import ADD_EVENT
 from app.events.encode import durable_head, encode, ephemeral_head, session_part
@@ -170,7 +171,7 @@ class SessionLog:
         return not (self.subscribers or self.holders or self._pending or self.live)
 
     def _write(self, kind: str, ts: str, seq: int, body: bytes) -> int:
-        mark = self._ledger.append(ADD_EVENT, (self.session_id, self.epoch, seq, kind, ts, body))
+        mark = self._ledger.append(ADD_EVENT, one(self.session_id, self.epoch, seq, kind, ts, body))
         self.head = seq
         self.last_ts = ts
         if not self._pending:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.agents.office import open_office
 from tests.agents.parked import Killed, events_of, killed, run_is_over, watched
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
+from tests.support.stored_events import forget
 
 LONG = {"command": "echo x >> ran; touch begun; sleep 600"}
 THREE = Turn(
@@ -301,7 +303,8 @@ async def _said_its_last(settings: Settings, **progress: Any) -> str:
         session_id = office.session.id
     kept = Progress(turns={"stop_reason": "end_turn", "taken": 1}, **progress).stored()
     change(settings, "UPDATE runs SET status = 'running', owner = NULL, progress = ?", kept)
-    change(settings, "DELETE FROM events WHERE type = 'run_finished'")
+    with closing(sqlite3.connect(settings.database_path)) as database, database:
+        forget(database, lambda event: event.type == "run_finished")
     return session_id
 
 

@@ -19,8 +19,10 @@ from alembic.script import ScriptDirectory
 from sqlmodel import SQLModel
 
 import app.db
+from app.db.event_rows import COLUMNS, pack
 from app.db.schema import HEAD, alembic_config, current_revision, downgrade, ensure_schema, upgrade
-from app.db.statements import ALL, CHUNKS, Statement
+from app.db.statements import ADD_EVENT, ALL, CHUNKS, Statement
+from tests.support.stored_events import stored_events
 
 # Tables of SQLite's full-text index, and those in which it keeps them.
 _FULL_TEXT = re.compile(r"memory_words(_\w+)?\Z")
@@ -92,3 +94,26 @@ def test_every_statement_fits_the_schema(path: Path, statement: Statement):
             values = (None,) * (statement.sql.count("?") * count)
             connection.execute(f"EXPLAIN {sql}", values)
     assert [count for count, _ in statement.many] in ([], list(CHUNKS))
+
+
+def test_events_stay_what_they_are_on_the_way_up_and_down(path: Path):
+    """A row of before holds one event; rows of several come apart and get blocks anew."""
+    upgrade(path, "0017")
+    before = [("ses_a", seq, f"kind_{seq % 3}", b'{"seq":%d}' % seq) for seq in range(1, 40)]
+    with closing(sqlite3.connect(path)) as raw, raw:
+        add = "INSERT INTO events (session_id, epoch, seq, type, ts, body)"
+        add += " VALUES (?, 'ep', ?, ?, 't', ?)"
+        raw.executemany(add, before)
+    upgrade(path)
+    with closing(sqlite3.connect(path)) as raw:
+        assert [event[:] for event in stored_events(raw)] == [event[1:] for event in before]
+        packed = pack(raw.execute(f"SELECT {COLUMNS} FROM events ORDER BY position").fetchall())
+        assert len(packed) == 2
+        raw.execute("DELETE FROM events")
+        raw.executemany(ADD_EVENT.sql, packed)
+        raw.commit()
+    downgrade(path, "0017")
+    with closing(sqlite3.connect(path)) as raw:
+        rows = raw.execute("SELECT session_id, seq, type, body FROM events ORDER BY position")
+        assert rows.fetchall() == before
+        assert raw.execute("SELECT count(*) FROM event_blocks").fetchone() == (0,)

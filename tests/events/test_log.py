@@ -13,6 +13,7 @@ import app.db.ledger
 from app.events.durable import MessageCompleted, RunStarted
 from app.events.log import EventLog
 from tests.execution.lab import PATIENCE_S, Lab, Watcher
+from tests.support.stored_events import stored_events
 
 
 def say(lab: Lab, text: str) -> int:
@@ -26,8 +27,9 @@ async def test_durable_events_are_numbered_without_gaps_and_stored_as_they_were_
     await lab.gate.ledger.durable()
     assert numbers == list(range(1, 21))
     assert [frame.seq for frame in lab.watcher.frames] == numbers
-    rows = await lab.rows("SELECT seq, body FROM events ORDER BY seq")
-    assert rows == [(frame.seq, frame.body) for frame in lab.watcher.frames]
+    with closing(sqlite3.connect(lab.gate.settings.database_path)) as database:
+        stored = [(event.seq, event.body) for event in stored_events(database)]
+    assert stored == [(frame.seq, frame.body) for frame in lab.watcher.frames]
 
 
 async def test_nothing_is_delivered_before_it_is_committed_and_live_output_keeps_its_place(

@@ -16,6 +16,7 @@ import pytest
 from app.agents.delegation.telling import run_status
 from app.core.settings import Settings
 from app.db import ledger
+from tests.support.stored_events import stored_events
 
 Event = dict[str, Any]
 _ENDS = "SELECT t.id, t.status, r.status FROM delegated_tasks t LEFT JOIN runs r ON r.id = t.run_id"
@@ -66,7 +67,8 @@ def changed(settings: Settings, statement: str) -> None:
 
 
 def events_of(settings: Settings) -> list[Event]:
-    return [orjson.loads(row[0]) for row in rows_of(settings, "SELECT body FROM events")]
+    with closing(sqlite3.connect(settings.database_path)) as database:
+        return [orjson.loads(event.body) for event in stored_events(database)]
 
 
 def wrong(settings: Settings) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from functools import partial
 
 import orjson
@@ -15,6 +17,7 @@ from app.governance.agents import AgentProfile, SubagentLimits
 from app.governance.limits import Limits, Payer
 from tests.agents.delegation.department import Department, open_department, spec
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
+from tests.support.stored_events import stored_events
 
 SECRET = "s3cr3t-for-nobody"
 
@@ -124,15 +127,11 @@ async def test_what_never_began_is_not_told_to_have_ended(settings: Settings):
         before = len(department.office.watcher.of("subagent_finished"))
     async with open_department(settings) as department:
         batch = (await department.delegator.reports(session_id=session))[0]
-        rows = await department.office.gate.ledger.transact(
-            lambda t: t.fetch(
-                "SELECT body FROM events WHERE session_id = ? AND type = 'subagent_finished'",
-                (session,),
-            )
-        )
+    with closing(sqlite3.connect(settings.database_path)) as database:
+        told = [e for e in stored_events(database, session) if e.type == "subagent_finished"]
     assert [task.status for task in batch.tasks] == ["interrupted", "interrupted"]
-    assert len(rows) == before + 1
-    assert "run_none" not in str(rows)
+    assert len(told) == before + 1
+    assert "run_none" not in str(told)
 
 
 async def test_what_a_run_may_call_is_not_more_for_its_sub_agents(department: Department):

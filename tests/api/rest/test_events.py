@@ -1,4 +1,6 @@
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -11,6 +13,7 @@ from app.core.settings import Settings
 from app.events.log import Frame, SessionLog
 from tests.api.rest.client import call, new_session, problem, watching
 from tests.support.service import Running, settings_for
+from tests.support.stored_events import forget
 
 
 async def filled(client: httpx2.AsyncClient) -> tuple[str, int]:
@@ -217,7 +220,9 @@ async def test_a_replay_that_would_have_a_hole_is_refused(log: SessionLog, servi
     archive = serving.service.archive
     log.ring.clear()
     ledger = serving.service.gate.ledger
-    await ledger.transact(lambda work: work.execute("DELETE FROM events WHERE seq <= 2"))
+    await ledger.durable()
+    with closing(sqlite3.connect(serving.service.settings.database_path)) as database, database:
+        forget(database, lambda event: event.seq <= 2)
 
     with pytest.raises(UnrecoverablePosition):
         await feed_of(log).prepare(archive)
