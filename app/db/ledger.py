@@ -19,7 +19,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -436,7 +435,10 @@ def _put_all(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> 
     done = 0
     for count, sql in statement.many:
         while len(rows) - done >= count:
-            raw.execute(sql, tuple(chain.from_iterable(rows[done : done + count])))
+            values: list[Any] = []
+            for row in rows[done : done + count]:
+                values += row
+            raw.execute(sql, values)
             done += count
     if done < len(rows):
         raw.executemany(statement.sql, rows[done:])

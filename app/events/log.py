@@ -16,7 +16,6 @@ from pydantic_core import PydanticSerializationError
 
 from app.core.clock import Clock, stamp
 from app.core.text import scrub
-from app.db.event_rows import one
 from app.db.ledger import Ledger
 from app.db.statements import ADD_EVENT
 from app.events.encode import durable_head, encode, ephemeral_head, session_part
@@ -171,7 +170,8 @@ class SessionLog:
         return not (self.subscribers or self.holders or self._pending or self.live)
 
     def _write(self, kind: str, ts: str, seq: int, body: bytes) -> int:
-        mark = self._ledger.append(ADD_EVENT, one(self.session_id, self.epoch, seq, kind, ts, body))
+        row = (self.session_id, self.epoch, seq, 0, kind, ts, body)  # as `event_rows.one`
+        mark = self._ledger.append(ADD_EVENT, row)
         self.head = seq
         self.last_ts = ts
         if not self._pending:

@@ -45,7 +45,11 @@ def row_hash(previous: str, fields: Sequence[Any]) -> str:
     Args:
         fields: `seq` to `detail`, as `COLUMNS` names them.
     """
-    return sha256(orjson.dumps([previous, *fields], default=repr)).hexdigest()
+    return _digest([previous, *fields])
+
+
+def _digest(cells: list[Any]) -> str:
+    return sha256(orjson.dumps(cells, default=repr)).hexdigest()
 
 
 def link(fetch: Fetch, rows: list[Row]) -> list[Row]:
@@ -54,12 +58,13 @@ def link(fetch: Fetch, rows: list[Row]) -> list[Row]:
     linked: list[Row] = []
     for row in rows:
         seq += 1
+        cells = [previous, seq, *row]
         try:
-            digest = row_hash(previous, (seq, *row))
+            digest = _digest(cells)
         except orjson.JSONEncodeError:
-            row = [clean(cell) if isinstance(cell, str) else cell for cell in row]  # noqa: PLW2901
-            digest = row_hash(previous, (seq, *row))
-        linked.append((seq, *row, previous, digest))
+            cells[2:] = [clean(cell) if isinstance(cell, str) else cell for cell in row]
+            digest = _digest(cells)
+        linked.append((*cells[1:], previous, digest))
         previous = digest
     fetch(_MOVE, (seq, previous))
     return linked

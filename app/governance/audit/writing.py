@@ -85,10 +85,19 @@ class Audit:
     ) -> None:
         """`record` for who has the detail as JSON text that holds no secrets."""
         self.written += 1
-        moment = stamp(self._clock.time())
         row = (
-            *(moment, kind, actor, subject, session_id, run_id, agent_id),
-            *(tool_name, operation_id, verdict, outcome, detail),
+            stamp(self._clock.time()),
+            kind,
+            actor,
+            subject,
+            session_id,
+            run_id,
+            agent_id,
+            tool_name,
+            operation_id,
+            verdict,
+            outcome,
+            detail,
         )
         self._ledger.append(ADD_AUDIT, row)
 
