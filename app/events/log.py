@@ -139,23 +139,19 @@ class SessionLog:
 
         True when nothing is left that waits for a commit.
         """
-        pending, subscribers = self._pending, self.subscribers
+        pending, subscribers, ring = self._pending, self.subscribers, self.ring
         while pending and pending[0][0] <= committed_mark:
             frame = pending.popleft()[1]
-            if frame.seq:
-                self.committed = frame.seq
-                self._remember(frame)
+            seq, body = frame
+            if seq:
+                self.committed = seq
+                ring.append(frame)
+                self._ring_bytes += len(body)
             if subscribers:
                 self._deliver(frame)
-        return not pending
-
-    def _remember(self, frame: Frame) -> None:
-        """Keep the newest frames in memory, bounded by number and by bytes."""
-        ring = self.ring
-        ring.append(frame)
-        self._ring_bytes += len(frame.body)
         while len(ring) > self._ring_frames or self._ring_bytes > MAX_RING_BYTES:
             self._ring_bytes -= len(ring.popleft().body)
+        return not pending
 
     def recent(self, after: int) -> list[Frame] | None:
         """Committed frames with `seq > after`, or None when the ring no longer holds them all."""

@@ -55,7 +55,7 @@ class Finisher:
 
     async def ran(self, call: Call, ran: Ran) -> CallOutcome:
         """A call that ran, well or not."""
-        result, text = self._told(ran.result)
+        result, text, data = self._told(ran.result)
         shown, artifact_id, truncated = text, None, False
         limit = self._limit(call, text)
         if ran.live is not None or len(text) > limit:
@@ -67,12 +67,13 @@ class Finisher:
             shown = f"{shown}\n\n{warning}"
         if call.note:
             shown = f"{call.note}\n\n{shown}"
+        reshaped = _reshaped(call, result, replaced=ran.is_replaced)
         outcome = CallOutcome(
             request=call.request,
             operation_id=call.operation_id,
             tool_name=call.tool_name,
             status=ran.status,
-            result=_reshaped(call, result, replaced=ran.is_replaced),
+            result=reshaped,
             text=shown,
             execution_time=ran.seconds,
             artifact_id=artifact_id,
@@ -80,7 +81,12 @@ class Finisher:
         )
         live = ran.live
         told = (live.chunks, live.size) if live else (0, 0 if shown is text else len(text.encode()))
-        self._recorder.completed(call, outcome, chunks=told[0], size=told[1])
+        self._recorder.completed(
+            *(call, outcome),
+            chunks=told[0],
+            size=told[1],
+            data=data if reshaped is result else None,
+        )
         return outcome
 
     async def refused(self, call: Call, refusal: Refusal) -> CallOutcome:
@@ -204,16 +210,16 @@ class Finisher:
         if self._hooks.of(kind, call.tool_name):
             await self._hooks.notify(kind, self.hook_context(call, result, reason))
 
-    def _told(self, result: ToolResult) -> tuple[ToolResult, str]:
-        """The result without secrets, and what the model reads of it."""
+    def _told(self, result: ToolResult) -> tuple[ToolResult, str, bytes | None]:
+        """The result without secrets, what the model reads of it, and its data where encoded."""
         bare = result.success and result.text is None and result.raw_result is None
-        if bare and not isinstance(result.data, str):
+        if bare and result.error is None and not isinstance(result.data, str):
             # What is looked through is what is told: encoded once.
             encoded = dump_json(result.data)
             if self._redactor.is_text_clean(encoded):
-                return result, encoded.decode()
+                return result, encoded.decode(), encoded
         result = self._redacted(result)
-        return result, clean(result.for_model())
+        return result, clean(result.for_model()), None
 
     def _redacted(self, result: ToolResult) -> ToolResult:
         """Secrets never leave, whatever printed them. Most results hold none, and stay."""

@@ -72,9 +72,19 @@ class Recorder:
         call.is_claimed = True
 
     def completed(
-        self, call: Call, outcome: CallOutcome, *, chunks: int = 0, size: int = 0
+        self,
+        call: Call,
+        outcome: CallOutcome,
+        *,
+        chunks: int = 0,
+        size: int = 0,
+        data: bytes | None = None,
     ) -> None:
-        """The end of the call. Once per call, always after `started`."""
+        """The end of the call. Once per call, always after `started`.
+
+        Args:
+            data: that of a result that succeeded, as JSON, where it is encoded already.
+        """
         call.outcome = outcome
         result, text = outcome.result, outcome.text
         artifact_id = outcome.artifact_id
@@ -94,7 +104,7 @@ class Recorder:
             duplicate_of=outcome.duplicate_of,
         )
         call.context.log.append("tool_call_completed", fields)
-        self._keep(call, outcome)
+        self._keep(call, outcome, data)
         self._audit.finished(call, outcome)
         # A label per name that somebody made up would grow without end.
         known = outcome.tool_name if call.entry else "unknown"
@@ -109,8 +119,11 @@ class Recorder:
                 self._cards[call.tool_name] = card
         return card
 
-    def _keep(self, call: Call, outcome: CallOutcome) -> None:
-        result = dump_json(outcome.result.to_dict())
+    def _keep(self, call: Call, outcome: CallOutcome, data: bytes | None) -> None:
+        if data is None:
+            result = dump_json(outcome.result.to_dict())
+        else:
+            result = b'{"success":true,"data":%b,"error":null}' % data
         if len(result) > MAX_RESULT_BYTES:
             kept = {
                 "success": outcome.success,

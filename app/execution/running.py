@@ -20,6 +20,7 @@ from app.events.durable import CallStatus
 from app.execution.artifacts import Spool
 from app.execution.checkpoints.store import Origin
 from app.execution.checkpoints.watching import Watching
+from app.execution.context import Project
 from app.execution.deadline import Deadlines
 from app.execution.live import LiveOutput
 from app.execution.operation_logs import OperationLogs
@@ -139,7 +140,7 @@ class Runner:
         assert call.prepared is not None
         result = _UNFINISHED
         with Contained(call.task) as held:
-            if call.route == "worker-local":
+            if call.context.subagent is not None and call.route == "worker-local":
                 result = await _in_own_process(call, context, live)
                 if result.code != NOT_HERE:
                     return ("success" if result.success else "error"), result
@@ -162,7 +163,7 @@ class Runner:
         return live
 
     def _context(self, call: Call, progress: _LazyProgress) -> ToolContext:
-        context = call.context
+        context, project = call.context, call.context.project
         return ToolContext(
             tool_call_id=call.request.id,
             operation_id=call.operation_id,
@@ -171,25 +172,22 @@ class Runner:
             agent_id=context.agent_id,
             user_id=context.user_id,
             token_id=context.token_id,
-            project_id=context.project.id if context.project else None,
+            project_id=project.id if project else None,
             subagent_id=context.subagent.task_id if context.subagent else None,
             kept_cwd=call.kept_cwd,
             timeout_s=call.setting.timeout_s or self._timeout_s,
             model=context.model,
             business=context.business,
             services=self._services,
-            bound_operations=self._operations(call),
+            bound_operations=self._operations(call, project) if project else None,
             report=progress.report,
         )
 
-    def _operations(self, call: Call) -> Operations | None:
+    def _operations(self, call: Call, project: Project) -> Operations:
         """The workspace as this call may use it: what it overwrites can be undone."""
-        context = call.context
-        if context.project is None:
-            return None
-        run_id = context.run_id or call.operation_id
-        origin = Origin(context.session_id, run_id, context.project.id, call.operation_id)
-        return self._watching.operations(context.project, origin)
+        run_id = call.context.run_id or call.operation_id
+        origin = Origin(call.context.session_id, run_id, project.id, call.operation_id)
+        return self._watching.operations(project, origin)
 
     def redacted(self, progress: Progress) -> Progress:
         """A report without secrets."""

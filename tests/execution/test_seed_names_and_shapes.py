@@ -113,6 +113,32 @@ async def test_the_record_holds_how_long_a_call_took(house: Lab):
     assert rows == [(record["result"], record["execution_time"])]
 
 
+@pytest.mark.requirement("EXE-02")
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        "text",
+        {"n": 1, "nested": [None, True, 1.5, {"é": "ü \u2028"}]},
+        [1, "two"],
+        {1: b"bytes", "lone": "\ud800"},
+        ToolResult.ok({"n": 1}, text="one"),
+        ToolResult(True, {"n": 1}, error="but"),
+        ToolResult.fail("no", data={"n": 1}),
+        {"success": False, "error": "no"},
+    ],
+    ids=str,
+)
+async def test_the_record_holds_the_result_that_the_caller_gets(lab: Lab, given: Any):
+    async def gives(args: AnyArgs, ctx: Any) -> Any:
+        return given
+
+    lab.add(made(gives))
+    outcome = await lab.call("gives")
+    rows = await lab.rows("SELECT result, success FROM tool_calls")
+    assert rows == [(outcome.record()["result"], outcome.result.success)]
+
+
 RAW = [
     RawResult("text", "x"),
     RawResult("json", {"a": [1, None]}),
