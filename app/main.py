@@ -33,14 +33,13 @@ from app.tools.system.ports import SESSION_SEARCH
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from app.agents.archive import Archive
     from app.agents.delegation.delegator import Delegator
     from app.agents.durability import Durability
     from app.agents.models.protocol import ModelClient
+    from app.agents.reading import Reading
     from app.agents.runs import RunEngine
     from app.agents.sessions import Sessions
     from app.api.service import Service
-    from app.db.engine import Database
     from app.governance.identity.logins import Logins
     from app.governance.identity.tokens import Tokens
 
@@ -139,22 +138,22 @@ async def open_service(
     What dead processes left behind is taken up, or closed, before anything else starts.
     """
     from app.agents.durability import durability
+    from app.agents.reading import Reading
     from app.agents.recovery import recover
     from app.agents.schedules.firing import open_schedules, scheduling
     from app.agents.webhooks.receiving import open_webhooks
     from app.api.auth import Authenticator
     from app.api.service import Service
-    from app.db.engine import Database
     from app.governance.identity.tokens import Tokens
 
     async with _installation(settings, clock=clock, wake=True) as (gate, sandbox):
         await gate.workspaces.prepare()
         keeping = durability(gate, settings.durable_runs)
         recovered = await recover(gate, keeping)
-        database = Database(settings.database_path)
+        reading = Reading(settings.database_path)
         client = model or model_client(settings)
         try:
-            archive, sessions, runs = _agents(gate, database, client, keeping)
+            sessions, runs = _agents(gate, reading, client, keeping)
             tokens = Tokens(gate.ledger, gate.clock, gate.audit)
             logins = logins_of(gate, tokens)
             authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
@@ -172,8 +171,7 @@ async def open_service(
                     yield Service(
                         settings=settings,
                         gate=gate,
-                        database=database,
-                        archive=archive,
+                        reading=reading,
                         sessions=sessions,
                         runs=runs,
                         delegator=delegator,
@@ -189,24 +187,21 @@ async def open_service(
                 await runs.close()
         finally:
             await client.aclose()
-            await database.close()
+            await reading.close()
 
 
 def _agents(
-    gate: Gate, database: Database, client: ModelClient, keeping: Durability
-) -> tuple[Archive, Sessions, RunEngine]:
-    """What sessions have said, the sessions, and what runs in them."""
-    from app.agents.archive import Archive
+    gate: Gate, reading: Reading, client: ModelClient, keeping: Durability
+) -> tuple[Sessions, RunEngine]:
+    """The sessions, and what runs in them."""
     from app.agents.loop import AgentLoop
     from app.agents.runs import RunEngine
-    from app.agents.session_search import StoredSessions
     from app.agents.sessions import Sessions
 
-    archive = Archive(database)
-    gate.services.register(SESSION_SEARCH, StoredSessions(database))
-    sessions = Sessions(gate.ledger, gate.events, gate.clock, archive.load, gate.redactor)
+    gate.services.register(SESSION_SEARCH, reading)
+    sessions = Sessions(gate.ledger, gate.events, gate.clock, reading.load, gate.redactor)
     loop = AgentLoop(gate, sessions, client, gate.settings)
-    return archive, sessions, RunEngine(gate, sessions, loop, archive, keeping)
+    return sessions, RunEngine(gate, sessions, loop, reading, keeping)
 
 
 @asynccontextmanager

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from app.agents.archive import Archive
 from app.agents.delegation.delegator import Delegator
+from app.agents.reading import Reading
 from app.agents.runs import RunEngine
 from app.agents.schedules.book import Schedules
 from app.agents.sessions import Session, Sessions
@@ -15,11 +16,14 @@ from app.api.principal import Principal
 from app.api.tickets import Tickets
 from app.core.errors import NotFound
 from app.core.settings import Settings
-from app.db.engine import Database
 from app.execution.doctor.live import Doctor
 from app.execution.setup import Gate
 from app.governance.identity.logins import Logins
 from app.governance.identity.tokens import Tokens
+
+if TYPE_CHECKING:
+    from app.agents.archive import Archive
+    from app.db.engine import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,7 @@ class Service:
 
     settings: Settings
     gate: Gate
-    database: Database
-    archive: Archive
+    reading: Reading
     sessions: Sessions
     runs: RunEngine
     delegator: Delegator
@@ -42,6 +45,16 @@ class Service:
     started_at: str
     tickets: Tickets = field(default_factory=Tickets)
     doctor: Doctor = field(default_factory=Doctor)
+
+    @property
+    def database(self) -> Database:
+        """For queries."""
+        return self.reading.database
+
+    @property
+    def archive(self) -> Archive:
+        """Queries over stored sessions."""
+        return self.reading.archive
 
     async def session_for(self, principal: Principal, session_id: str) -> Session:
         """A session that the principal may use.

@@ -1,0 +1,60 @@
+"""What the service reads from its database with the toolkit for it, which waits to be needed.
+
+That toolkit is a seventh of the server's start, and a service that starts reads nothing with
+it unless runs go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from app.agents.archive import Archive
+    from app.db.engine import Database
+    from app.db.tables import EntryRow
+    from app.tools.system.ports import FoundMessage, Visitor
+
+
+class Reading:
+    """The database for queries, and what is asked of it; the first use loads the toolkit.
+
+    Implements `SessionSearch`. Must be used on one event loop.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @cached_property
+    def database(self) -> Database:
+        from app.db.engine import Database
+
+        return Database(self._path)
+
+    @cached_property
+    def archive(self) -> Archive:
+        from app.agents.archive import Archive
+
+        return Archive(self.database)
+
+    async def load(self, session_id: str) -> tuple[dict[str, Any], int] | None:
+        """As `Archive.load`."""
+        return await self.archive.load(session_id)
+
+    async def path(self, session_id: str, leaf: str | None) -> list[EntryRow]:
+        """As `Archive.path`."""
+        return await self.archive.path(session_id, leaf)
+
+    async def search(
+        self, words: Sequence[str], visitor: Visitor, *, limit: int
+    ) -> list[FoundMessage]:
+        """As `StoredSessions.search`."""
+        from app.agents.session_search import StoredSessions
+
+        return await StoredSessions(self.database).search(words, visitor, limit=limit)
+
+    async def close(self) -> None:
+        if "database" in self.__dict__:
+            await self.database.close()
