@@ -21,6 +21,7 @@ def bare_app(listening: set[WebSocket]) -> FastAPI:
     """`/echo` answers what it gets; who connects to `/stream` joins `listening`."""
     app = FastAPI(openapi_url=None)
 
+    @app.get("/api/v1/health")
     @app.get("/api/v1/ready")
     async def ready() -> dict[str, str]:
         return {"status": "ready"}

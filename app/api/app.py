@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -12,61 +12,18 @@ from starlette.routing import BaseRoute
 
 from app import __version__
 from app.api import errors
-from app.api.rest import (
-    artifacts,
-    calls,
-    checkpoints,
-    confirmations,
-    delegations,
-    desktop,
-    events,
-    files,
-    hooks_in,
-    house,
-    identity,
-    logins,
-    questions,
-    runs,
-    sessions,
-    timeline,
-    todos,
-    tools,
-)
-from app.api.rest.admin import agents as admin_agents
-from app.api.rest.admin import audit as admin_audit
-from app.api.rest.admin import channels as admin_channels
-from app.api.rest.admin import confirmations as admin_confirmations
-from app.api.rest.admin import delegations as admin_delegations
-from app.api.rest.admin import desktop_tasks as admin_desktop_tasks
-from app.api.rest.admin import doctor as admin_doctor
-from app.api.rest.admin import forum as admin_forum
-from app.api.rest.admin import grants as admin_grants
-from app.api.rest.admin import hooks as admin_hooks
-from app.api.rest.admin import limits as admin_limits
-from app.api.rest.admin import memory as admin_memory
-from app.api.rest.admin import projects as admin_projects
-from app.api.rest.admin import resolve as admin_resolve
-from app.api.rest.admin import rule_trials as admin_rule_trials
-from app.api.rest.admin import rules as admin_rules
-from app.api.rest.admin import schedules as admin_schedules
-from app.api.rest.admin import settings as admin_settings
-from app.api.rest.admin import skills as admin_skills
-from app.api.rest.admin import sources as admin_sources
-from app.api.rest.admin import tickets as admin_tickets
-from app.api.rest.admin import tokens as admin_tokens
-from app.api.rest.admin import tools as admin_tools
-from app.api.rest.admin import triggers as admin_triggers
-from app.api.rest.admin import usage as admin_usage
-from app.api.rest.admin import webhooks as admin_webhooks
+from app.api.desktop_operators import OperatorRates
+from app.api.later import LaterRoutes
+from app.api.rest import health
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.routing import PREFIX
-from app.api.rest.stream import Feed
 from app.api.service import Service
 from app.api.web import Pages
-from app.api.ws.desktop import router as desktop_ws_router
-from app.api.ws.endpoint import Connections
-from app.api.ws.endpoint import router as ws_router
+from app.api.ws.connections import Connections
 from app.core.settings import Settings
+
+if TYPE_CHECKING:
+    from app.api.rest.stream import Feed
 
 _ABOUT = (
     "Governed tool use for AI agents: every tool call takes one path. Errors are RFC 9457 "
@@ -93,9 +50,17 @@ _TAGS = [
 
 
 def create_app(
-    settings: Settings, open_service: Callable[[], AbstractAsyncContextManager[Service]]
+    settings: Settings,
+    open_service: Callable[[], AbstractAsyncContextManager[Service]],
+    *,
+    whole: bool = True,
 ) -> FastAPI:
-    """The ASGI application; the service is open from its start-up to its shutdown."""
+    """The ASGI application; the service is open from its start-up to its shutdown.
+
+    Args:
+        whole: False leaves all routes but the one for health to `app.state.later`, which a
+            `Server` has loaded as soon as it answers.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -114,40 +79,35 @@ def create_app(
         openapi_tags=_TAGS,
         lifespan=lifespan,
     )
+    feeds: dict[Feed, str] = {}
     app.state.settings = settings
     app.state.connections = Connections()
-    app.state.operator_rates = desktop.OperatorRates()
-    app.state.feeds = dict[Feed, str]()
+    app.state.operator_rates = OperatorRates()
+    app.state.feeds = feeds
+    app.state.later = _routed(app)
     app.add_middleware(Pages)
     app.add_middleware(BodyLimit, uploads=settings.max_upload_bytes)
     app.add_middleware(SameSite)
     errors.install(app)
-    app.router.routes.extend(every_route())
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    if whole:
+        app.state.later.load()
     return app
 
 
-def every_route() -> Sequence[BaseRoute]:
-    """Every route, in the order in which they are tried."""
-    # `/tools/calls` before `/tools/{name}`.
-    subjects = (
-        *(house, identity, logins, sessions, runs, events, calls, tools, confirmations),
-        *(artifacts, files, questions),
-        *(delegations, admin_delegations),
-        *(checkpoints, timeline, todos),
-        *(admin_confirmations, admin_grants, admin_tickets),
-        *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens, admin_skills),
-        admin_sources,
-        *(admin_channels, admin_desktop_tasks, desktop),
-        *(admin_audit, admin_forum, admin_schedules),
-        *(admin_doctor, admin_settings),
-        *(admin_hooks, admin_limits, admin_memory, admin_usage),
-        *(admin_triggers, admin_webhooks, hooks_in),
-        # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
-        *(admin_rule_trials, admin_rules),
-    )
-    routes = [route for subject in subjects for route in subject.router.routes]
-    return (*routes, *ws_router.routes, *desktop_ws_router.routes)
+def _routed(app: FastAPI) -> LaterRoutes:
+    """Give an application its route for health; the others are in what comes back."""
+    own = tuple(app.routes)
+
+    def read() -> Sequence[BaseRoute]:
+        # A third of the server's start, with the database's toolkit that they need.
+        from app.api.routes import every_route
+
+        return (*own, *every_route())
+
+    later = LaterRoutes(app.router, read)
+    app.router.routes[:] = (*health.router.routes, later)
+    return later
 
 
 def end_feeds(app: FastAPI) -> None:

@@ -13,8 +13,7 @@ from starlette.requests import HTTPConnection, Request
 from app.api.auth import COOKIE, UNKNOWN_SOURCE, bearer, login_cookie
 from app.api.principal import Principal
 from app.api.service import Service
-from app.core.errors import Forbidden, NotFound
-from app.db.tables import SessionRow
+from app.core.errors import Forbidden
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # Who holds no more than these works with no tools.
@@ -123,24 +122,3 @@ Approver = Annotated[Principal, Depends(dependency(Scope("approve")))]
 Admin = Annotated[Principal, Depends(dependency(Scope("admin")))]
 DesktopOperator = Annotated[Principal, Depends(dependency(Scope("desktop")))]
 Auditor = Annotated[Principal, Depends(dependency(Scope("audit:read")))]
-
-
-async def visible_session(service: Service, principal: Principal, session_id: str) -> SessionRow:
-    """The stored session, without opening it: for reading.
-
-    Raises:
-        NotFound: there is none, or it is not for this principal: the two look the same.
-    """
-    row = await service.archive.session_row(session_id)
-    if row is None or not principal.may_enter(row):
-        raise NotFound(f"No session {session_id!r}", session_id=session_id)
-    return row
-
-
-@dependency
-async def readable_session(session_id: str, service: ServiceDep, principal: Chatter) -> SessionRow:
-    """The stored session that the path names."""
-    return await visible_session(service, principal, session_id)
-
-
-ReadableSession = Annotated[SessionRow, Depends(readable_session)]

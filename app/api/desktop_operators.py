@@ -1,12 +1,31 @@
-"""Whom the scope `desktop` makes of a principal."""
+"""Whom the scope `desktop` makes of a principal, and how fast those may ask."""
 
 from __future__ import annotations
 
 from app.api.principal import Principal
+from app.api.ws.limits import CommandRate
 
 DESKTOP_SCOPE = "desktop"
+MAX_TOKENS_SEEN = 1000
 
 
 def key_of(principal: Principal) -> str:
     """What a claim is bound to: the token, or without one the user."""
     return principal.token_id or f"user:{principal.user_id}"
+
+
+class OperatorRates:
+    """How fast the operators of each token may ask."""
+
+    def __init__(self) -> None:
+        self._rates: dict[str, CommandRate] = {}
+
+    def spend(self, key: str, rate: float, burst: int) -> None:
+        """Count one request.
+
+        Raises:
+            RateLimited: they are too many.
+        """
+        if key not in self._rates and len(self._rates) >= MAX_TOKENS_SEEN:
+            self._rates.pop(next(iter(self._rates)))
+        self._rates.setdefault(key, CommandRate(rate, burst)).spend()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import socket
 import sys
 from collections.abc import Callable
@@ -18,8 +19,11 @@ from fastapi import FastAPI
 
 from app.api.app import end_feeds
 from app.api.ws.raw import FastWebSocketProtocol
-from app.core.errors import ConfigurationError
+from app.core.contain import Contained
+from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
+
+log = logging.getLogger(__name__)
 
 TCP_USER_TIMEOUT_MS = 30_000
 GRACEFUL_S = 10
@@ -27,7 +31,9 @@ BACKLOG = 2048
 
 
 class Server(uvicorn.Server):
-    """uvicorn that announces its URL, and its leaving."""
+    """uvicorn that announces its URL, has the routes loaded that wait for that, and announces
+    that they are there, and its leaving.
+    """
 
     def __init__(
         self,
@@ -35,24 +41,46 @@ class Server(uvicorn.Server):
         app: FastAPI,
         on_ready: Callable[[str], None],
         on_leave: Callable[[], None],
+        on_whole: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._app = app
         self._on_ready = on_ready
         self._on_leave = on_leave
+        self._on_whole = on_whole
+        self._loading: asyncio.Task[bool] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started and sockets:
             self._on_ready(url_of(sockets[0]))
+            self._loading = asyncio.create_task(self._load())
+
+    async def _load(self) -> bool:
+        """Whether every route is there; a service that cannot have them is none, and ends."""
+        with Contained() as held:
+            await self._app.state.later.loaded()
+        if held.error is not None:
+            log.critical("the routes cannot be loaded; the service ends", exc_info=held.error)
+            self.should_exit = True
+            return False
+        self._on_whole()
+        return True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop; whoever waits for a route gets it first.
+
+        Raises:
+            TollgateError: the routes could not be loaded.
+        """
         self._on_leave()
         self._app.state.connections.going_away()
         end_feeds(self._app)
         # A moment for the writers to send it before the sockets close.
         await asyncio.sleep(0.05)
         await super().shutdown(sockets=sockets)
+        if self._loading is not None and not await self._loading:
+            raise TollgateError("The service could not be loaded; the log says why")
 
 
 def listening_socket(settings: Settings) -> socket.socket:
@@ -91,6 +119,7 @@ def make_server(
     app: FastAPI,
     on_ready: Callable[[str], None] = lambda _: None,
     on_leave: Callable[[], None] = lambda: None,
+    on_whole: Callable[[], None] = lambda: None,
 ) -> Server:
     """A server for `app`; run it with `serve(sockets=[listening_socket(settings)])`."""
     config = uvicorn.Config(
@@ -110,7 +139,7 @@ def make_server(
         server_header=False,
         date_header=False,
     )
-    return Server(config, app, on_ready, on_leave)
+    return Server(config, app, on_ready, on_leave, on_whole)
 
 
 def run_server(
@@ -123,6 +152,7 @@ def run_server(
 
     Raises:
         ConfigurationError: the address cannot be used.
+        TollgateError: the routes that wait until the service answers could not be loaded.
     """
     import uvloop
 
@@ -130,13 +160,10 @@ def run_server(
     # a commit of many rows was seen to take 0.2 s.
     sys.setswitchinterval(0.0005)
 
-    def ready(url: str) -> None:
-        calm_collector()
-        on_ready(url)
-
     listener = listening_socket(settings)
+    server = make_server(settings, app, on_ready, on_leave, calm_collector)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(make_server(settings, app, ready, on_leave).serve(sockets=[listener]))
+        runner.run(server.serve(sockets=[listener]))
 
 
 def calm_collector() -> None:

@@ -89,7 +89,7 @@ def _serve(settings: Settings, leave: Leave) -> int:
         typer.echo(f"error: {error.message}", err=True)
         return START_FAILED
     access = asyncio.run(prepare_access(settings))
-    app = create_app(settings, partial(_opened, settings))
+    app = create_app(settings, partial(_opened, settings), whole=False)
     announced: list[str] = []
 
     def announce(url: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access
-from app.cli.serve import STOP_FAILED, banner, configure_logging
+from app.cli.serve import START_FAILED, STOP_FAILED, banner, configure_logging
 from app.core.settings import load_settings
 from app.operations.local.workspace import LocalWorkspaces
 from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
@@ -117,6 +117,17 @@ def test_a_server_that_hangs_at_its_end_says_where_and_ends(installation, tmp_pa
     said = capfd.readouterr().err
     assert "the service does not come to its end in 0.3 s" in said
     assert "run_server" in said
+
+
+def test_a_server_whose_routes_cannot_be_loaded_says_why_and_ends(installation, tmp_path, capfd):
+    damaged = 'import sys; sys.modules["app.api.routes"] = None'
+    (tmp_path / "sitecustomize.py").write_text(damaged, encoding="utf-8")
+    with started(installation, PYTHONPATH=f"{tmp_path}:{ROOT}") as (process, _):
+        assert process.wait(timeout=PATIENCE_S) == START_FAILED
+    said = capfd.readouterr().err
+    assert "the routes cannot be loaded; the service ends" in said
+    assert "import of app.api.routes halted" in said
+    assert said.endswith("error: The service could not be loaded; the log says why\n")
 
 
 def test_a_call_works_while_a_server_runs_on_the_same_data(installation):

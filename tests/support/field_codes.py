@@ -14,7 +14,7 @@ from typing import Any
 from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel, TypeAdapter
 
-from app.api.app import every_route
+from app.api.routes import every_route
 from app.api.ws.commands import client_command
 from app.api.ws.desktop_commands import _command as operator_command
 from app.catalog import schema_problems

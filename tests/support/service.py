@@ -148,13 +148,17 @@ class Chat:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, *, model: ModelClient | None = None
+    settings: Settings,
+    *,
+    model: ModelClient | None = None,
+    app: FastAPI | None = None,
+    on_leave: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Running]:
-    """Serve on a free port until the block ends."""
-    app = application(settings, model=model)
+    """Serve on a free port until the block ends; `app` is made anew unless it is given."""
+    app = app or application(settings, model=model)
     listener = listening_socket(settings)
     ready = asyncio.Event()
-    server = make_server(settings, app, lambda _: ready.set())
+    server = make_server(settings, app, lambda _: ready.set(), on_leave)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     waiting = asyncio.create_task(ready.wait())
     await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)

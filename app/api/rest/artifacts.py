@@ -9,11 +9,12 @@ from urllib.parse import quote
 from fastapi import Query
 from starlette.responses import Response, StreamingResponse
 
-from app.api.deps import Anyone, ReadableSession, ServiceDep
+from app.api.deps import Anyone, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import PathId
 from app.api.rest.routing import routes_of
 from app.api.rest.shapes import ArtifactList, ArtifactView
+from app.api.session_deps import ReadableSession
 from app.core.errors import InvalidInput, NotFound
 from app.db.tables import ArtifactRow
 from app.execution.artifacts import ArtifactStore

@@ -21,8 +21,9 @@ from app.api.deps import Caller, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import BatchResult, CallRecord, CallResult, example
+from app.api.rest.shapes import BatchResult, CallRecord, CallResult
 from app.api.service import Service
 from app.core.errors import Busy, Conflict, NotFound
 from app.core.field_problems import Misfit

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
+from app.api.session_deps import ReadableSession
 from app.core.errors import Busy, Conflict, NotFound
 from app.core.redaction import Redactor
 from app.execution.checkpoints.store import Record

@@ -10,13 +10,14 @@ from pydantic import BaseModel, Field
 
 from app.agents.confirmation_archive import ConfirmationArchive, ConfirmationFilter
 from app.api.approving import approver_of
-from app.api.deps import Approver, ReadableSession, ServiceDep
+from app.api.deps import Approver, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
+from app.api.session_deps import ReadableSession
 from app.core.errors import (
     AlreadyFinished,
     ConfirmationAlreadyResolved,

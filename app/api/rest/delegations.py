@@ -9,13 +9,14 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from app.api.delegating import delegation_of
-from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
+from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
+from app.api.session_deps import ReadableSession, visible_session
 from app.core.errors import InvalidInput, NotFound
 from app.core.redaction import Redactor
 from app.tools.delegation.ports import BatchKind, BatchReport, TaskReport, TaskStatus

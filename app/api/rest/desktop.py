@@ -9,13 +9,12 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from app.api.deps import DesktopOperator, ServiceDep
-from app.api.desktop_operators import key_of
+from app.api.desktop_operators import OperatorRates, key_of
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import Body
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
-from app.api.ws.limits import CommandRate
 from app.channels import operator_messages as messages
 from app.channels.operators import Holder, Operator
 from app.core.errors import Busy, Conflict, NotFound, RateLimited
@@ -41,24 +40,6 @@ _TASK: dict[str, Any] = {
     "text": "We are on it\n[AI]",
     "lease_s": 30.0,
 }
-MAX_TOKENS_SEEN = 1000
-
-
-class OperatorRates:
-    """How fast the operators of each token may ask."""
-
-    def __init__(self) -> None:
-        self._rates: dict[str, CommandRate] = {}
-
-    def spend(self, key: str, rate: float, burst: int) -> None:
-        """Count one request.
-
-        Raises:
-            RateLimited: they are too many.
-        """
-        if key not in self._rates and len(self._rates) >= MAX_TOKENS_SEEN:
-            self._rates.pop(next(iter(self._rates)))
-        self._rates.setdefault(key, CommandRate(rate, burst)).spend()
 
 
 async def holder(request: Request, service: ServiceDep, principal: DesktopOperator) -> Principal:

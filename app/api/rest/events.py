@@ -12,13 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from app.api.auth import RECHECK_S
-from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import PathId
 from app.api.rest.routing import routes_of
 from app.api.rest.stream import SILENCE, Feed
 from app.api.service import Service
+from app.api.session_deps import ReadableSession
 from app.core.errors import (
     InvalidInput,
     NotFound,

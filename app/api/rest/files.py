@@ -10,11 +10,12 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
+from app.api.rest.examples import example
 from app.api.rest.raw_bodies import RawBodies
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
+from app.api.session_deps import ReadableSession
 from app.core.errors import (
     AlreadyExists,
     NotFound,

@@ -12,9 +12,9 @@ from app.agents.webhooks.receiving import MAX_BODY_BYTES, Begun
 from app.agents.webhooks.signatures import HEADER
 from app.api.deps import ServiceDep, source_of
 from app.api.errors import problems
+from app.api.rest.examples import example
 from app.api.rest.raw_bodies import RawBodies
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.core.errors import Conflict, RateLimited, TooLarge
 
 router = routes_of("webhooks", route_class=APIRoute)

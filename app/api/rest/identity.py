@@ -13,8 +13,8 @@ from app.api.deps import ServiceDep, SignedIn, source_of
 from app.api.errors import problems
 from app.api.principal import CameBy, Principal
 from app.api.rest.body import Body
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.errors import RateLimited
 from app.governance.identity.logins import csrf_token

@@ -11,9 +11,9 @@ from app.api.deps import ServiceDep, SignedIn
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.identity import SignedOut
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.core.errors import NotFound
 from app.governance.identity.logins import Login
 

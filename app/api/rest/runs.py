@@ -8,11 +8,13 @@ from fastapi import Query
 from pydantic import Field, WithJsonSchema
 
 from app.agents.content import user_content
-from app.api.deps import Chatter, ReadableSession, ServiceDep
+from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MessageAccepted, RunCancelled, RunList, RunView, example
+from app.api.rest.shapes import MessageAccepted, RunCancelled, RunList, RunView
+from app.api.session_deps import ReadableSession
 from app.core.errors import Busy, InvalidInput, NotFound
 
 router = routes_of("runs")

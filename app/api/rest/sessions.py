@@ -12,10 +12,11 @@ from starlette.responses import Response
 
 from app.agents.session_finding import Found, SessionFinder
 from app.agents.sessions import BUSINESS, UNTITLED
-from app.api.deps import Chatter, ReadableSession, ServiceDep, visible_session
+from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.business import BusinessContext
+from app.api.rest.examples import example
 from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import routes_of
 from app.api.rest.shapes import (
@@ -28,8 +29,8 @@ from app.api.rest.shapes import (
     SessionView,
     Snapshot,
     StoredCall,
-    example,
 )
+from app.api.session_deps import ReadableSession, visible_session
 from app.core.errors import Busy, NotFound
 from app.db.process_samples import PROCESSES
 from app.db.tables import SessionRow

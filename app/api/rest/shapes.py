@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.agents.session_finding import Hit
 from app.agents.sessions import BUSINESS, fit_to_be_seen
+from app.api.rest.examples import MOMENT, example
 from app.core.redaction import Redactor
 from app.core.text import scrub
 from app.db.tables import ArtifactRow, EntryRow, RunRow, SessionRow, ToolCallRow
 from app.execution.outcome import CallOutcome
 
-MOMENT = "2026-11-21T09:30:00.000Z"
 _SESSION: dict[str, Any] = {
     "id": "ses_1",
     "kind": "chat",
@@ -38,15 +38,6 @@ _RECORD: dict[str, Any] = {
     "operation_id": "op_7f3a9c000001",
 }
 _BLOCK = {"type": "text", "text": "What is 6*7?"}
-
-
-def example(**fields: Any) -> ConfigDict:
-    """The model's configuration, with one example.
-
-    What checks a model is built with its first use, which takes less than a millisecond: a route
-    has its own, and for all models together it would be a twentieth of the server's start.
-    """
-    return ConfigDict(extra="forbid", json_schema_extra={"examples": [fields]}, defer_build=True)
 
 
 class SessionView(BaseModel):

@@ -11,12 +11,13 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
 
 from app.agents.timeline import OperationTimeline, Timelines
-from app.api.deps import ReadableSession, ServiceDep
+from app.api.deps import ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
+from app.api.session_deps import ReadableSession
 from app.core.errors import InvalidInput, NotFound
 from app.execution.operation_logs import OperationLogs, operation_logs_of
 

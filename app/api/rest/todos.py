@@ -7,10 +7,11 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from app.api.deps import ReadableSession, ServiceDep
+from app.api.deps import ServiceDep
 from app.api.errors import problems
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
+from app.api.session_deps import ReadableSession
 from app.core.errors import NotFound
 
 router = routes_of("sessions")

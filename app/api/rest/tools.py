@@ -11,8 +11,8 @@ from app.api.deps import Admin, Anyone, ServiceDep
 from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.body import Body, PathId
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.api.service import Service
 from app.catalog.catalog import PluginProblem
 from app.catalog.failures import NOT_LOADED

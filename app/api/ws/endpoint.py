@@ -16,8 +16,8 @@ from app.api.principal import Principal
 from app.api.service import Service
 from app.api.ws import closing
 from app.api.ws.connection import Connection
+from app.api.ws.connections import Connections
 from app.api.ws.contain import contain
-from app.api.ws.limits import Remembered
 from app.core.errors import Forbidden, StorageUnavailable, Unauthenticated
 from app.events.envelope import PROTOCOL
 
@@ -25,27 +25,6 @@ log = logging.getLogger(__name__)
 
 router = APIRouter()
 _BEARER = "tollgate.bearer."
-
-
-class Connections:
-    """The open connections of one application, and what their users have sent."""
-
-    def __init__(self) -> None:
-        self.open: set[Connection] = set()
-        self.remembered = Remembered()
-
-    def admit(self, connection: Connection, limit: int) -> bool:
-        """Count a connection in; False when its user has `limit` of them already."""
-        user = connection.principal.user_id
-        if sum(other.principal.user_id == user for other in self.open) >= limit:
-            return False
-        self.open.add(connection)
-        return True
-
-    def going_away(self, reason: str = "shutdown", reconnect_after_ms: int = 1000) -> None:
-        """Tell every client; reconnects are spread so that they do not all come at once."""
-        for index, connection in enumerate(self.open):
-            connection.going_away(reason, reconnect_after_ms + 20 * index)
 
 
 @router.websocket("/api/v1/ws")

@@ -7,10 +7,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.api.ws.commands import Command
 from app.core.errors import Conflict, RateLimited
+
+if TYPE_CHECKING:
+    from app.api.ws.commands import Command
 
 REMEMBER_S = 600.0
 MAX_REMEMBERED = 10_000

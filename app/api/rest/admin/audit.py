@@ -12,8 +12,8 @@ from starlette.responses import StreamingResponse
 
 from app.api.deps import Auditor, ServiceDep
 from app.api.errors import problems
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.db.tables import AuditRow
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
 from app.governance.audit.reading import AuditReader, Filters, facts, moment_of

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from app.agents.confirmation_archive import Asked, ConfirmationArchive
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 
 router = routes_of("admin", below="/admin")
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.channels.operator_messages import Ability
 from app.channels.operators import Connected
 from app.channels.task_rows import DesktopTask, TaskFilter

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from app.api.rest.shapes import example
+from app.api.rest.examples import example
 
 REASON: dict[str, Any] = {
     "code": "disabled_global",

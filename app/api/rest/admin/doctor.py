@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.api.service import Service
 from app.core.errors import StorageUnavailable
 from app.core.visible import visible

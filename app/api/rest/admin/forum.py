@@ -12,9 +12,9 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import PREFIX, routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.core.errors import NotFound, ToolFailed
 from app.core.redaction import Redactor
 from app.execution.projects import DEFAULT_PROJECT

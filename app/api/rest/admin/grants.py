@@ -12,8 +12,8 @@ from app.agents.confirmation_archive import ConfirmationArchive
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.core.clock import stamp
 from app.core.errors import NotFound
 from app.core.visible import unpadded

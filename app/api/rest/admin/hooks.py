@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.core.text import clean
 from app.execution.hooks.chain import Hooks
 from app.execution.hooks.model import HookConfig

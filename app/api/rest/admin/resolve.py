@@ -12,8 +12,8 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.diagnostics import DIAGNOSTIC, REASON, Reason, RuntimeDiagnostic
 from app.api.rest.body import Body
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.core.errors import NotFound
 from app.policy.risk.assess import assess_command
 from app.policy.risk.report import report_json

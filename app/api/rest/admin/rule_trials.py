@@ -15,8 +15,8 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.rules import DEFINITION
 from app.api.rest.body import Body, Identifier
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import InvalidInput, ToolNotFound

@@ -14,9 +14,9 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.core.errors import InvalidInput, NotFound, VersionMismatch
 from app.core.field_problems import Misfit
 from app.core.redaction import Redactor

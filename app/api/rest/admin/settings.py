@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field, SecretStr
 
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.core.origins import Origin, SettingPath, env_name, setting_fields
 from app.core.redaction import MASK, Redactor
 from app.core.settings import Settings

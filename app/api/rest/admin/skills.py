@@ -12,9 +12,9 @@ from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, PathId
+from app.api.rest.examples import example
 from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.api.service import Service
 from app.core.errors import Conflict, DigestMismatch, NotFound, VersionMismatch
 from app.knowledge.skills.finding import Found

@@ -8,7 +8,7 @@ import orjson
 from pydantic import BaseModel, Field, SecretStr
 
 from app.api.rest.body import Body
-from app.api.rest.shapes import MOMENT, example
+from app.api.rest.examples import MOMENT, example
 from app.db.source_tables import QueryAuditRow
 from app.knowledge.sources.drivers.protocol import TableFacts
 from app.knowledge.sources.inspection import Inspection

@@ -15,9 +15,9 @@ from app.api.errors import problems
 from app.api.principal import Principal
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.clock import stamp
 from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated, VersionMismatch

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE, show_place
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import MOMENT, example
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import NotFound

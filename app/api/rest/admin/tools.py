@@ -13,9 +13,9 @@ from app.api.errors import problems
 from app.api.rest.admin.diagnostics import ROW, Diagnostic
 from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.examples import example
 from app.api.rest.headers import VERSIONED
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.api.service import Service
 from app.catalog.catalog import Catalog
 from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch

@@ -13,8 +13,8 @@ from app.agents.usage import Group, Total, UsageBook
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.audit import Moment
+from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
-from app.api.rest.shapes import example
 from app.governance.audit.reading import moment_of
 
 router = routes_of("admin", below="/admin")

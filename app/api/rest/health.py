@@ -1,0 +1,103 @@
+"""Whether the service is alive: the one answer that waits for nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from app import __version__
+from app.api.deps import ServiceDep
+from app.api.errors import problems
+from app.api.rest.examples import MOMENT, example
+from app.api.rest.routing import routes_of
+
+router = routes_of("service")
+
+_LEVEL: dict[str, Any] = {
+    "available": True,
+    "asks": False,
+    "layers": ["namespaces", "rlimits", "no_new_privs", "landlock-fs", "seccomp"],
+    "missing": [],
+    "minimum_met": True,
+    "sentence": "Confined: files, network and processes.",
+    "code": "confined",
+    "why": "",
+}
+_SANDBOX: dict[str, Any] = {
+    "kernel": True,
+    "landlock_abi": 7,
+    "missing": {},
+    "message": "Confined: files, network and processes.",
+    "levels": {"bash": _LEVEL},
+}
+
+
+class LevelView(BaseModel):
+    """What confines one level of programs here."""
+
+    model_config = example(**_LEVEL)
+
+    available: bool
+    asks: bool = Field(description="It is less than the level needs, so each call asks.")
+    layers: list[str]
+    missing: list[str] = Field(description="Layers that the level uses and this machine lacks.")
+    minimum_met: bool
+    sentence: str
+    code: str = Field(
+        description="What the sentence says: `confined`, `pure`, `filter_only`, `unconfined`,"
+        " `failed`, `no_filter`, or `off.` and `asks.` before what is lacking."
+    )
+    why: str = Field(description="What the machine says of it; may be empty.")
+
+
+class SandboxView(BaseModel):
+    """What stands between programs and this machine."""
+
+    model_config = example(**_SANDBOX)
+
+    kernel: bool = Field(description="Whether the kernel confines anything.")
+    landlock_abi: int = Field(description="Version of the kernel's Landlock; 0 for none.")
+    missing: dict[str, str] = Field(description="Why each layer that is not there is not.")
+    message: str
+    levels: dict[str, LevelView] = Field(description="`strict`, `standard`, `lenient`, `bash`.")
+
+
+class Health(BaseModel):
+    """Alive. What is missing is named; nothing here is secret."""
+
+    model_config = example(
+        status="ok",
+        version="0.1.0",
+        started_at=MOMENT,
+        uptime_s=12.5,
+        database="ok",
+        model={"configured": False},
+        sandbox=_SANDBOX,
+    )
+
+    status: str = Field(description="`ok`, or `degraded` while the database cannot be written.")
+    version: str
+    started_at: str
+    uptime_s: float
+    database: str = Field(description="`ok` or `failing`.")
+    model: dict[str, bool]
+    sandbox: SandboxView
+
+
+@router.get("/health", summary="Is it alive?", responses=problems(public=True))
+async def get_health(service: ServiceDep) -> Health:
+    """Without a token. 200 as long as the process answers; `ready` tells whether it can work."""
+    gate = service.gate
+    failing = gate.ledger.error is not None
+    uptime = gate.clock.now() - datetime.fromisoformat(service.started_at)
+    return Health(
+        status="degraded" if failing else "ok",
+        version=__version__,
+        started_at=service.started_at,
+        uptime_s=round(uptime.total_seconds(), 3),
+        database="failing" if failing else "ok",
+        model={"configured": service.has_model},
+        sandbox=SandboxView(**gate.workspaces.status.to_dict()),
+    )

@@ -1,0 +1,34 @@
+"""What routes of one session ask for: the stored session, if it is for whoever asks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends
+
+from app.api.deps import Chatter, ServiceDep, dependency
+from app.api.principal import Principal
+from app.api.service import Service
+from app.core.errors import NotFound
+from app.db.tables import SessionRow
+
+
+async def visible_session(service: Service, principal: Principal, session_id: str) -> SessionRow:
+    """The stored session, without opening it: for reading.
+
+    Raises:
+        NotFound: there is none, or it is not for this principal: the two look the same.
+    """
+    row = await service.archive.session_row(session_id)
+    if row is None or not principal.may_enter(row):
+        raise NotFound(f"No session {session_id!r}", session_id=session_id)
+    return row
+
+
+@dependency
+async def readable_session(session_id: str, service: ServiceDep, principal: Chatter) -> SessionRow:
+    """The stored session that the path names."""
+    return await visible_session(service, principal, session_id)
+
+
+ReadableSession = Annotated[SessionRow, Depends(readable_session)]

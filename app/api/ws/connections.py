@@ -1,0 +1,31 @@
+"""The open WebSocket connections of one application."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.api.ws.limits import Remembered
+
+if TYPE_CHECKING:
+    from app.api.ws.connection import Connection
+
+
+class Connections:
+    """The open connections of one application, and what their users have sent."""
+
+    def __init__(self) -> None:
+        self.open: set[Connection] = set()
+        self.remembered = Remembered()
+
+    def admit(self, connection: Connection, limit: int) -> bool:
+        """Count a connection in; False when its user has `limit` of them already."""
+        user = connection.principal.user_id
+        if sum(other.principal.user_id == user for other in self.open) >= limit:
+            return False
+        self.open.add(connection)
+        return True
+
+    def going_away(self, reason: str = "shutdown", reconnect_after_ms: int = 1000) -> None:
+        """Tell every client; reconnects are spread so that they do not all come at once."""
+        for index, connection in enumerate(self.open):
+            connection.going_away(reason, reconnect_after_ms + 20 * index)
