@@ -30,7 +30,7 @@ Route = Literal["main", "worker-local", "main-process-proxy", "disabled"]
 class Part(BaseModel):
     """Base of the pieces events are made of."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class RunStarted(DurableEvent):

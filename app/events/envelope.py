@@ -19,7 +19,7 @@ PROTOCOL = "tollgate.v1"
 class Wire(BaseModel):
     """Base of everything sent: snake_case, immutable, unknown fields kept out."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     v: Literal[1] = 1
 
@@ -63,7 +63,7 @@ class ErrorBody(BaseModel):
     `code` never changes meaning; `message` is for people and may.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     code: str
     message: str
@@ -77,7 +77,7 @@ class ErrorBody(BaseModel):
 class Usage(BaseModel):
     """Tokens of one run, as the provider counted them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -33,7 +33,8 @@ class GrepArgs(ToolArgs):
     )
     type: str | None = Field(
         default=None,
-        pattern=r"^[\w+-]{1,20}$",
+        max_length=20,
+        pattern=r"^[\w+-]+$",
         description="Only this kind of file, like py or ts.",
     )
     output_mode: Literal["content", "files_with_matches", "count"] = Field(

@@ -107,7 +107,7 @@ class NewThread(NewReply):
     project_id: Identifier | None = Field(
         default=DEFAULT_PROJECT, description="Null: for calls without a project."
     )
-    board: Annotated[str, Field(pattern=r"^[\w-]{1,64}$")] = "general"
+    board: Annotated[str, Field(max_length=64, pattern=r"^[\w-]+$")] = "general"
     title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
