@@ -7,12 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from pydantic_settings import (
-    BaseSettings,
-    DotEnvSettingsSource,
-    EnvSettingsSource,
-    YamlConfigSettingsSource,
-)
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource
+
+from app.core.config_file import ConfigFile
 
 Origin = Literal["argument", "environment", "env_file", "config_file", "default"]
 # `("sandbox", "weaker")`; what stands in no section has one part.
@@ -54,7 +51,7 @@ def origins_of(
         "argument": arguments,
         "environment": EnvSettingsSource(model)(),
         "env_file": DotEnvSettingsSource(model, env_file=env_file)(),
-        "config_file": YamlConfigSettingsSource(model)(),
+        "config_file": ConfigFile(model)(),
     }
     found: dict[SettingPath, Origin] = {}
     for path, _ in setting_fields(model):

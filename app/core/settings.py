@@ -27,11 +27,10 @@ from pydantic_settings import (
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    YamlConfigSettingsSource,
 )
-from yaml import YAMLError
 
 from app.core.channels import ChannelSettings
+from app.core.config_file import ConfigFile
 from app.core.errors import ConfigurationError
 from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
@@ -400,7 +399,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        yaml = YamlConfigSettingsSource(settings_cls)
+        yaml = ConfigFile(settings_cls)
         return init_settings, env_settings, dotenv_settings, file_secret_settings, yaml
 
     @field_validator("hooks", "model_prices", mode="before")
@@ -486,9 +485,6 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         settings = Settings(**overrides)
         settings._origins = origins_of(Settings, overrides)
-    except YAMLError as error:
-        message = f"config.yml is not valid YAML: {' '.join(str(error).split())}"
-        raise ConfigurationError(message) from None
     except ValidationError as error:
         lines = [
             f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"

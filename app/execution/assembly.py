@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.catalog.registry import ToolRegistry
 from app.core.clock import Clock
@@ -42,8 +43,7 @@ from app.execution.running import Runner
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.governance.grants import GrantStore
-from app.governance.rule_file import read_rule_file
-from app.governance.rules import RuleStore, file_rules
+from app.governance.rules import RuleStore, StoredRule, file_rules
 from app.governance.store import GovernanceStore
 from app.operations.local.environment import SAFE_PATH
 from app.operations.protocols.sandbox import Level
@@ -125,8 +125,7 @@ def govern(ground: Ground) -> Governed:
     deferred = DeferredTools(registry.snapshot, resolver)
     ground.services.register(TOOL_FINDER, deferred)
     grants = GrantStore(ledger, clock, audit)
-    path = settings.rules_file
-    from_file = file_rules(read_rule_file(path)) if path else ()
+    from_file = _rules_of(settings.rules_file)
     rules = RuleStore(ledger, clock, audit, changes, from_file=from_file)
     rulebook = RuleBooks(lambda: rules.snapshot, registry.snapshot)
     ground.services.register(CODE_OPERATIONS, ground.workspaces.code)
@@ -274,6 +273,16 @@ def _grant_times(settings: Settings) -> GrantTimes:
         settings.grant_always_s,
         permanent=settings.allow_permanent,
     )
+
+
+def _rules_of(path: Path | None) -> tuple[StoredRule, ...]:
+    """The rules of the operator's file."""
+    if path is None:
+        return ()
+    # It loads what reads YAML, for which most installations have no use.
+    from app.governance.rule_file import read_rule_file
+
+    return file_rules(read_rule_file(path))
 
 
 def _protection(settings: Settings) -> SelfProtection:

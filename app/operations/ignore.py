@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import re2
-from pathspec import GitIgnoreSpec
 
 from app.core.text import clean
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 IGNORE_FILES = (".gitignore", ".ignore")
 HEAVY_FOLDERS = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__"})
@@ -68,6 +71,8 @@ def _is_plausible(line: str) -> bool:
 def _compile(rules: Sequence[str]) -> GitIgnoreSpec | None:
     if not rules:
         return None
+    from pathspec import GitIgnoreSpec
+
     try:
         return GitIgnoreSpec.from_lines(rules, backend="re2")
     except (ValueError, re.error, re2.error):

@@ -15,6 +15,7 @@ HEAVY = {
     "anthropic",
     "fastapi",
     "httpx2",
+    "pathspec",
     "prometheus_client",
     "rich",
     "sqlalchemy",
@@ -23,6 +24,7 @@ HEAVY = {
     "uvicorn",
     "uvloop",
     "websockets",
+    "yaml",
 }
 # The gate itself is no part of `--help`. (Pydantic comes with the parser of the words.)
 HEAVY_FOR_HELP = HEAVY | {"app.main", "app.execution", "jsonschema", "tree_sitter"}
@@ -67,8 +69,19 @@ def test_a_call_loads_neither_the_web_stack_nor_the_database_toolkit(installatio
 
 
 # What a running service reads with its first use: models' SDKs, the web tools' HTTP client,
-# SQL's grammar, pictures, what only terminals show.
-FIRST_USE = {"PIL", "anthropic", "httpcore2", "mcp", "openai", "pygments", "rich", "sqlglot"}
+# SQL's grammar, YAML, ignore rules, pictures, what only terminals show.
+FIRST_USE = {
+    "PIL",
+    "anthropic",
+    "httpcore2",
+    "mcp",
+    "openai",
+    "pathspec",
+    "pygments",
+    "rich",
+    "sqlglot",
+    "yaml",
+}
 # What it reads once it answers: the routes, and what only they need.
 LATER = {
     *("aiosqlite", "prometheus_client", "sqlalchemy", "sqlmodel"),
@@ -78,7 +91,6 @@ OF_REST = {"body", "examples", "health", "middleware", "routing"}
 
 SERVICE = """
 import asyncio, json, sys
-from contextlib import aclosing
 from functools import partial
 import app.api.server
 from app.api.app import create_app

@@ -13,11 +13,13 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
-
-import yaml
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from app.core.text import clean
+
+if TYPE_CHECKING:
+    import yaml
 
 MAX_FRONT_CHARS = 32 << 10
 _MAX_DEPTH = 16
@@ -103,27 +105,36 @@ def _quoted(found: re.Match[str]) -> str:
     return f"{found[1]}: {json.dumps(found[2].strip(), ensure_ascii=False)}"
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that stands twice: which of the two is meant, readers disagree on."""
+@cache
+def _loader() -> type[yaml.SafeLoader]:
+    """Made with the first skill that is read, as YAML is loaded with it."""
+    import yaml
 
-    def construct_mapping(
-        self,
-        node: yaml.MappingNode,
-        deep: bool = False,  # noqa: FBT001, FBT002 - theirs
-    ) -> dict[Hashable, Any]:
-        mapping = super().construct_mapping(node, deep=deep)
-        if len(mapping) != len(node.value):
-            raise yaml.constructor.ConstructorError(
-                None, None, "a key stands twice in one mapping", node.start_mark
-            )
-        return mapping
+    class Loader(yaml.SafeLoader):
+        """Refuses a key that stands twice: which of the two is meant, readers disagree on."""
+
+        def construct_mapping(
+            self,
+            node: yaml.MappingNode,
+            deep: bool = False,  # noqa: FBT001, FBT002 - theirs
+        ) -> dict[Hashable, Any]:
+            mapping = super().construct_mapping(node, deep=deep)
+            if len(mapping) != len(node.value):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key stands twice in one mapping", node.start_mark
+                )
+            return mapping
+
+    return Loader
 
 
 def _mapping(front: str) -> dict[str, Any]:
+    import yaml
+
     try:
         _check_shape(front)
         # The loader is a safe one; it makes no objects.
-        loaded = yaml.load(front, Loader=_Loader)  # noqa: S506
+        loaded = yaml.load(front, Loader=_loader())  # noqa: S506
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + _FIRST_LINE if mark is not None else None
@@ -138,6 +149,8 @@ def _mapping(front: str) -> dict[str, Any]:
 
 def _check_shape(front: str) -> None:
     """Refuse what would unfold, before anything is built. The parser does not recurse."""
+    import yaml
+
     depth = 0
     for count, event in enumerate(yaml.parse(front, Loader=yaml.SafeLoader)):
         mark = event.start_mark

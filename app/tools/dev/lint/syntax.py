@@ -13,7 +13,6 @@ from typing import NoReturn, Protocol
 from xml.parsers import expat
 
 import re2
-import yaml
 
 from app.tools.dev.lint.findings import Finding
 from app.tools.dev.lint.selection import Linter
@@ -22,7 +21,6 @@ MAX_BYTES = 1 << 20
 _MAX_DEPTH = 200
 # The standard library takes quadratic time for dotted keys.
 _LONG_KEY = re2.compile(rb"""(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Mark(Protocol):
@@ -67,10 +65,13 @@ def _json(data: bytes) -> Iterator[Problem]:
 
 
 def _yaml(data: bytes) -> Iterator[Problem]:
+    import yaml
+
     text = data.decode("utf-8-sig")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     try:
-        for event in yaml.parse(text, Loader=_LOADER):
+        for event in yaml.parse(text, Loader=loader):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _MAX_DEPTH:
