@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from app.policy.risk.answers import quoted
 from app.policy.risk.call import UNKNOWN, Hit
@@ -26,6 +28,17 @@ MAX_SEGMENTS = 1_500
 MAX_WALKED = 2 * MAX_SEGMENTS
 """Commands judged at most, those counted twice that are judged with other values again."""
 _PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)*+", re.ASCII)
+_Found = tuple[str, int | None, str, RiskLevel, Verdict]
+"""What a `Finding` is made of."""
+
+
+@dataclass(slots=True)
+class Met:
+    """A command that was met. The segment is made of it once it is certain to be reported."""
+
+    argv: tuple[str, ...]
+    cwd: str | None
+    wraps: bool = False
 
 
 class Collected:
@@ -33,55 +46,68 @@ class Collected:
 
     def __init__(self, home: str) -> None:
         self.home = home
-        self.segments: list[Segment] = []
-        self.findings: list[Finding] = []
-        self.seen: set[Finding] = set()
+        self.segments: list[Met] = []
+        self.findings: dict[_Found, None] = {}
         self.targets: dict[str, None] = {}
         self.walked = 0
         self.contained = False
 
     def report(self) -> RiskReport:
+        findings = tuple(
+            [
+                Finding(code, segment, why, level, verdict)
+                for code, segment, why, level, verdict in self.findings
+            ]
+        )
         return RiskReport(
-            verdict=worst_verdict(finding.verdict for finding in self.findings),
-            risk=worst_level(finding.level for finding in self.findings),
-            segments=tuple(self.segments),
-            findings=tuple(self.findings),
+            verdict=worst_verdict(finding.verdict for finding in findings),
+            risk=worst_level(finding.level for finding in findings),
+            segments=tuple([_segment(met) for met in self.segments]),
+            findings=findings,
             resolved_targets=tuple(self.targets),
-            opaque=any(finding.code in OPAQUE_CODES for finding in self.findings),
+            opaque=any(finding.code in OPAQUE_CODES for finding in findings),
         )
 
     def found(self, hit: Hit, segment: int | None) -> None:
         verdict, level = hit.verdict, hit.level
         if self.contained and verdict is Verdict.DENY:
             verdict, level = Verdict.ASK, RiskLevel.HIGH
-        finding = Finding(hit.code, segment, hit.why.replace(ANY_HOME, "~"), level, verdict)
-        known = len(self.seen)
-        self.seen.add(finding)
-        if len(self.seen) > known:
-            self.findings.append(finding)
+        self.findings[hit.code, segment, hit.why.replace(ANY_HOME, "~"), level, verdict] = None
         for target in hit.targets:
             self.targets[target.replace(ANY_HOME, "~")] = None
 
     def segment(self, argv: list[str], scope: Scope) -> int:
         self.walked += 1
-        if len(self.segments) >= MAX_SEGMENTS or self.walked > MAX_WALKED:
+        at = len(self.segments)
+        if at >= MAX_SEGMENTS or self.walked > MAX_WALKED:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
-        text = " ".join(argv)
-        words: tuple[str | None, ...] = tuple(argv)
-        if not _PLAIN_WORDS.fullmatch(text) or ANY_HOME in text:
-            words = tuple(None if UNKNOWN in word else word.replace(ANY_HOME, "~") for word in argv)
-            text = " ".join("…" if word is None else quoted(word) for word in words)
-        self.segments.append(Segment(words, text, scope.cwd))
-        return len(self.segments) - 1
+        self.segments.append(Met(tuple(argv), scope.cwd))
+        return at
 
     def tentatively(self, walk: Callable[[], object]) -> None:
         """Keep what `walk` adds to the report only if it finds something new."""
         segments, findings, targets = len(self.segments), len(self.findings), len(self.targets)
         walk()
-        known = {(found.code, found.why, found.verdict) for found in self.findings[:findings]}
-        fresh = self.findings[findings:]
-        if all((found.code, found.why, found.verdict) in known for found in fresh):
-            self.seen.difference_update(fresh)
-            del self.segments[segments:], self.findings[findings:]
-            for target in list(self.targets)[targets:]:
-                del self.targets[target]
+        if len(self.findings) > findings:
+            every = [(code, why, verdict) for code, _, why, _, verdict in self.findings]
+            if not set(every[:findings]).issuperset(every[findings:]):
+                return
+        del self.segments[segments:]
+        _shorten(self.findings, findings)
+        _shorten(self.targets, targets)
+
+
+def _shorten(kept: dict[Any, None], length: int) -> None:
+    while len(kept) > length:
+        kept.popitem()
+
+
+def _segment(met: Met) -> Segment:
+    text = " ".join(met.argv)
+    words: tuple[str | None, ...] = met.argv
+    if not _PLAIN_WORDS.fullmatch(text) or ANY_HOME in text:
+        words = tuple(
+            [None if UNKNOWN in word else word.replace(ANY_HOME, "~") for word in met.argv]
+        )
+        text = " ".join(["…" if word is None else quoted(word) for word in words])
+    return Segment(words, text, met.cwd, met.wraps)

@@ -313,7 +313,7 @@ class Assessor(Collected):
             else:
                 output = self._answer(answer, index, scope) or output
         if name in WRAPPING and len(self.segments) > index + 1:
-            self.segments[index] = replace(self.segments[index], wraps=True)
+            self.segments[index].wraps = True
         if name in effects.EFFECTIVE:
             effects.apply(call, scope)
         folded = fold.output(call) if name in fold.FOLDED else _UNSEEN
