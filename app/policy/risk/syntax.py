@@ -73,7 +73,14 @@ class Redirect:
 
 
 @dataclass(slots=True)
-class Simple:
+class Runs:
+    """What may run. `sets` are the variables that it may set, kept once they were asked for."""
+
+    sets: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
+
+
+@dataclass(slots=True)
+class Simple(Runs):
     """`plain` holds the words instead when nothing in them is expanded or quoted."""
 
     assigns: Sequence[Assign]
@@ -83,19 +90,19 @@ class Simple:
 
 
 @dataclass(slots=True)
-class Pipeline:
+class Pipeline(Runs):
     commands: list[Node]
 
 
 @dataclass(slots=True)
-class AndOr:
+class AndOr(Runs):
     """`a && b || c`: only the first is certain to run."""
 
     items: list[Node]
 
 
 @dataclass(slots=True)
-class Group:
+class Group(Runs):
     """`{ …; }`, or `( … )` when `subshell`."""
 
     body: Script
@@ -104,7 +111,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Branches:
+class Branches(Runs):
     """if, case, while, until, for, select, [[ ]], (( )): words read, then bodies that may run."""
 
     words: list[Word]
@@ -116,7 +123,7 @@ class Branches:
 
 
 @dataclass(slots=True)
-class Function:
+class Function(Runs):
     name: str
     body: Node
 
@@ -125,32 +132,36 @@ Node = Simple | Pipeline | AndOr | Group | Branches | Function
 
 
 @dataclass(slots=True)
-class Script:
+class Script(Runs):
     items: list[Node]
 
 
-def assigned_names(*nodes: Node | Script) -> set[str]:
+def assigned_names(*nodes: Node | Script) -> frozenset[str]:
     """Variables that running `nodes` may set, as far as their text tells."""
-    names: set[str] = set()
-    left = list(nodes)
-    while left:
-        match left.pop():
-            case Simple() as node:
-                names.update([assign.name for assign in node.assigns])
-                # Most commands set nothing, which their first word tells.
-                if not node.plain or node.plain[0] in _TELLING:
-                    names |= _set_by_builtin(node)
-            case Function(body=body) | Group(body=body):
-                left.append(body)
-            case Branches() as node:
-                left += node.bodies
-                if node.variable:
-                    names.add(node.variable)
-            case Pipeline(commands=items) | AndOr(items=items) | Script(items=items):
-                left += items
-    return names
+    if len(nodes) != 1:
+        return _NO_NAMES.union(*[assigned_names(node) for node in nodes])
+    node = nodes[0]
+    if node.sets is None:
+        node.sets = _set_by(node)
+    return node.sets
 
 
+def _set_by(node: Node | Script) -> frozenset[str]:
+    match node:
+        case Simple():
+            # Most commands set nothing, which their first word tells.
+            if node.plain and node.plain[0] not in _TELLING:
+                return _NO_NAMES
+            return _set_by_builtin(node).union([assign.name for assign in node.assigns])
+        case Function(body=body) | Group(body=body):
+            return assigned_names(body)
+        case Branches(bodies=bodies, variable=variable):
+            return assigned_names(*bodies).union([variable] if variable else ())
+        case Pipeline(commands=items) | AndOr(items=items) | Script(items=items):
+            return assigned_names(*items)
+
+
+_NO_NAMES: frozenset[str] = frozenset()
 EVERY_NAME = "*"
 """Stands for all variables, where text sets them that is not read here."""
 _SETTERS = frozenset(
@@ -161,17 +172,21 @@ _READERS = frozenset({"eval", "source", "."})
 _TELLING = _SETTERS | _BEFORE | _READERS
 
 
-def _set_by_builtin(node: Simple) -> set[str]:
-    texts = node.plain or [
-        "".join(p.text for p in word if isinstance(p, Lit)) for word in node.words
-    ]
+def _set_by_builtin(node: Simple) -> frozenset[str]:
+    if not node.plain and (not node.words or _literal(node.words[0]) not in _TELLING):
+        return _NO_NAMES
+    texts = node.plain or [_literal(word) for word in node.words]
     while texts and texts[0] in _BEFORE:
         texts = texts[1:]
     if texts and texts[0] in _READERS:
-        return {EVERY_NAME}
+        return frozenset([EVERY_NAME])
     if not texts or texts[0] not in _SETTERS:
-        return set()
-    return {text.split("=", 1)[0] for text in texts[1:]}
+        return _NO_NAMES
+    return frozenset([text.split("=", 1)[0] for text in texts[1:]])
+
+
+def _literal(word: Word) -> str:
+    return "".join([part.text for part in word if isinstance(part, Lit)])
 
 
 def self_calls(node: Node | Script, name: str, *, piped: bool) -> int:
