@@ -221,7 +221,7 @@ class Assessor(Collected):
         scope.files[path] = output.text if part.reads else None
         return path
 
-    def arithmetic(self, parts: list[Part], scope: Scope) -> None:
+    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
         text = Expander(scope, self).text(parts)
         # A name in arithmetic is evaluated in turn.
         names = [*re.findall(r"[A-Za-z_]\w*", text[:1000]), *names_in(parts)]

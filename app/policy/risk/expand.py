@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Protocol
@@ -29,7 +29,7 @@ class Runner(Protocol):
     def process(self, part: Proc, scope: Scope) -> str:
         """Run `<(…)` and answer the path that stands for it."""
 
-    def arithmetic(self, parts: list[Part], scope: Scope) -> None:
+    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
         """Evaluate the parts of an arithmetic expression."""
 
 
@@ -49,12 +49,12 @@ class Expander:
             found for braced in _braces(word) for found in self._split(_tilde(braced, self.scope))
         ]
 
-    def text(self, word: Word) -> str:
+    def text(self, word: Sequence[Part]) -> str:
         """The value of `word` where it is not split: assignments, redirects, here-documents."""
         value = "".join([self._value(part) for part in _tilde(word, self.scope)])
         return value if len(value) <= _MAX_TEXT else UNKNOWN
 
-    def _split(self, word: Word) -> list[str]:
+    def _split(self, word: Sequence[Part]) -> list[str]:
         found: list[str] = []
         current: str | None = None
         size = 0
@@ -179,7 +179,7 @@ def _trimmed(value: str, op: str, pattern: str) -> str:
     return value
 
 
-def _tilde(word: Word, scope: Scope) -> Word:
+def _tilde(word: Sequence[Part], scope: Scope) -> Sequence[Part]:
     first = word[0] if word else None
     if not isinstance(first, Lit) or first.quoted or not first.text.startswith("~"):
         return word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.policy.risk.call import UNKNOWN
@@ -30,14 +30,14 @@ class _Nothing:
     def process(self, part: Proc, scope: Scope) -> str:
         return UNKNOWN
 
-    def arithmetic(self, parts: list[Part], scope: Scope) -> None:
+    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
         return None
 
 
 _NOTHING = _Nothing()
 
 
-def names_in(parts: list[Part]) -> Iterator[str]:
+def names_in(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
         if isinstance(part, Var):
             yield part.name

@@ -23,13 +23,14 @@ from app.policy.risk.syntax import (
     Simple,
     Unreadable,
     Word,
+    literal,
 )
 from app.policy.risk.words import WordReader
 
-_SPACE = re.compile(r"(?:[ \t\n]|\\\n|#[^\n]*)++")
+_SPACE = re.compile(r"(?:[ \t\n]++|\\\n|#[^\n]*)++")
 _TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
 _SKIPPED = frozenset([" ", "\t", "\\", "#"])
-_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
+_BLANK = re.compile(r"(?:[ \t]++|\\\n)++")
 _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||>|<)|(&>>|&>)")
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
 _RESERVED = re.compile(
@@ -37,7 +38,11 @@ _RESERVED = re.compile(
     r"|\[\[|[!{}])(?=[\s;&|()<>]|$)"
 )
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}", "in"})
+_CLOSER_STARTS = frozenset("tefdi}")
 _RESERVED_STARTS = frozenset("itewufsdc[!{}")
+_SEPARATORS = frozenset([";", "&"])
+_PREFIXES = frozenset(["!", "time"])
+_PREFIX_STARTS = frozenset(["!", "t"])
 _REDIRECT_STARTS = frozenset("<>&{0123456789")
 _COMMAND_ENDS = frozenset(["", "\n", ";", "&", "|", "(", ")"])
 _TIME_OPTION = re.compile(r"time\s+-(?!p\s|-\s)")
@@ -58,18 +63,6 @@ class ScriptReader(WordReader):
     def __init__(self, text: str, depth: int = 0, spent: list[int] | None = None) -> None:
         super().__init__(text, depth, spent)
         self.pending: list[tuple[Redirect, str, bool, bool]] = []
-        self.compounds: dict[str, Callable[[], Node]] = {
-            "if": self._if,
-            "while": self._while,
-            "until": self._while,
-            "for": self._for,
-            "select": self._for,
-            "case": self._case,
-            "function": self._function_keyword,
-            "coproc": self._coproc,
-            "{": self._group,
-            "[[": self._test,
-        }
 
     def whole(self) -> Script:
         script = self.script()
@@ -149,9 +142,10 @@ class ScriptReader(WordReader):
                 return Script(items)
             items.append(self._and_or(plain))
             self.blanks()
-            if self.peek() in {";", "&"} and self.peek() and not self._at_case_end():
+            char = self.text[self.at : self.at + 1]
+            if char in _SEPARATORS and not self._at_case_end():
                 self.at += 1
-            elif self.peek() != "\n" and not self._at_end():
+            elif char != "\n" and not self._at_end():
                 raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
 
     def _ends_here(self) -> bool:
@@ -166,10 +160,10 @@ class ScriptReader(WordReader):
         return bool(_CASE_END.match(self.text, self.at))
 
     def _at_end(self) -> bool:
-        char = self.peek()
-        if char in {"", ")"} or (char == ";" and self._at_case_end()):
-            return True
-        return char in "tefdi}" and self.reserved() in _CLOSERS
+        char = self.text[self.at : self.at + 1]
+        if char in _CLOSER_STARTS:
+            return self.reserved() in _CLOSERS
+        return char in {"", ")"} or (char == ";" and self._at_case_end())
 
     def _and_or(self, plain: Simple | None) -> Node:
         items = [self._pipeline(plain)]
@@ -191,7 +185,7 @@ class ScriptReader(WordReader):
             commands.append(self._command())
         while True:
             self.blanks()
-            if self.peek() != "|" or self.peek(1) == "|":
+            if self.text[self.at : self.at + 1] != "|" or self.peek(1) == "|":
                 return commands[0] if len(commands) == 1 else Pipeline(commands)
             self.at += 2 if self.peek(1) == "&" else 1
             self.newlines()
@@ -207,7 +201,7 @@ class ScriptReader(WordReader):
         return Simple((), (), (), words)
 
     def _prefixes(self) -> None:
-        while self.reserved() in {"!", "time"}:
+        while self.text[self.at : self.at + 1] in _PREFIX_STARTS and self.reserved() in _PREFIXES:
             if self.reserved() == "time" and _TIME_OPTION.match(self.text, self.at):
                 return
             self.at += len(self.reserved())
@@ -224,13 +218,13 @@ class ScriptReader(WordReader):
         return node
 
     def _command_here(self) -> Node:
-        if self.peek() == "(":
+        if self.text[self.at : self.at + 1] == "(":
             return self._parenthesis()
         reserved = self.reserved()
-        if reserved in self.compounds:
+        if reserved in _COMPOUNDS:
             if reserved != "coproc":
                 self.at += len(reserved)
-            return self.compounds[reserved]()
+            return _COMPOUNDS[reserved](self)
         if reserved in _CLOSERS:
             raise Unreadable(f"unexpected {reserved!r}")
         if match := _FUNCTION.match(self.text, self.at):
@@ -394,8 +388,10 @@ class ScriptReader(WordReader):
         redirects: list[Redirect] = []
         declares = False
         while True:
-            self.blanks()
             char = self.text[self.at : self.at + 1]
+            if char in _SKIPPED:
+                self.blanks()
+                char = self.text[self.at : self.at + 1]
             if char in _REDIRECT_STARTS and (redirect := self._redirect()):
                 redirects.append(redirect)
             elif char in _COMMAND_ENDS:
@@ -404,10 +400,12 @@ class ScriptReader(WordReader):
                 assigns.append(self._assign(match))
             else:
                 words.append(self._required_word())
-                declares = declares or (len(words) == 1 and _literal(words[0]) in _DECLARE)
+                declares = declares or (len(words) == 1 and literal(words[0]) in _DECLARE)
+                if not declares:
+                    self.next_words(words)
         if not (assigns or words or redirects):
             raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
-        if self.peek() == "(":
+        if char == "(":
             raise Unreadable("unexpected '('")
         return Simple(assigns, words, redirects)
 
@@ -457,7 +455,7 @@ class ScriptReader(WordReader):
         if op in {"<<", "<<-"}:
             raw = self.text[start : self.at]
             quoted = any(char in raw for char in "'\"\\")
-            delimiter = _literal(redirect.target) if quoted else raw
+            delimiter = literal(redirect.target) if quoted else raw
             self.pending.append((redirect, delimiter, quoted, op == "<<-"))
         return redirect
 
@@ -478,5 +476,15 @@ class ScriptReader(WordReader):
             redirect.target = [Lit(body, quoted=True)] if quoted else inner.double("")
 
 
-def _literal(word: Word) -> str:
-    return "".join(part.text for part in word if isinstance(part, Lit))
+_COMPOUNDS: dict[str, Callable[[ScriptReader], Node]] = {
+    "if": ScriptReader._if,
+    "while": ScriptReader._while,
+    "until": ScriptReader._while,
+    "for": ScriptReader._for,
+    "select": ScriptReader._for,
+    "case": ScriptReader._case,
+    "function": ScriptReader._function_keyword,
+    "coproc": ScriptReader._coproc,
+    "{": ScriptReader._group,
+    "[[": ScriptReader._test,
+}

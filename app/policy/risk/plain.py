@@ -7,11 +7,11 @@ import re
 from app.policy.risk.call import names
 
 _QUOTED = r"'[^'\n]*+'|\"[^\"$`\\\n]*+\""
-_PLAIN_WORD = re.compile(rf"(?:[^\s'\"]|{_QUOTED})++")
+_PLAIN_WORD = re.compile(rf"(?:[^\s'\"]++|{_QUOTED})++")
 _PLAIN_QUOTE = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _PLAIN_COMMAND = re.compile(
-    rf"(?:(?:[\w./:@%,^-]|{_QUOTED})++|\[(?=[ \t]))"
-    rf"(?:[ \t]++(?:[\w./:@%,^=+*?\[\]-]|{_QUOTED})++)*+"
+    rf"(?:(?:[\w./:@%,^-]++|{_QUOTED})++|\[(?=[ \t]))"
+    rf"(?:[ \t]++(?:[\w./:@%,^=+*?\[\]-]++|{_QUOTED})++)*+"
     r"(?=[ \t]*+(?:[;\n)|]|&(?!>)|\Z))",
     re.ASCII,
 )

@@ -24,7 +24,7 @@ class Var:
 
     name: str
     op: str = ""
-    arg: list[Part] = field(default_factory=list)
+    arg: Sequence[Part] = ()
     quoted: bool = False
 
 
@@ -61,7 +61,7 @@ class Assign:
     value: Word
     append: bool = False
     array: list[Word] | None = None
-    subscript: Word = field(default_factory=list)
+    subscript: Sequence[Part] = ()
 
 
 @dataclass(slots=True)
@@ -173,9 +173,9 @@ _TELLING = _SETTERS | _BEFORE | _READERS
 
 
 def _set_by_builtin(node: Simple) -> frozenset[str]:
-    if not node.plain and (not node.words or _literal(node.words[0]) not in _TELLING):
+    if not node.plain and (not node.words or literal(node.words[0]) not in _TELLING):
         return _NO_NAMES
-    texts = node.plain or [_literal(word) for word in node.words]
+    texts = node.plain or [literal(word) for word in node.words]
     while texts and texts[0] in _BEFORE:
         texts = texts[1:]
     if texts and texts[0] in _READERS:
@@ -185,8 +185,12 @@ def _set_by_builtin(node: Simple) -> frozenset[str]:
     return frozenset([text.split("=", 1)[0] for text in texts[1:]])
 
 
-def _literal(word: Word) -> str:
-    return "".join([part.text for part in word if isinstance(part, Lit)])
+def literal(word: Word) -> str:
+    """The literal text of `word`, without what is expanded in it."""
+    if len(word) == 1:
+        part = word[0]
+        return part.text if type(part) is Lit else ""
+    return "".join([part.text for part in word if type(part) is Lit])
 
 
 def self_calls(node: Node | Script, name: str, *, piped: bool) -> int:

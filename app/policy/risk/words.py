@@ -7,11 +7,14 @@ import re
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Unreadable, Var, Word
 
 _PLAIN = re.compile(r"[^ \t\n'\"\\$`|&;()<>]+")
-_WHOLE = re.compile(
-    r"(?:(?P<plain>[^ \t\n'\"\\$`|&;()<>]+)|\"(?P<double>[^\"\\$`]*)\"|'(?P<single>[^']*)'"
-    r"|\$(?P<name>[A-Za-z_]\w*)|\"\$(?P<quoted>[A-Za-z_]\w*)\")(?=[ \t\n;&|)]|\Z)",
-    re.ASCII,
+_WHOLE_WORD = (
+    r"(?:([^ \t\n'\"\\$`|&;()<>]++)|\"([^\"\\$`]*+)\"|'([^']*+)'"
+    r"|\$([A-Za-z_]\w*+)|\"\$([A-Za-z_]\w*+)\")(?=[ \t\n;&|)]|\Z)"
 )
+_UNQUOTED, _VARIABLE, _QUOTED_VARIABLE = 1, 4, 5
+"""Its groups, where it matters which of them was found."""
+_WHOLE = re.compile(_WHOLE_WORD, re.ASCII)
+_WHOLE_NEXT = re.compile(rf"[ \t]++(?!#){_WHOLE_WORD}", re.ASCII)
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _HEREDOC = re.compile(r"[^\\$`]+")
 _ARITHMETIC = re.compile(r"[^\\'\"$`()\[\]}]+")
@@ -88,21 +91,26 @@ class WordReader:
             parts.extend(part)
         return [part for part in parts if part is not _NOTHING]
 
+    def next_words(self, words: list[Word]) -> None:
+        """The quick way to the words that follow, as long as each of them is one part."""
+        while whole := _WHOLE_NEXT.match(self.text, self.at):
+            self.at = whole.end()
+            words.append([self._whole(whole)])
+
     def _whole(self, found: re.Match[str]) -> Part:
         """A word that is one part."""
-        kind = found.lastgroup
-        text = found[found.lastindex or 0]
-        if kind in {"name", "quoted"}:
+        kind = found.lastindex or 0
+        if kind >= _VARIABLE:
             self.spend()
-            return Var(text, quoted=kind == "quoted")
-        return Lit(text, quoted=kind != "plain")
+            return Var(found[kind], quoted=kind == _QUOTED_VARIABLE)
+        return Lit(found[kind], kind != _UNQUOTED)
 
     def _word_part(self, before: Word) -> list[Part]:
         plain = _PLAIN.match(self.text, self.at)
         if plain:
             self.at = plain.end()
             return [Lit(plain.group())]
-        char = self.peek()
+        char = self.text[self.at : self.at + 1]
         if char in {"<", ">"} and self.peek(1) == "(":
             return [self._process(char)]
         if char == "(" and before and _opens_extglob(before[-1]):
@@ -168,7 +176,7 @@ class WordReader:
             if match := chunk.match(self.text, self.at):
                 self.at = match.end()
                 parts.append(Lit(match.group(), quoted=True))
-            char = self.peek()
+            char = self.text[self.at : self.at + 1]
             if not char and closer:
                 raise Unreadable("a double quote is not closed")
             if char == closer:
@@ -204,6 +212,9 @@ class WordReader:
 
     def dollar(self, *, quoted: bool) -> list[Part]:
         self.spend()
+        if match := _NAME.match(self.text, self.at + 1):
+            self.at = match.end()
+            return [Var(match.group(), quoted=quoted)]
         following = self.peek(1)
         if following in {"'", '"'} and following and not quoted:
             return self._dollar_quote(following)
@@ -215,9 +226,6 @@ class WordReader:
         if following == "[":
             self.at += 2
             return [Arith(self.arithmetic("]"))]
-        if match := _NAME.match(self.text, self.at + 1):
-            self.at = match.end()
-            return [Var(match.group(), quoted=quoted)]
         if following and following in _SPECIAL:
             self.at += 2
             return [Var(following, quoted=quoted)]
