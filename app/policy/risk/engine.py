@@ -125,7 +125,7 @@ class Assessor(Collected):
             scope.record(name, scope.variables.get(name))
         outputs.extend(self.node(item, scope, stdin) for item in node.items[1:])
         scope.forget(names)
-        return _joined(outputs) if all(output.text is not None for output in outputs) else _UNSEEN
+        return _joined(outputs)
 
     def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy() if node.subshell else scope

@@ -46,15 +46,20 @@ def names_in(parts: Sequence[Part]) -> Iterator[str]:
             yield from names_in(part.parts)
 
 
+def _named(node: Simple) -> frozenset[str]:
+    words = [*node.words, *(assign.value for assign in node.assigns)]
+    words += [redirect.target for redirect in node.redirects if redirect.op not in {"<<", "<<-"}]
+    named = [word for word in words if len(word) != 1 or type(word[0]) is not Lit]
+    return frozenset([name for word in named for name in names_in(word)])
+
+
 def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
     """`node` with the values that its variables may have, where none of them is certain."""
     if not scope.maybe and not scope.lists and not scope.poisoned:
         return
-    words = [*node.words, *(assign.value for assign in node.assigns)]
-    words += [redirect.target for redirect in node.redirects if redirect.op not in {"<<", "<<-"}]
-    named = [word for word in words if len(word) != 1 or type(word[0]) is not Lit]
-    names = {name for word in named for name in names_in(word)}
-    for inner in scope.guesses(names) if names else ():
+    if node.named is None:
+        node.named = _named(node)
+    for inner in scope.guesses(node.named) if node.named else ():
         expander = Expander(inner, _NOTHING)
         yield Possible(
             [field for word in node.words for field in expander.fields(word)],

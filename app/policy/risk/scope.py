@@ -40,28 +40,35 @@ class Scope:
 
     def copy(self) -> Scope:
         return Scope(
-            dict(self.variables),
+            self.variables.copy(),
             self.cwd,
             self.home,
             self.poisoned,
-            dict(self.aliases),
-            dict(self.files),
+            self.aliases.copy(),
+            self.files.copy(),
             self.stdin,
-            dict(self.maybe),
-            dict(self.lists),
-            dict(self.functions),
+            self.maybe.copy(),
+            self.lists.copy(),
+            self.functions.copy(),
             self.guess,
         )
 
     def child(self) -> Scope:
         """For another process: it has the exported variables only, and we do not know which."""
-        inner = self.copy()
-        inner.variables = {"IFS": " \t\n"}
-        inner.variables |= {
-            key: self.variables[key] for key in ("HOME", "SHELL") if key in self.variables
-        }
-        inner.lists, inner.functions, inner.guess = {}, {}, False
-        for name, value in self.variables.items():
+        ours = self.variables
+        variables = {"IFS": " \t\n"}
+        variables |= {key: ours[key] for key in ("HOME", "SHELL") if key in ours}
+        inner = Scope(
+            variables,
+            self.cwd,
+            self.home,
+            self.poisoned,
+            self.aliases.copy(),
+            self.files.copy(),
+            self.stdin,
+            self.maybe.copy(),
+        )
+        for name, value in ours.items():
             inner.record(name, value)
         return inner
 
@@ -81,19 +88,21 @@ class Scope:
 
     def merge(self, other: Scope) -> None:
         """Take over what may be so in a branch that may have run."""
-        for name, values in other.maybe.items():
-            if values != self.maybe.get(name):
-                for value in values:
-                    self.record(name, value)
+        if other.maybe != self.maybe:
+            for name, values in other.maybe.items():
+                if values != self.maybe.get(name):
+                    for value in values:
+                        self.record(name, value)
         self.lists.update(other.lists)
         self.functions.update(other.functions)
 
     def record(self, name: str, value: str | None) -> None:
         """Remember a value that `name` may have."""
-        before = self.maybe.get(name, ())
-        if value is None or value in before or UNKNOWN in value or name in _NO_CHANGES:
+        if value is None or name in _NO_CHANGES or UNKNOWN in value:
             return
-        self.maybe[name] = (*before, value)[-_MOST_VALUES:]
+        before = self.maybe.get(name, ())
+        if value not in before:
+            self.maybe[name] = (*before, value)[-_MOST_VALUES:]
 
     def lookup(self, name: str) -> str:
         if self.guess and (found := self._argument(name)) is not None:
@@ -123,10 +132,11 @@ class Scope:
 
     def possible(self, name: str) -> tuple[str, ...]:
         """The values that `name` may have, when none is certain; none: not told."""
-        if UNKNOWN not in self.lookup(name):
+        now = self.variables.get(name, UNKNOWN)
+        if (now is UNKNOWN and name not in self.maybe) or UNKNOWN not in self.lookup(name):
             return ()
-        values = (*self.maybe.get(name, ()), self.variables.get(name, UNKNOWN))
-        return tuple(value for value in dict.fromkeys(values) if UNKNOWN not in value)
+        values = dict.fromkeys((*self.maybe.get(name, ()), now))
+        return tuple([value for value in values if UNKNOWN not in value])
 
     def forget(self, names: Iterable[str]) -> None:
         """These may have another value now."""
@@ -140,15 +150,20 @@ class Scope:
             self.variables.pop(name, None)
             self.maybe.pop(name, None)
 
-    def guesses(self, names: set[str]) -> list[Scope]:
+    def guesses(self, names: Iterable[str]) -> list[Scope]:
         """Scopes in which each of `names` has one of the values that it may have."""
         found = {name: values for name in names if (values := self.possible(name))}
-        listed = any(name in self.lists or name.isdigit() for name in names)
-        listed = (listed and bool(self.lists)) or ("*" in names and "@" in self.lists)
-        if not found and not listed:
+        if not found and not (self.lists and self._listed(names)):
             return []
         turns = max([1, *map(len, found.values())])
         return [self._with(_nth(found, turn)) for turn in range(turns)]
+
+    def _listed(self, names: Iterable[str]) -> bool:
+        """Whether the words of an array, or of the arguments, are asked for."""
+        for name in names:
+            if name in self.lists or name.isdigit() or (name == "*" and "@" in self.lists):
+                return True
+        return False
 
     def _with(self, values: Mapping[str, str]) -> Scope:
         inner = self.copy()

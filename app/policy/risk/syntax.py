@@ -81,12 +81,16 @@ class Runs:
 
 @dataclass(slots=True)
 class Simple(Runs):
-    """`plain` holds the words instead when nothing in them is expanded or quoted."""
+    """`plain` holds the words instead when nothing in them is expanded or quoted.
+
+    `named` are the variables that it expands, kept once they were asked for.
+    """
 
     assigns: Sequence[Assign]
     words: Sequence[Word]
     redirects: Sequence[Redirect]
     plain: Sequence[str] = ()
+    named: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
 
 
 @dataclass(slots=True)
