@@ -21,12 +21,19 @@ def judged(call: Call) -> tuple[Answer, ...]:
         rules = RULES.get(call.name)
     if rules is None:
         return tuple(wrapped_by_stranger(call))
-    return tuple(answer for rule in rules for answer in rule(call))
+    if len(rules) == 1:
+        return tuple(rules[0](call))
+    return tuple([answer for rule in rules for answer in rule(call)])
 
 
 @lru_cache(maxsize=2048)
 def remembered(
-    name: str, args: tuple[str, ...], cwd: str | None, home: str, *, contained: bool
+    name: str,
+    args: tuple[str, ...],
+    cwd: str | None,
+    home: str,
+    *,
+    contained: bool = False,
 ) -> tuple[Answer, ...]:
     """A rule says the same about the same words: it sees nothing else."""
     return judged(Call(name, list(args), cwd, home, None, contained))

@@ -138,8 +138,11 @@ def only_help(args: Sequence[str]) -> bool:
 def resolve(path: str, cwd: str | None, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
-    if not path.startswith("/"):
+    if path[:1] != "/":
         path = f"{cwd if cwd is not None else UNKNOWN}/{path}"
+    absolute = path[0] == "/" and path[1:2] != UNKNOWN and path[-1] != "/"
+    if absolute and "/." not in path and "//" not in path:
+        return path
     kept: list[str] = []
     for piece in path.split("/"):
         if piece == "..":

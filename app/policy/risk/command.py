@@ -59,12 +59,13 @@ _PLAIN = re.compile(r"[\w./-]+")
 _LONG_STARTS = frozenset(["--", "--exec", "--command"])
 _STARTS = _LONG_STARTS | {"-e", "-x"}
 """What stands before a command among the words of most programs that run one."""
+_BEFORE_COMMANDS = _LONG_STARTS | {"rm"}
 
 
 def wrapped_by_stranger(call: Call) -> Iterator[Answer]:
     """`unknown-program … rm x`: a wrapper that no table knows is still a wrapper, and where
     `rm` is a subcommand it deletes too."""
-    if call.name in _PRINTERS:
+    if call.name in _PRINTERS or _BEFORE_COMMANDS.isdisjoint(call.args):
         return
     for at, word in enumerate(call.args[:-1]):
         before = call.args[at - 1] if at else ""

@@ -47,8 +47,10 @@ MAX_WINDOWS = 24_000
 MAX_NESTING = 16
 MAX_TURNS = 24
 
+_DESCRIPTOR = re.compile(r"\d*-?")
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 _RUNS_HERE = frozenset(["eval", "command", "builtin", "exec"])
+_DECLARING = frozenset(["export", "declare", "typeset", "local", "readonly"])
 _NO_VALUES: dict[str, str] = {}
 _SILENT = Stream("")
 _UNSEEN = Stream(None)
@@ -89,8 +91,9 @@ class Assessor(Collected):
             self._answer(answer, self._last(), scope)
 
     def script(self, script: Script, scope: Scope, stdin: Stream | None = None) -> Stream:
-        outputs = [self.node(item, scope, stdin) for item in script.items]
-        return _joined(outputs)
+        if len(script.items) == 1:
+            return self.node(script.items[0], scope, stdin)
+        return _joined([self.node(item, scope, stdin) for item in script.items])
 
     def node(self, node: Node, scope: Scope, stdin: Stream | None = None) -> Stream:
         match node:
@@ -232,7 +235,9 @@ class Assessor(Collected):
         if node.plain:
             return self.argv(list(node.plain), scope, stdin)
         expander, given = Expander(scope, self), stdin
-        values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
+        values = _NO_VALUES
+        if node.assigns:
+            values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
         argv = [field for word in node.words for field in expander.fields(word)]
         stdin, files = self._redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
@@ -244,7 +249,7 @@ class Assessor(Collected):
                 self.tentatively(partial(self._possible, other, argv, stdin))
             for name, value in other.values.items():
                 scope.record(name, value)
-        if not argv or argv[0] in {"export", "declare", "typeset", "local", "readonly"}:
+        if values and (not argv or argv[0] in _DECLARING):
             flags = "".join(word for word in argv[1:3] if word.startswith(("-", "+")))
             if set(flags) & set("ni"):
                 self._subscripts(list(values.values()))
@@ -254,7 +259,7 @@ class Assessor(Collected):
         if argv == ["exec"] and stdin is not given:
             scope.stdin = stdin
         output = self.argv(argv, scope, stdin, values) if argv else _SILENT
-        return self._into_files(files, scope, output)
+        return self._into_files(files, scope, output) if files else output
 
     def _assignments(self, values: dict[str, str], scope: Scope) -> None:
         for name, value in values.items():
@@ -293,17 +298,24 @@ class Assessor(Collected):
         if hit := unresolved(word):
             self.found(hit, index)
             return _UNSEEN
-        name = (
-            word.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
-            if "\\" in word
-            else (word.rsplit("/", 1)[-1])
+        name = word
+        if "\\" in word:
+            name = word.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
+        elif "/" in word:
+            name = word.rsplit("/", 1)[-1]
+        call = Call(
+            name,
+            argv[1:],
+            scope.cwd,
+            scope.home,
+            stdin if stdin is not None else scope.stdin,
+            self.contained,
+            assigned or _NO_VALUES,
+            scope.files,
         )
-        stdin = stdin if stdin is not None else scope.stdin
-        call = Call(name, argv[1:], scope.cwd, scope.home, stdin, self.contained)
-        call.assigned, call.files = assigned or _NO_VALUES, scope.files
         if alias := scope.aliases.get(word):
             # Only some shells expand aliases: both readings count.
-            self._alias(alias, argv, scope, stdin)
+            self._alias(alias, argv, scope, call.stdin)
         if (body := scope.functions.get(name)) and name not in self.running:
             self._called(call, body, scope)
         output = self._written_script(call, word, scope, index) if "/" in word else None
@@ -328,7 +340,9 @@ class Assessor(Collected):
         if call.stdin is None and (not files or call.name not in READING):
             words = tuple(call.args)
             if sum(map(len, words)) <= MAX_REMEMBERED:
-                return remembered(call.name, words, call.cwd, call.home, contained=call.contained)
+                if call.contained:
+                    return remembered(call.name, words, call.cwd, call.home, contained=True)
+                return remembered(call.name, words, call.cwd, call.home)
         return judged(call)
 
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
@@ -370,7 +384,7 @@ class Assessor(Collected):
             inner.list_words("@", payload.given[1:])
             inner.record("0", payload.given[0])
         if payload.moves is not None:
-            moved = Call("", [], scope.cwd, scope.home).at(payload.moves)
+            moved = resolve(payload.moves, scope.cwd, scope.home)
             inner.cwd = None if UNKNOWN in moved else moved
         output = self._run(payload, index, inner)
         if not payload.contained:
@@ -399,9 +413,10 @@ class Assessor(Collected):
     ) -> tuple[Stream | None, list[tuple[str, str]]]:
         """Check where output goes; answer what the command reads, and operators with files."""
         files: list[tuple[str, str]] = []
-        expander = Expander(scope, self) if redirects else None
+        if not redirects:
+            return stdin, files
+        expander = Expander(scope, self)
         for redirect in redirects:
-            assert expander is not None
             value = expander.text(redirect.target)
             if redirect.op in {"<<", "<<-", "<<<"}:
                 newline = "\n" if redirect.op == "<<<" else ""
@@ -411,19 +426,20 @@ class Assessor(Collected):
                 stdin = self._input(value, scope)
             elif redirect.op == "<&":
                 stdin = None if value == "-" else _UNSEEN
-            elif not (redirect.op in {">&", "<&"} and re.fullmatch(r"\d*-?", value)):
-                self._writes(value, scope)
-                files.append((redirect.op, resolve(value, scope.cwd, scope.home)))
+            elif redirect.op != ">&" or not _DESCRIPTOR.fullmatch(value):
+                files.append((redirect.op, self._writes(value, scope)))
                 if redirect.op == "<>":
                     stdin = _UNSEEN
         return stdin, files
 
-    def _writes(self, value: str, scope: Scope) -> None:
-        for hit in writing(resolve(value, scope.cwd, scope.home), scope.home):
+    def _writes(self, value: str, scope: Scope) -> str:
+        path = resolve(value, scope.cwd, scope.home)
+        for hit in writing(path, scope.home):
             self.found(hit, None)
+        return path
 
     def _input(self, value: str, scope: Scope) -> Stream:
-        path = Call("", [], scope.cwd, scope.home).at(value)
+        path = resolve(value, scope.cwd, scope.home)
         for hit in reading(path, scope.home):
             self.found(hit, None)
         if path in scope.files:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Protocol
 
 from app.policy.risk.call import UNKNOWN
@@ -15,6 +16,8 @@ from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Wor
 _HOLE = 0xE000
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
+_SPLIT = (Var, Cmd)
+"""Parts whose value becomes several words where they are not quoted."""
 _MAX_BRACES = 512
 _MAX_TEXT = 64_000
 _MAX_PARTS = 6_000
@@ -40,31 +43,34 @@ class Expander:
 
     def fields(self, word: Word) -> list[str]:
         """The words that `word` becomes."""
-        first = word[0] if word else None
-        if len(word) == 1 and isinstance(first, Lit):
+        if len(word) == 1 and type(first := word[0]) is Lit:
             text = first.text
             if first.quoted or ("{" not in text and "~" not in text):
                 return [text]
-        return [
-            found for braced in _braces(word) for found in self._split(_tilde(braced, self.scope))
-        ]
+        for part in word:
+            if type(part) is Lit and not part.quoted and "{" in part.text:
+                split = [self._split(_tilde(braced, self.scope)) for braced in _braces(word)]
+                return [field for fields in split for field in fields]
+        return self._split(_tilde(word, self.scope))
 
     def text(self, word: Sequence[Part]) -> str:
         """The value of `word` where it is not split: assignments, redirects, here-documents."""
-        value = "".join([self._value(part) for part in _tilde(word, self.scope)])
+        word = _tilde(word, self.scope)
+        value = self._value(word[0]) if len(word) == 1 else "".join(map(self._value, word))
         return value if len(value) <= _MAX_TEXT else UNKNOWN
 
     def _split(self, word: Sequence[Part]) -> list[str]:
         found: list[str] = []
         current: str | None = None
         size = 0
+        guess = self.scope.guess
         for part in word:
-            words = self._words(part) if self.scope.guess else None
+            words = self._words(part) if guess else None
             value = self._value(part) if words is None else " ".join(words)
             size += len(value)
             if size > _MAX_TEXT:
                 return [UNKNOWN]
-            if words is not None or (isinstance(part, Var | Cmd) and not part.quoted):
+            if words is not None or (isinstance(part, _SPLIT) and not part.quoted):
                 pieces = words or self._pieces(value)
                 if len(pieces) == 1:
                     current = (current or "") + pieces[0] if pieces[0] else current
@@ -95,9 +101,9 @@ class Expander:
 
     def _pieces(self, value: str) -> list[str]:
         separators = self.scope.lookup("IFS")
-        if UNKNOWN in separators:
+        if value == UNKNOWN or UNKNOWN in separators:
             return [UNKNOWN]
-        return re.split(f"[{re.escape(separators)}]+", value) if separators else [value]
+        return _separator(separators).split(value) if separators else [value]
 
     def _value(self, part: Part) -> str:
         match part:
@@ -181,7 +187,7 @@ def _trimmed(value: str, op: str, pattern: str) -> str:
 
 def _tilde(word: Sequence[Part], scope: Scope) -> Sequence[Part]:
     first = word[0] if word else None
-    if not isinstance(first, Lit) or first.quoted or not first.text.startswith("~"):
+    if type(first) is not Lit or first.quoted or first.text[:1] != "~":
         return word
     user, slash, rest = first.text[1:].partition("/")
     if len(word) > 1 and not slash:
@@ -193,10 +199,12 @@ def _tilde(word: Sequence[Part], scope: Scope) -> Sequence[Part]:
     return [Lit(base + slash + rest, quoted=True), *word[1:]]
 
 
+@lru_cache(maxsize=16)
+def _separator(characters: str) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(characters)}]+")
+
+
 def _braces(word: Word) -> Iterator[Word]:
-    if not any(isinstance(part, Lit) and not part.quoted and "{" in part.text for part in word):
-        yield word
-        return
     pattern = "".join(
         part.text if isinstance(part, Lit) and not part.quoted else chr(_HOLE + at)
         for at, part in enumerate(word[:_MAX_PARTS])

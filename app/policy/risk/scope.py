@@ -107,7 +107,7 @@ class Scope:
     def lookup(self, name: str) -> str:
         if self.guess and (found := self._argument(name)) is not None:
             return found
-        if name in self.poisoned or EVERY_NAME in self.poisoned:
+        if self.poisoned and (name in self.poisoned or EVERY_NAME in self.poisoned):
             return UNKNOWN
         if name == "PWD":
             return self.cwd if self.cwd is not None else UNKNOWN
