@@ -32,7 +32,7 @@ _TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
 _SKIPPED = frozenset([" ", "\t", "\\", "#"])
 _BLANK = re.compile(r"(?:[ \t]++|\\\n)++")
 _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||>|<)|(&>>|&>)")
-_ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
+_ASSIGN = re.compile(r"([A-Za-z_]\w*+)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|in|function|coproc|time"
     r"|\[\[|[!{}])(?=[\s;&|()<>]|$)"
@@ -49,7 +49,7 @@ _TIME_OPTION = re.compile(r"time\s+-(?!p\s|-\s)")
 _COPROC_NAME = re.compile(r"\w+(?=\s+[({])", re.ASCII)
 _TEST_SPACE = re.compile(r"[\s()&|<>]+")
 _TEST_END = re.compile(r"\]\](?=[\s;&|()<>]|$)")
-_FUNCTION = re.compile(r"([^\s'\"\\$`|&;()<>=]+)[ \t]*\([ \t]*\)")
+_FUNCTION = re.compile(r"([^\s'\"\\$`|&;()<>=]++)[ \t]*+\([ \t]*\)")
 _CASE_END = re.compile(r";;&|;;|;&")
 _DECLARE = frozenset({"export", "declare", "typeset", "local", "readonly"})
 
@@ -133,20 +133,23 @@ class ScriptReader(WordReader):
         items: list[Node] = []
         while True:
             self.newlines()
-            plain = self._plain()
-            if plain and self._ends_here():
-                self.spend()
-                items.append(plain)
-                continue
-            if not plain and self._at_end():
+            node: Node | None = self._plain()
+            if node is None and self._at_end():
                 return Script(items)
-            items.append(self._and_or(plain))
-            self.blanks()
-            char = self.text[self.at : self.at + 1]
-            if char in _SEPARATORS and not self._at_case_end():
-                self.at += 1
-            elif char != "\n" and not self._at_end():
-                raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+            self.spend()
+            node = node or self._first_command()
+            if not self._ends_here():
+                node = self._and_or(node)
+                self._separator()
+            items.append(node)
+
+    def _separator(self) -> None:
+        self.blanks()
+        char = self.text[self.at : self.at + 1]
+        if char in _SEPARATORS and not self._at_case_end():
+            self.at += 1
+        elif char != "\n" and not self._at_end():
+            raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
 
     def _ends_here(self) -> bool:
         """Whether the command just read ends with its line; a `;` is read too."""
@@ -165,28 +168,23 @@ class ScriptReader(WordReader):
             return self.reserved() in _CLOSERS
         return char in {"", ")"} or (char == ";" and self._at_case_end())
 
-    def _and_or(self, plain: Simple | None) -> Node:
-        items = [self._pipeline(plain)]
+    def _and_or(self, first: Node) -> Node:
+        items = [self._pipeline(first)]
         while True:
             self.blanks()
             if self.text[self.at : self.at + 2] not in {"&&", "||"}:
                 return items[0] if len(items) == 1 else AndOr(items)
             self.at += 2
             self.newlines()
-            items.append(self._pipeline(self._plain()))
+            self.spend()
+            items.append(self._pipeline(self._plain() or self._first_command()))
 
-    def _pipeline(self, plain: Simple | None) -> Node:
-        self.spend()
-        commands: list[Node] = []
-        if plain:
-            commands.append(plain)
-        else:
-            self._prefixes()
-            commands.append(self._command())
+    def _pipeline(self, first: Node) -> Node:
+        commands = [first]
         while True:
             self.blanks()
             if self.text[self.at : self.at + 1] != "|" or self.peek(1) == "|":
-                return commands[0] if len(commands) == 1 else Pipeline(commands)
+                return first if len(commands) == 1 else Pipeline(commands)
             self.at += 2 if self.peek(1) == "&" else 1
             self.newlines()
             self.spend()
@@ -201,7 +199,7 @@ class ScriptReader(WordReader):
         return Simple((), (), (), words)
 
     def _prefixes(self) -> None:
-        while self.text[self.at : self.at + 1] in _PREFIX_STARTS and self.reserved() in _PREFIXES:
+        while self.reserved() in _PREFIXES:
             if self.reserved() == "time" and _TIME_OPTION.match(self.text, self.at):
                 return
             self.at += len(self.reserved())
@@ -209,6 +207,12 @@ class ScriptReader(WordReader):
             while flag := _TIME_FLAG.match(self.text, self.at):
                 self.at = flag.end()
                 self.blanks()
+
+    def _first_command(self) -> Node:
+        """The first of a pipeline, where `!` and `time` may stand before it."""
+        if self.text[self.at : self.at + 1] in _PREFIX_STARTS:
+            self._prefixes()
+        return self._command()
 
     def _command(self) -> Node:
         self.blanks()
@@ -221,12 +225,17 @@ class ScriptReader(WordReader):
         if self.text[self.at : self.at + 1] == "(":
             return self._parenthesis()
         reserved = self.reserved()
+        if not reserved:
+            return self._simple_or_function()
         if reserved in _COMPOUNDS:
             if reserved != "coproc":
                 self.at += len(reserved)
             return _COMPOUNDS[reserved](self)
         if reserved in _CLOSERS:
             raise Unreadable(f"unexpected {reserved!r}")
+        return self._simple_or_function()
+
+    def _simple_or_function(self) -> Node:
         if match := _FUNCTION.match(self.text, self.at):
             self.at = match.end()
             return self._function_body(match.group(1))
@@ -383,20 +392,21 @@ class ScriptReader(WordReader):
             words.append(self._required_word())
 
     def _simple(self) -> Node:
+        text = self.text
         assigns: list[Assign] = []
         words: list[Word] = []
         redirects: list[Redirect] = []
         declares = False
         while True:
-            char = self.text[self.at : self.at + 1]
+            char = text[self.at : self.at + 1]
             if char in _SKIPPED:
                 self.blanks()
-                char = self.text[self.at : self.at + 1]
+                char = text[self.at : self.at + 1]
+            if char in _COMMAND_ENDS and (char != "&" or text[self.at + 1 : self.at + 2] != ">"):
+                break
             if char in _REDIRECT_STARTS and (redirect := self._redirect()):
                 redirects.append(redirect)
-            elif char in _COMMAND_ENDS:
-                break
-            elif (declares or not words) and (match := _ASSIGN.match(self.text, self.at)):
+            elif (declares or not words) and (match := _ASSIGN.match(text, self.at)):
                 assigns.append(self._assign(match))
             else:
                 words.append(self._required_word())
@@ -404,7 +414,7 @@ class ScriptReader(WordReader):
                 if not declares:
                     self.next_words(words)
         if not (assigns or words or redirects):
-            raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+            raise Unreadable(f"unexpected {text[self.at : self.at + 20]!r}")
         if char == "(":
             raise Unreadable("unexpected '('")
         return Simple(assigns, words, redirects)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 
-from app.policy.risk.call import names
-
 _QUOTED = r"'[^'\n]*+'|\"[^\"$`\\\n]*+\""
 _PLAIN_WORD = re.compile(rf"(?:[^\s'\"]++|{_QUOTED})++")
 _PLAIN_QUOTE = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_ENDS = r"[;\n)|]|&(?!>)|\Z"
+_RESERVED = "if|then|elif|else|fi|while|until|for|select|do|done|case|esac|in|function|coproc|time"
 _PLAIN_COMMAND = re.compile(
+    rf"(?!(?=[itewufsdc])(?:{_RESERVED})(?:[ \t]|{_ENDS}))"
     rf"(?:(?:[\w./:@%,^-]++|{_QUOTED})++|\[(?=[ \t]))"
     rf"(?:[ \t]++(?:[\w./:@%,^=+*?\[\]-]++|{_QUOTED})++)*+"
-    r"(?=[ \t]*+(?:[;\n)|]|&(?!>)|\Z))",
+    rf"(?=[ \t]*+(?:{_ENDS}))",
     re.ASCII,
-)
-_RESERVED_WORDS = frozenset(
-    names("if then elif else fi while until for select do done case esac in function coproc time")
 )
 
 
@@ -26,14 +24,12 @@ def plain_words(text: str, at: int) -> tuple[list[str], int] | None:
     if match is None:
         return None
     found = match.group()
-    words = found.split()
-    if words[0] in _RESERVED_WORDS:
-        return None
-    if "'" in found or '"' in found:
-        words = [
-            _PLAIN_QUOTE.sub(_unquoted, word) if "'" in word or '"' in word else word
-            for word in _PLAIN_WORD.findall(found)
-        ]
+    if "'" not in found and '"' not in found:
+        return found.split(), match.end()
+    words = [
+        _PLAIN_QUOTE.sub(_unquoted, word) if "'" in word or '"' in word else word
+        for word in _PLAIN_WORD.findall(found)
+    ]
     return words, match.end()
 
 

@@ -15,6 +15,7 @@ _UNQUOTED, _VARIABLE, _QUOTED_VARIABLE = 1, 4, 5
 """Its groups, where it matters which of them was found."""
 _WHOLE = re.compile(_WHOLE_WORD, re.ASCII)
 _WHOLE_NEXT = re.compile(rf"[ \t]++(?!#){_WHOLE_WORD}", re.ASCII)
+_WORD_ENDS = frozenset(["", *" \t\n;&|)"])
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _HEREDOC = re.compile(r"[^\\$`]+")
 _ARITHMETIC = re.compile(r"[^\\'\"$`()\[\]}]+")
@@ -89,6 +90,8 @@ class WordReader:
         parts: Word = []
         while part := self._word_part(parts):
             parts.extend(part)
+            if self.text[self.at : self.at + 1] in _WORD_ENDS:
+                break
         return [part for part in parts if part is not _NOTHING]
 
     def next_words(self, words: list[Word]) -> None:
@@ -170,19 +173,23 @@ class WordReader:
 
     def double(self, closer: str) -> list[Part]:
         """Parts up to `closer` (`"`, or empty for a here-document: up to the end)."""
+        text = self.text
         chunk = _DOUBLE if closer else _HEREDOC
         parts: list[Part] = []
         while True:
-            if match := chunk.match(self.text, self.at):
+            if match := chunk.match(text, self.at):
                 self.at = match.end()
-                parts.append(Lit(match.group(), quoted=True))
-            char = self.text[self.at : self.at + 1]
-            if not char and closer:
-                raise Unreadable("a double quote is not closed")
-            if char == closer:
+                parts.append(Lit(match.group(), True))
+            char = text[self.at : self.at + 1]
+            if char == "$":
+                parts.extend(self.dollar(quoted=True))
+            elif char == closer:
                 self.at += 1
                 return parts
-            parts.extend(self._inside_double(char, closer))
+            elif not char:
+                raise Unreadable("a double quote is not closed")
+            else:
+                parts.extend(self._inside_double(char, closer))
 
     def _inside_double(self, char: str, closer: str) -> list[Part]:
         if char == "\\":
@@ -192,8 +199,6 @@ class WordReader:
                 return []
             special = following in {"$", "`", "\\"} or (bool(closer) and following == '"')
             return [Lit(following if special else "\\" + following, quoted=True)]
-        if char == "$":
-            return self.dollar(quoted=True)
         return [self._backtick(quoted=True)]
 
     def _backtick(self, *, quoted: bool) -> Part:
