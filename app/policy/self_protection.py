@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from app.policy.risk.model import Finding, RiskLevel, Segment, Verdict
@@ -123,7 +123,7 @@ class SelfProtection:
         if outside and cwd is not None and len(segment.argv) == 1:
             yield cwd  # `ls`
         argv = tuple(word and self._at_home(word) for word in segment.argv)
-        for place in word_places(replace(segment, argv=argv), windows=False):
+        for place in word_places(segment._replace(argv=argv), windows=False):
             if place.path is not None and place.path.startswith("/"):
                 yield place.path
 

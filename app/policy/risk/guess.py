@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.policy.risk.call import UNKNOWN
 from app.policy.risk.expand import Expander
@@ -11,8 +11,7 @@ from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Arith, Lit, Part, Proc, Script, Simple, Var
 
 
-@dataclass(frozen=True, slots=True)
-class Possible:
+class Possible(NamedTuple):
     """A command as it may run: `targets` are the files that its redirections write."""
 
     argv: list[str]

@@ -122,7 +122,7 @@ def elsewhere(segment: Segment, known: tuple[Place, ...], start: str) -> Iterato
     """The places of a command if it ran where the script began."""
     if segment.cwd == start:
         return
-    moved = replace(segment, cwd=start)
+    moved = segment._replace(cwd=start)
     for place in word_places(moved, windows=False):
         if place not in known:
             yield replace(place, perhaps=True)
