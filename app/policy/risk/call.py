@@ -171,7 +171,10 @@ class Options:
 
     def has(self, *names: str) -> bool:
         """Any of `names` given; a long name also when abbreviated."""
-        return any(flag in names or _abbreviates(flag, names) for flag in self.flags)
+        for flag in self.flags:
+            if flag in names or (flag[:2] == "--" and _abbreviates(flag, names)):
+                return True
+        return False
 
     def value(self, *names: str) -> str | None:
         for name in names:
@@ -180,11 +183,13 @@ class Options:
         return None
 
     def all_values(self, *names: str) -> list[str]:
+        if not self.values:
+            return []
         return [value for name in names for value in self.values.get(name, [])]
 
 
 def _abbreviates(flag: str, names: tuple[str, ...]) -> bool:
-    return len(flag) > 2 and flag.startswith("--") and any(name.startswith(flag) for name in names)
+    return len(flag) > 2 and any(name.startswith(flag) for name in names)
 
 
 def options(

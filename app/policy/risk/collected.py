@@ -60,12 +60,12 @@ class Collected:
             ]
         )
         return RiskReport(
-            verdict=worst_verdict(finding.verdict for finding in findings),
-            risk=worst_level(finding.level for finding in findings),
+            verdict=worst_verdict([finding.verdict for finding in findings]),
+            risk=worst_level([finding.level for finding in findings]),
             segments=tuple([_segment(met) for met in self.segments]),
             findings=findings,
             resolved_targets=tuple(self.targets),
-            opaque=any(finding.code in OPAQUE_CODES for finding in findings),
+            opaque=not OPAQUE_CODES.isdisjoint([finding.code for finding in findings]),
         )
 
     def found(self, hit: Hit, segment: int | None) -> None:
@@ -103,11 +103,14 @@ def _shorten(kept: dict[Any, None], length: int) -> None:
 
 
 def _segment(met: Met) -> Segment:
-    text = " ".join(met.argv)
-    words: tuple[str | None, ...] = met.argv
-    if not _PLAIN_WORDS.fullmatch(text) or ANY_HOME in text:
-        words = tuple(
-            [None if UNKNOWN in word else word.replace(ANY_HOME, "~") for word in met.argv]
-        )
-        text = " ".join(["…" if word is None else quoted(word) for word in words])
+    argv = met.argv
+    text = " ".join(argv)
+    if ANY_HOME in text:
+        argv = tuple([word.replace(ANY_HOME, "~") for word in argv])
+    elif _PLAIN_WORDS.fullmatch(text):
+        return Segment(argv, text, met.cwd, met.wraps)
+    if UNKNOWN not in text:
+        return Segment(argv, " ".join(map(quoted, argv)), met.cwd, met.wraps)
+    words = tuple([None if UNKNOWN in word else word for word in argv])
+    text = " ".join(["…" if word is None else quoted(word) for word in words])
     return Segment(words, text, met.cwd, met.wraps)

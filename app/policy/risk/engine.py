@@ -176,7 +176,8 @@ class Assessor(Collected):
         self, body: Script, scope: Scope, stdin: Stream | None, values: dict[str, str]
     ) -> Scope:
         inner = scope.copy()
-        inner.variables.update(values)
+        if values:
+            inner.variables.update(values)
         self.script(body, inner, stdin)
         return inner
 
@@ -241,30 +242,38 @@ class Assessor(Collected):
         argv = [field for word in node.words for field in expander.fields(word)]
         stdin, files = self._redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
-        for other in possible(node, scope):
-            words = (tuple(other.argv), tuple(other.targets), tuple(other.values.items()))
-            key = (*words, scope.cwd, stdin, self.contained)
-            if key not in self.guessed:
-                self.guessed.add(key)
-                self.tentatively(partial(self._possible, other, argv, stdin))
-            for name, value in other.values.items():
-                scope.record(name, value)
+        if scope.maybe or scope.lists or scope.poisoned:
+            self._guess(node, argv, scope, stdin)
         if values and (not argv or argv[0] in _DECLARING):
-            flags = "".join(word for word in argv[1:3] if word.startswith(("-", "+")))
-            if set(flags) & set("ni"):
-                self._subscripts(list(values.values()))
-            if set(flags) & set("nliuc"):
-                values = dict.fromkeys(values, UNKNOWN)
+            values = self._declared(argv, values) if argv else values
             scope.variables.update(values)
         if argv == ["exec"] and stdin is not given:
             scope.stdin = stdin
         output = self.argv(argv, scope, stdin, values) if argv else _SILENT
         return self._into_files(files, scope, output) if files else output
 
+    def _declared(self, argv: list[str], values: dict[str, str]) -> dict[str, str]:
+        """`values` as the options of `declare` and its sisters leave them."""
+        flags = {char for word in argv[1:3] if word.startswith(("-", "+")) for char in word}
+        if not flags.isdisjoint("ni"):
+            self._subscripts(list(values.values()))
+        return values if flags.isdisjoint("nliuc") else dict.fromkeys(values, UNKNOWN)
+
     def _assignments(self, values: dict[str, str], scope: Scope) -> None:
         for name, value in values.items():
             for answer in assignment(name, value):
                 self._answer(answer, None, scope)
+
+    def _guess(self, node: Simple, argv: list[str], scope: Scope, stdin: Stream | None) -> None:
+        for other in possible(node, scope):
+            words = (tuple(other.argv), tuple(other.targets), tuple(other.values.items()))
+            key = (*words, scope.cwd, stdin, self.contained)
+            if key not in self.guessed:
+                self.guessed.add(key)
+                if other.argv != argv or other.targets or other.values:
+                    self.tentatively(partial(self._possible, other, argv, stdin))
+            for name, value in other.values.items():
+                scope.record(name, value)
 
     def _possible(self, other: Possible, argv: list[str], stdin: Stream | None) -> None:
         """The same command with values that its variables may have."""

@@ -54,19 +54,15 @@ def _named(node: Simple) -> frozenset[str]:
 
 def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
     """`node` with the values that its variables may have, where none of them is certain."""
-    if not scope.maybe and not scope.lists and not scope.poisoned:
-        return
     if node.named is None:
         node.named = _named(node)
     for inner in scope.guesses(node.named) if node.named else ():
         expander = Expander(inner, _NOTHING)
-        yield Possible(
-            [field for word in node.words for field in expander.fields(word)],
-            [expander.text(redirect.target) for redirect in node.redirects if ">" in redirect.op],
-            {
-                assign.name: expander.text(assign.value)
-                for assign in node.assigns
-                if assign.array is None
-            },
-            inner,
-        )
+        argv = [field for word in node.words for field in expander.fields(word)]
+        written = [redirect.target for redirect in node.redirects if ">" in redirect.op]
+        targets = [expander.text(target) for target in written] if written else []
+        values: dict[str, str] = {}
+        for assign in node.assigns:
+            if assign.array is None:
+                values[assign.name] = expander.text(assign.value)
+        yield Possible(argv, targets, values, inner)

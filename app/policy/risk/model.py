@@ -34,11 +34,11 @@ _VERDICTS = tuple(Verdict)
 
 
 def worst_level(levels: Iterable[RiskLevel]) -> RiskLevel:
-    return max(levels, key=_LEVELS.index, default=RiskLevel.LOW)
+    return max(set(levels), key=_LEVELS.index, default=RiskLevel.LOW)
 
 
 def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
-    return max(verdicts, key=_VERDICTS.index, default=Verdict.ALLOW)
+    return max(set(verdicts), key=_VERDICTS.index, default=Verdict.ALLOW)
 
 
 class Finding(NamedTuple):

@@ -90,7 +90,8 @@ class Scope:
         """Take over what may be so in a branch that may have run."""
         if other.maybe != self.maybe:
             for name, values in other.maybe.items():
-                if values != self.maybe.get(name):
+                before = self.maybe.get(name)
+                if values is not before and values != before:
                     for value in values:
                         self.record(name, value)
         self.lists.update(other.lists)

@@ -38,8 +38,17 @@ _OPTIONS["GNUMAKEFLAGS"] = _OPTIONS["MAKEFLAGS"]
 """Variables with options of a program, and those that make it run or load something."""
 
 
+_TELLING = _LOADED | _COMMANDS | _PROMPTS | _OPTIONS.keys() | {"BASH_ALIASES"}
+_TELLING_STARTS = ("GIT_CONFIG_", "BASH_FUNC_", "TF_CLI_ARGS")
+
+
 def assignment(name: str, value: str) -> Iterator[Answer]:
     """What setting `name` lets later programs run."""
+    if name in _TELLING or name.startswith(_TELLING_STARTS):
+        yield from _telling(name, value)
+
+
+def _telling(name: str, value: str) -> Iterator[Answer]:
     if name == "ENV" and re.fullmatch(r"[A-Za-z]*", value):
         return
     if name in _LOADED and value:
@@ -48,9 +57,7 @@ def assignment(name: str, value: str) -> Iterator[Answer]:
         yield from _git_setting(name, value)
     elif name.startswith("BASH_FUNC_"):
         yield ask("loaded_code", "hands a function to the next shell")
-    elif name == "BASH_ALIASES" or (
-        re.fullmatch(r"PS[0-4]", name) and re.search(r"[$]\(|`", value)
-    ):
+    elif name == "BASH_ALIASES" or (name in _PROMPTS and re.search(r"[$]\(|`", value)):
         yield ask("deferred", f"{name} makes the shell run its text")
     elif name == "GIT_SEQUENCE_EDITOR" and re.search(r"\b(?:exec|x)\b", value):
         yield ask("deferred", "writes commands into a rebase")
