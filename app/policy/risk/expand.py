@@ -43,10 +43,13 @@ class Expander:
 
     def fields(self, word: Word) -> list[str]:
         """The words that `word` becomes."""
-        if len(word) == 1 and type(first := word[0]) is Lit:
+        first = word[0] if len(word) == 1 else None
+        if type(first) is Lit:
             text = first.text
             if first.quoted or ("{" not in text and "~" not in text):
                 return [text]
+        elif isinstance(first, _SPLIT) and first.quoted and not self.scope.guess:
+            return [self.text(word)]
         for part in word:
             if type(part) is Lit and not part.quoted and "{" in part.text:
                 split = [self._split(_tilde(braced, self.scope)) for braced in _braces(word)]

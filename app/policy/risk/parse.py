@@ -25,7 +25,7 @@ from app.policy.risk.syntax import (
     Word,
     literal,
 )
-from app.policy.risk.words import WordReader
+from app.policy.risk.words import MAX_DEPTH, WordReader
 
 _SPACE = re.compile(r"(?:[ \t\n]++|\\\n|#[^\n]*)++")
 _TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
@@ -76,16 +76,13 @@ class ScriptReader(WordReader):
         return ScriptReader(text, self.depth + 1, self.spent).whole()
 
     def script_until(self, closer: str) -> Script:
-        self._deeper()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Unreadable("commands are nested too deeply")
         script = self.script()
         self.expect(closer)
         self.depth -= 1
         return script
-
-    def _deeper(self) -> None:
-        self.depth += 1
-        if self.depth > 40:
-            raise Unreadable("commands are nested too deeply")
 
     def expect(self, text: str) -> None:
         self.blanks()
@@ -215,8 +212,11 @@ class ScriptReader(WordReader):
         return self._command()
 
     def _command(self) -> Node:
-        self.blanks()
-        self._deeper()
+        if self.text[self.at : self.at + 1] in _SKIPPED:
+            self.blanks()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Unreadable("commands are nested too deeply")
         node = self._command_here()
         self.depth -= 1
         return node
@@ -451,8 +451,8 @@ class ScriptReader(WordReader):
         return found
 
     def _redirect(self) -> Redirect | None:
-        match = _REDIRECT.match(self.text, self.at)
-        if not match:
+        starts = self.text[self.at : self.at + 1] in _REDIRECT_STARTS
+        if not starts or not (match := _REDIRECT.match(self.text, self.at)):
             return None
         op = match.group(1) or match.group(2)
         if op in {"<", ">"} and self.text.startswith("(", match.end()) and match.group() == op:
@@ -488,10 +488,8 @@ class ScriptReader(WordReader):
 
 _COMPOUNDS: dict[str, Callable[[ScriptReader], Node]] = {
     "if": ScriptReader._if,
-    "while": ScriptReader._while,
-    "until": ScriptReader._while,
-    "for": ScriptReader._for,
-    "select": ScriptReader._for,
+    **dict.fromkeys(["while", "until"], ScriptReader._while),
+    **dict.fromkeys(["for", "select"], ScriptReader._for),
     "case": ScriptReader._case,
     "function": ScriptReader._function_keyword,
     "coproc": ScriptReader._coproc,

@@ -136,8 +136,8 @@ class Scope:
         now = self.variables.get(name, UNKNOWN)
         if (now is UNKNOWN and name not in self.maybe) or UNKNOWN not in self.lookup(name):
             return ()
-        values = dict.fromkeys((*self.maybe.get(name, ()), now))
-        return tuple([value for value in values if UNKNOWN not in value])
+        before = self.maybe.get(name, ())
+        return before if UNKNOWN in now or now in before else (*before, now)
 
     def forget(self, names: Iterable[str]) -> None:
         """These may have another value now."""
@@ -153,10 +153,13 @@ class Scope:
 
     def guesses(self, names: Iterable[str]) -> list[Scope]:
         """Scopes in which each of `names` has one of the values that it may have."""
-        found = {name: values for name in names if (values := self.possible(name))}
-        if not found and not (self.lists and self._listed(names)):
-            return []
-        turns = max([1, *map(len, found.values())])
+        found: dict[str, tuple[str, ...]] = {}
+        for name in names:
+            if values := self.possible(name):
+                found[name] = values
+        if not found:
+            return [self._with({})] if self.lists and self._listed(names) else []
+        turns = max(map(len, found.values()))
         return [self._with(_nth(found, turn)) for turn in range(turns)]
 
     def _listed(self, names: Iterable[str]) -> bool:

@@ -9,7 +9,7 @@ from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Unreadab
 _PLAIN = re.compile(r"[^ \t\n'\"\\$`|&;()<>]+")
 _WHOLE_WORD = (
     r"(?:([^ \t\n'\"\\$`|&;()<>]++)|\"([^\"\\$`]*+)\"|'([^']*+)'"
-    r"|\$([A-Za-z_]\w*+)|\"\$([A-Za-z_]\w*+)\")(?=[ \t\n;&|)]|\Z)"
+    r"|\$([A-Za-z_]\w*+|[@*#?$!0-9-])|\"\$([A-Za-z_]\w*+|[@*#?$!0-9-])\")(?=[ \t\n;&|)]|\Z)"
 )
 _UNQUOTED, _VARIABLE, _QUOTED_VARIABLE = 1, 4, 5
 """Its groups, where it matters which of them was found."""
@@ -114,6 +114,8 @@ class WordReader:
             self.at = plain.end()
             return [Lit(plain.group())]
         char = self.text[self.at : self.at + 1]
+        if char == "$":
+            return self.dollar(quoted=False)
         if char in {"<", ">"} and self.peek(1) == "(":
             return [self._process(char)]
         if char == "(" and before and _opens_extglob(before[-1]):
