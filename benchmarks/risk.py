@@ -1,21 +1,40 @@
-"""Judging a shell command: the risk analysis against splitting the same text into words."""
+"""Judging a shell command: the risk analysis against splitting the same text into words.
+
+`risk_dense` is made of the labelled commands. `risk_scripts` are scripts as people write
+them: those of up to 4 KB that the packages of this machine's distribution brought.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import random
+import re
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from stat import S_ISREG
 
 from app.policy.risk.assess import assess_command, forget
-from benchmarks.harness import Benchmark, Compared, Result, Scale, interleave, percentile, run
+from benchmarks.harness import (
+    Benchmark,
+    Compared,
+    Result,
+    Scale,
+    Skipped,
+    interleave,
+    percentile,
+    run,
+)
 
 CORPUS = Path(__file__).parents[1] / "tests" / "policy" / "risk" / "risk_cases_public.jsonl"
 MAX_BYTES = 4096
 DENSE_SCRIPTS = 60
 REPEATS = 8
+PACKAGED = ("/etc", "/usr", "/var/lib/dpkg/info")
+FEWEST_SCRIPTS = 50
+_SHELL_SCRIPT = re.compile(rb"#! ?/(?:usr/)?bin/(?:env )?(?:ba|da)?sh\b")
 Work = Callable[[str], object]
 
 
@@ -41,6 +60,34 @@ def _dense(chance: random.Random, pool: list[str]) -> str:
         lines.append(chance.choice(pool))
         size += len(lines[-1]) + 1
     return "\n".join(lines)
+
+
+def packaged_scripts(folders: Sequence[str] = PACKAGED) -> list[str]:
+    """Shell scripts of up to 4 KB that packages installed in `folders`, each text once.
+
+    Raises:
+        Skipped: there are fewer than `FEWEST_SCRIPTS`.
+    """
+    found = list(dict.fromkeys(text for folder in folders for text in _scripts_in(folder)))
+    if len(found) < FEWEST_SCRIPTS:
+        places = ", ".join(folders)
+        raise Skipped(f"only {len(found)} shell scripts of up to 4 KB under {places}")
+    return found
+
+
+def _scripts_in(folder: str) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            try:
+                about = path.lstat()
+                small = S_ISREG(about.st_mode) and about.st_size <= MAX_BYTES
+                raw = path.read_bytes() if small else b""
+            except OSError:
+                continue
+            if _SHELL_SCRIPT.match(raw):
+                yield raw.decode("utf-8", "replace")
 
 
 def hostile() -> dict[str, str]:
@@ -101,19 +148,24 @@ async def _compare(scale: Scale, work: Work, texts: list[str]) -> Compared:
 
 
 def _verdicts(scale: Scale) -> list[Result]:
-    results: list[Result] = []
-    for name, work, texts in (
-        ("risk_corpus", _judge_cold, corpus()),
-        ("risk_dense", _judge_cold, dense_scripts()),
-        ("risk_again", _judge, corpus()),
-    ):
-        compared = run(_compare(scale, work, texts))
-        results += [
-            compared.result(f"{name}_{figure}", "CPU us/command", figure)
-            for figure in ("p50", "p99")
-        ]
+    results = [
+        *_figures(scale, "risk_corpus", _judge_cold, corpus()),
+        *_figures(scale, "risk_dense", _judge_cold, dense_scripts()),
+        *_figures(scale, "risk_again", _judge, corpus()),
+    ]
     compared = run(_compare(scale, _judge_cold, list(hostile().values())))
     return [*results, compared.result("risk_hostile_max", "CPU us/command", "max")]
+
+
+def _figures(scale: Scale, name: str, work: Work, texts: list[str]) -> list[Result]:
+    compared = run(_compare(scale, work, texts))
+    return [
+        compared.result(f"{name}_{figure}", "CPU us/command", figure) for figure in ("p50", "p99")
+    ]
+
+
+def _packaged(scale: Scale) -> list[Result]:
+    return _figures(scale, "risk_scripts", _judge_cold, packaged_scripts())
 
 
 BENCHMARKS = (
@@ -131,5 +183,11 @@ BENCHMARKS = (
         "and asked again; floor: splitting the text into words with shlex",
         _verdicts,
         {"risk_corpus_p99": 2_000, "risk_hostile_max": 50_000},
+    ),
+    Benchmark(
+        ("risk_scripts_p50", "risk_scripts_p99"),
+        "the verdict on whole shell scripts of up to 4 KB that the packages of this machine "
+        "brought, nothing kept; floor: splitting the text into words with shlex",
+        _packaged,
     ),
 )
