@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.api.rest.desktop import OperatorRates
+from app.api.desktop_operators import OperatorRates
 from app.channels.operators import Operator
 from tests.api.people import holding, user
 from tests.api.rest.client import new_session, problem
