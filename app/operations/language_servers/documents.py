@@ -173,4 +173,6 @@ def uri_path(root: str, uri: str) -> str:
         return uri
     path = unquote(parts.path)
     prefix = root.rstrip("/") + "/"
+    if path in (root, prefix):
+        return "."
     return path.removeprefix(prefix) if path.startswith(prefix) else path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.operations.language_servers.documents import path_uri, uri_path
@@ -47,6 +47,7 @@ def test_what_is_no_message_is_refused(data: bytes):
 
 
 @given(path=st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1))
+@example(path=".")
 def test_a_path_survives_the_way_through_a_uri(path: str):
     assert uri_path("/work space", path_uri("/work space", path)) == path
 
