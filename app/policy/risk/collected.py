@@ -72,9 +72,9 @@ class Collected:
         verdict, level = hit.verdict, hit.level
         if self.contained and verdict is Verdict.DENY:
             verdict, level = Verdict.ASK, RiskLevel.HIGH
-        self.findings[hit.code, segment, hit.why.replace(ANY_HOME, "~"), level, verdict] = None
+        self.findings[hit.code, segment, _shown(hit.why), level, verdict] = None
         for target in hit.targets:
-            self.targets[target.replace(ANY_HOME, "~")] = None
+            self.targets[_shown(target)] = None
 
     def segment(self, argv: list[str], scope: Scope) -> int:
         self.walked += 1
@@ -95,6 +95,11 @@ class Collected:
         del self.segments[segments:]
         _shorten(self.findings, findings)
         _shorten(self.targets, targets)
+
+
+def _shown(text: str) -> str:
+    """`text` as people read it: a home of no known place is `~`, what is not known is `…`."""
+    return text.replace(ANY_HOME, "~").replace(UNKNOWN, "…")
 
 
 def _shorten(kept: dict[Any, None], length: int) -> None:

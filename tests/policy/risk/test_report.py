@@ -59,6 +59,12 @@ def test_an_unknown_home_is_shown_as_a_tilde() -> None:
     assert report.resolved_targets == ("~/x",)
 
 
+def test_a_path_that_is_known_in_part_is_shown_with_a_gap() -> None:
+    report = assess_command("mv a /boot/$release.old")
+
+    assert report.findings[0].why == "writes the system path /boot/….old"
+
+
 def test_a_command_over_the_size_limit_asks() -> None:
     report = assess_command("echo " + "a" * MAX_BYTES)
 
