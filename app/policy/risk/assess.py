@@ -41,7 +41,8 @@ def assess_program(
     `assess_command` does."""
     assessor = Assessor(home or ANY_HOME)
     scope = Scope({"HOME": assessor.home}, cwd, assessor.home)
-    return _read(assessor, text, lambda: assessor.program(Payload(language, text=text), scope))
+    program = Payload(language, text=text)
+    return _read(assessor, text, scope, lambda: assessor.program(program, scope))
 
 
 def _assess(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
@@ -50,16 +51,17 @@ def _assess(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskR
         assessor.found(hit, None)
     scope = Scope({"HOME": assessor.home, "IFS": " \t\n", "SHELL": "/bin/bash"}, cwd, assessor.home)
     lines = command.replace("\r\n", "\n")
-    return _read(assessor, command, lambda: assessor.text(lines, scope, shell))
+    return _read(assessor, command, scope, lambda: assessor.text(lines, scope, shell))
 
 
-def _read(assessor: Assessor, text: str, walk: Callable[[], object]) -> RiskReport:
+def _read(assessor: Assessor, text: str, scope: Scope, walk: Callable[[], object]) -> RiskReport:
     """What a walk finds; what is too long for one, or cannot be read, asks."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         assessor.found(ask("too_long", f"longer than {MAX_BYTES} bytes"), None)
         return assessor.report()
     try:
         walk()
+        assessor.finish(scope)
     except Unreadable as reason:
         assessor.found(ask("unreadable", str(reason)), None)
     except RecursionError:

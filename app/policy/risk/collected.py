@@ -50,6 +50,7 @@ class Collected:
         self.findings: dict[_Found, None] = {}
         self.targets: dict[str, None] = {}
         self.walked = 0
+        self.kept = 0
         self.contained = False
 
     def report(self) -> RiskReport:
@@ -85,9 +86,13 @@ class Collected:
         return at
 
     def tentatively(self, walk: Callable[[], object]) -> None:
-        """Keep what `walk` adds to the report only if it finds something new."""
+        """Keep what `walk` adds to the report only if it finds something new, or if it holds a
+        call that alone decides what a function does (`kept`)."""
         segments, findings, targets = len(self.segments), len(self.findings), len(self.targets)
+        kept = self.kept
         walk()
+        if self.kept != kept:
+            return
         if len(self.findings) > findings:
             every = [(code, why, verdict) for code, _, why, _, verdict in self.findings]
             if not set(every[:findings]).issuperset(every[findings:]):

@@ -3,42 +3,49 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from app.policy.risk import fold
-from app.policy.risk.call import UNKNOWN, Call, names, options
-from app.policy.risk.scope import Scope
-from app.policy.risk.syntax import EVERY_NAME
+from app.policy.risk.call import UNKNOWN, Call, names, options, resolve
+from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.syntax import ARGUMENTS, EVERY_NAME
 
 _PROGRAM = re.compile(r"/(?:usr/)?(?:local/)?s?bin/[\w.+-]+$")
-_READS_VARIABLES = frozenset(
-    {"read", "mapfile", "readarray", "getopts", "let", "printf", "unset", "wait"}
-)
-
-
-EFFECTIVE = _READS_VARIABLES | set(
-    names(
-        "set shift cd pushd chdir popd alias source . trap tee curl wget aria2c cp mv ln "
-        "install dd sponge"
-    )
+_SETTING = re.compile("=|eval|set|shift")
+_STACK, _BEFORE = "DIRSTACK", "OLDPWD"
+"""Where directories that were left are kept, among the words of arrays."""
+_NAMES_FIRST = frozenset(["read", "mapfile", "readarray", "getopts", "unset"])
+_READS_VARIABLES = _NAMES_FIRST | {"let", "printf", "wait"}
+DECLARING = frozenset(["export", "declare", "typeset", "local", "readonly"])
+_MOVING = frozenset(["cd", "pushd", "chdir", "popd"])
+EFFECTIVE = frozenset(
+    [
+        *_READS_VARIABLES,
+        *DECLARING,
+        *_MOVING,
+        *names("set shift alias source . trap tee curl wget aria2c cp mv ln install dd sponge"),
+    ]
 )
 
 
 def apply(call: Call, scope: Scope) -> None:
     """Update `scope` as running `call` in this shell would."""
-    if call.name in {"cd", "pushd", "chdir"}:
-        scope.cwd = _directory(call)
-    elif call.name == "popd":
-        scope.cwd = None
+    if call.name in _MOVING:
+        _move(call, scope)
+    elif call.name in DECLARING:
+        _declare(call, scope)
     elif call.name == "alias":
         _define_aliases(call, scope)
     elif call.name in _READS_VARIABLES:
+        if call.name in _NAMES_FIRST or "-v" in call.args or "-p" in call.args:
+            _forget_unnamed(call.args, scope)
         scope.drop({arg.split("=", 1)[0] for arg in call.args} | {"REPLY", "MAPFILE", "OPTARG"})
         _read(call, scope)
     elif call.name in {"set", "shift"}:
         _arguments(call, scope)
     elif call.name in {"source", "."}:
-        scope.variables = scope.child().variables
-    elif call.name == "trap" and any("=" in arg or "eval" in arg for arg in call.args[:1]):
+        scope.variables, scope.given = scope.child().variables, None
+    elif call.name == "trap" and any(map(_SETTING.search, call.args[:1])):
         scope.poisoned.add(EVERY_NAME)
     for path, text in written_files(call, scope).items():
         scope.files[path] = text
@@ -68,24 +75,80 @@ def _read(call: Call, scope: Scope) -> None:
 
 
 def _arguments(call: Call, scope: Scope) -> None:
+    """`shift` and `set`."""
+    certain = call.name not in scope.functions and not any(UNKNOWN in arg for arg in call.args)
     if call.name == "shift":
-        count = int(call.args[0]) if call.args and call.args[0].isdecimal() else 1
-        if "@" in scope.lists:
-            scope.list_words("@", scope.lists["@"][count:])
-    elif "--" in call.args:
-        scope.list_words("@", call.args[call.args.index("--") + 1 :])
-    elif rest := options(call.args, "o", stop=True).rest:
-        scope.list_words("@", rest)
+        count = int(call.args[0][:9]) if call.args and call.args[0].isdecimal() else 1
+        if ARGUMENTS in scope.lists:
+            scope.list_words(ARGUMENTS, scope.lists[ARGUMENTS][count:])
+        if scope.given is not None:
+            certain = certain and len(call.args) < 2 and count <= len(scope.given)
+            scope.given = scope.given[count:] if certain else None
+        return
+    words = _set_words(call.args)
+    if words is not None:
+        scope.list_words(ARGUMENTS, words)
+        scope.given = certain_words(words)
+    if not certain:
+        scope.given = None
 
 
-def _directory(call: Call) -> str | None:
+def _set_words(args: Sequence[str]) -> Sequence[str] | None:
+    """The arguments that `set` gives to what follows; None: they stay."""
+    at = 0
+    while at < len(args) and args[at][:1] in {"-", "+"}:
+        if args[at] in {"-", "--"}:
+            return args[at + 1 :] if args[at] == "--" else args[at + 1 :] or None
+        at += 2 if "o" in args[at] else 1
+    return args[at:] or None
+
+
+def _forget_unnamed(words: Sequence[str], scope: Scope) -> None:
+    """A variable is set whose name is not known: it may be any."""
+    if any(UNKNOWN in word.partition("=")[0] for word in words):
+        scope.forget([EVERY_NAME])
+
+
+def _declare(call: Call, scope: Scope) -> None:
+    """Declarations by words that were expanded first: `export "$line"`, `local name`."""
     given = options(call.args)
-    if not given.rest:
-        return call.home if "-" not in call.args else None
-    target = given.rest[0]
-    if target == "-" or target.startswith("+"):
-        return None
-    resolved = call.at(target)
+    _forget_unnamed(given.rest, scope)
+    for word in given.rest:
+        name, equals, value = word.partition("=")
+        if equals or call.name not in {"export", "readonly"}:
+            scope.drop([name])
+        if equals and not given.flags and UNKNOWN not in value and value[:1] != "(":
+            scope.variables[name] = value
+        if given.has("-n") and call.name != "export":
+            # The one is another name for the other from now on.
+            scope.poisoned |= {name, value}
+
+
+def _move(call: Call, scope: Scope) -> None:
+    """The working directory after `cd` and its sisters, or those that it may be."""
+    before, stack = scope.cwd, scope.lists.get(_STACK, ())
+    operands = options(call.args).rest
+    target = operands[0] if operands else "~"
+    if call.name == "popd":
+        # With nothing on the stack it stays where it is.
+        scope.be_in([None, *(stack[-1:] or [before])])
+        scope.list_words(_STACK, stack[:-1])
+    elif target.startswith("+"):
+        scope.be_in([None, *stack])
+    elif "-" in call.args:
+        scope.be_in([None, *scope.lists.get(_BEFORE, [before])])
+    else:
+        others = [_moved(target, place, call.home) for place in scope.places]
+        scope.be_in([_moved(target, before, call.home)])
+        scope.may_be_in(others)
+    if before is not None:
+        scope.list_words(_BEFORE, [before])
+        if call.name == "pushd":
+            scope.list_words(_STACK, [*stack, before])
+
+
+def _moved(target: str, start: str | None, home: str) -> str | None:
+    resolved = resolve(target, start, home)
     return None if UNKNOWN in resolved or any(char in resolved for char in "*?[") else resolved
 
 

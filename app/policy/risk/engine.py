@@ -5,83 +5,74 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from app.policy.risk import effects, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny, resolve
 from app.policy.risk.code import code_answers
-from app.policy.risk.collected import Collected
-from app.policy.risk.command import (
-    READERS,
-    file_operand,
-    unresolved,
-)
+from app.policy.risk.command import READERS, file_operand, unresolved
+from app.policy.risk.control import SILENT, UNSEEN, ControlFlow, is_traceless
 from app.policy.risk.expand import Expander
-from app.policy.risk.guess import Possible, names_in, possible
+from app.policy.risk.guess import Possible, names_in, possible, written_by
 from app.policy.risk.parse import parse
 from app.policy.risk.paths import reading, writing
 from app.policy.risk.registry import READING, RULES, WRAPPING
 from app.policy.risk.rules.environment import assignment
-from app.policy.risk.scope import Scope
-from app.policy.risk.syntax import (
-    AndOr,
-    Assign,
-    Branches,
-    Function,
-    Group,
-    Node,
-    Part,
-    Pipeline,
-    Proc,
-    Redirect,
-    Script,
-    Simple,
-    Unreadable,
-    assigned_names,
-    self_calls,
-)
+from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Redirect, Simple, Unreadable
 
 MAX_WINDOWS = 24_000
 MAX_NESTING = 16
-MAX_TURNS = 24
 
 _DESCRIPTOR = re.compile(r"\d*-?")
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
-_RUNS_HERE = frozenset(["eval", "command", "builtin", "exec"])
-_DECLARING = frozenset(["export", "declare", "typeset", "local", "readonly"])
 _NO_VALUES: dict[str, str] = {}
-_SILENT = Stream("")
-_UNSEEN = Stream(None)
+_ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])
 
 
-class Assessor(Collected):
+class Assessor(ControlFlow):
     """One assessment: walks what runs and collects what is found."""
 
     def __init__(self, home: str) -> None:
         super().__init__(home)
         self.nesting = 0
-        self.turns = 0
-        self.running: set[str] = set()
         self.guessed: set[tuple[object, ...]] = set()
+        self.traps: dict[str, None] = {}
+
+    def finish(self, scope: Scope) -> None:
+        """Judge what runs later than where it stands, `scope` being how the script ends."""
+        for text in list(self.traps):
+            if UNKNOWN not in text:
+                self.tentatively(partial(self.text, text, scope.copy(), "bash"))
+        self.judge_alone()
+
+    def _trap(self, args: list[str], scope: Scope) -> None:
+        """`args[0]` runs in this shell: at its end, or after any command from now on."""
+        if not args or self.contained:
+            return
+        self.traps[args[0]] = None
+        if not _ANY_TIME.isdisjoint(args):
+            inner = scope.copy()
+            self.tentatively(partial(self.text, args[0], inner, "bash"))
+            scope.join(inner)
 
     def text(self, text: str, scope: Scope, shell: str, stdin: Stream | None = None) -> Stream:
         """Assess a whole script; an unreadable one asks."""
         if shell in {"powershell", "cmd"}:
             if len(text) > MAX_WINDOWS:
                 self.found(ask("too_long", f"longer than {MAX_WINDOWS} characters"), None)
-                return _UNSEEN
+                return UNSEEN
             for argv, answer in windows.assess(text, scope.cwd, scope.home, cmd=shell == "cmd"):
                 self._windows(argv, answer, scope)
-            return _UNSEEN
+            return UNSEEN
         try:
             tree = parse(text)
         except Unreadable as reason:
             bomb = _FORK_BOMB.search(text)
             hit = deny("fork_bomb", "a fork bomb") if bomb else ask("unreadable", str(reason))
             self.found(hit, None)
-            return _UNSEEN
+            return UNSEEN
         return self.script(tree, scope, stdin)
 
     def _windows(self, argv: list[str], answer: Answer | None, scope: Scope) -> None:
@@ -90,140 +81,10 @@ class Assessor(Collected):
         if answer is not None:
             self._answer(answer, self._last(), scope)
 
-    def script(self, script: Script, scope: Scope, stdin: Stream | None = None) -> Stream:
-        if len(script.items) == 1:
-            return self.node(script.items[0], scope, stdin)
-        return _joined([self.node(item, scope, stdin) for item in script.items])
-
-    def node(self, node: Node, scope: Scope, stdin: Stream | None = None) -> Stream:
-        match node:
-            case Simple():
-                return self._simple(node, scope, stdin)
-            case Pipeline():
-                return self._pipeline(node, scope, stdin)
-            case AndOr():
-                return self._and_or(node, scope, stdin)
-            case Group():
-                return self._group(node, scope, stdin)
-            case Branches():
-                return self._branches(node, scope, stdin)
-            case Function():
-                return self._function(node, scope)
-
-    def _pipeline(self, node: Pipeline, scope: Scope, stdin: Stream | None) -> Stream:
-        flow = stdin
-        for command in node.commands:
-            if _leaves_no_trace(command, scope):
-                flow = self.node(command, scope, flow)
-                continue
-            inner = scope.copy()
-            flow = self.node(command, inner, flow)
-            scope.files.update(inner.files)
-        return flow or _UNSEEN
-
-    def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
-        names = assigned_names(*node.items[1:])
-        outputs = [self.node(node.items[0], scope, stdin)]
-        for name in names:
-            scope.record(name, scope.variables.get(name))
-        outputs.extend(self.node(item, scope, stdin) for item in node.items[1:])
-        scope.forget(names)
-        return _joined(outputs)
-
-    def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
-        inner = scope.copy() if node.subshell else scope
-        stdin, files = self._redirects(node.redirects, inner, stdin)
-        output = self.script(node.body, inner, stdin)
-        scope.files.update(inner.files)
-        return self._into_files(files, scope, output)
-
-    def _branches(self, node: Branches, scope: Scope, stdin: Stream | None) -> Stream:
-        expander = Expander(scope, self)
-        for word in node.words:
-            if node.arithmetic:
-                self.arithmetic(word, scope)
-            else:
-                expander.fields(word)
-        stdin, files = self._redirects(node.redirects, scope, stdin)
-        names = assigned_names(node)
-        if node.loop:
-            scope.forget(names)
-        inners: list[Scope] = []
-        for values in self._turns(node, scope):
-            for body in node.bodies:
-                inners.append(self._body(body, scope, stdin, values))
-                scope.merge(inners[-1])
-                for name in names:
-                    scope.record(name, inners[-1].variables.get(name))
-        for inner in inners:
-            scope.join(inner)
-        scope.forget(names)
-        return self._into_files(files, scope, _UNSEEN)
-
-    def _turns(self, node: Branches, scope: Scope) -> list[dict[str, str]]:
-        """The values of a `for` variable, one turn each, when they are few and all known."""
-        if node.variable is None or node.variable in scope.poisoned:
-            return [{}]
-        expander = Expander(scope, self)
-        values = [value for word in node.words for value in expander.fields(word)]
-        self.turns += len(values)
-        known = not any(UNKNOWN in value or set(value) & set("*?[") for value in values)
-        if not values or not known or self.turns > MAX_TURNS:
-            return [{}]
-        return [{node.variable: value} for value in values]
-
-    def _body(
-        self, body: Script, scope: Scope, stdin: Stream | None, values: dict[str, str]
-    ) -> Scope:
-        inner = scope.copy()
-        if values:
-            inner.variables.update(values)
-        self.script(body, inner, stdin)
-        return inner
-
     def _subscripts(self, texts: list[str]) -> None:
         """Arithmetic evaluates an array subscript, also one that arrives as plain text."""
         if any("$(" in text or "`" in text for text in texts):
             self.found(ask("arithmetic_code", "arithmetic would run the command in its text"), None)
-
-    def _function(self, node: Function, scope: Scope) -> Stream:
-        calls = self_calls(node.body, node.name, piped=False)
-        if self_calls(node.body, node.name, piped=True) >= 2:
-            self.found(deny("fork_bomb", "a function that pipes itself into itself"), None)
-        elif calls >= 2:
-            self.found(ask("recursion", "a function that calls itself more than once"), None)
-        names = assigned_names(node.body)
-        inner = scope.child()
-        # What the body sets is certain in the body, and in doubt everywhere else.
-        inner.poisoned = scope.poisoned - names
-        self.node(node.body, inner)
-        scope.poisoned |= names | inner.poisoned
-        for name in names:
-            scope.record(name, inner.variables.get(name))
-        scope.functions[node.name] = node.body
-        scope.files.update(inner.files)
-        return _SILENT
-
-    def _called(self, call: Call, body: Node, scope: Scope) -> None:
-        """A function of the script, with the words and variables of this call."""
-        inner = scope.copy()
-        inner.list_words("@", call.args)
-        inner.poisoned = scope.poisoned - assigned_names(body)
-        self.running.add(call.name)
-        self.tentatively(lambda: self.node(body, inner, call.stdin))
-        self.running.discard(call.name)
-        scope.merge(replace(inner, lists={}, functions={}))
-
-    def substitute(self, body: Script, scope: Scope) -> str:
-        alone = len(body.items) == 1 and _leaves_no_trace(body.items[0], scope)
-        inner = scope if alone else scope.copy()
-        return (self.script(body, inner).text or UNKNOWN).rstrip("\n")
-
-    def process(self, part: Proc, scope: Scope) -> str:
-        output = self.script(part.script, scope.copy(), None if part.reads else _UNSEEN)
-        path = f"/dev/fd/{63 + len(scope.files)}"
-        scope.files[path] = output.text if part.reads else None
-        return path
 
     def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
         text = Expander(scope, self).text(parts)
@@ -232,31 +93,38 @@ class Assessor(Collected):
         held = [value for name in names for value in scope.possible(name)]
         self._subscripts([text, *map(scope.lookup, names), *held])
 
-    def _simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
+    def simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
         if node.plain:
+            if scope.places:
+                self._anywhere(node, list(node.plain), scope, stdin)
             return self.argv(list(node.plain), scope, stdin)
         expander, given = Expander(scope, self), stdin
         values = _NO_VALUES
         if node.assigns:
             values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
         argv = [field for word in node.words for field in expander.fields(word)]
-        stdin, files = self._redirects(node.redirects, scope, stdin)
+        stdin, files = self.redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
         if scope.maybe or scope.lists or scope.poisoned:
             self._guess(node, argv, scope, stdin)
-        if values and (not argv or argv[0] in _DECLARING):
-            values = self._declared(argv, values) if argv else values
+        if values and (not argv or argv[0] in effects.DECLARING):
+            values = self._declared(argv, values, scope) if argv else values
             scope.variables.update(values)
+        if scope.places:
+            self._anywhere(node, argv, scope, stdin, values)
         if argv == ["exec"] and stdin is not given:
             scope.stdin = stdin
-        output = self.argv(argv, scope, stdin, values) if argv else _SILENT
-        return self._into_files(files, scope, output) if files else output
+        output = self.argv(argv, scope, stdin, values) if argv else SILENT
+        return self.into_files(files, scope, output) if files else output
 
-    def _declared(self, argv: list[str], values: dict[str, str]) -> dict[str, str]:
+    def _declared(self, argv: list[str], values: dict[str, str], scope: Scope) -> dict[str, str]:
         """`values` as the options of `declare` and its sisters leave them."""
         flags = {char for word in argv[1:3] if word.startswith(("-", "+")) for char in word}
         if not flags.isdisjoint("ni"):
             self._subscripts(list(values.values()))
+        if "n" in flags and argv[0] != "export":
+            # The one is another name for the other from now on.
+            scope.poisoned |= {*values, *values.values()}
         return values if flags.isdisjoint("nliuc") else dict.fromkeys(values, UNKNOWN)
 
     def _assignments(self, values: dict[str, str], scope: Scope) -> None:
@@ -275,13 +143,39 @@ class Assessor(Collected):
             for name, value in other.values.items():
                 scope.record(name, value)
 
+    def _anywhere(
+        self,
+        node: Simple,
+        argv: list[str],
+        scope: Scope,
+        stdin: Stream | None,
+        values: dict[str, str] = _NO_VALUES,
+    ) -> None:
+        """The same command in the other directories that it may run in."""
+        targets = written_by(node, scope) if node.redirects else []
+        for place in scope.places:
+            inner = scope.copy()
+            inner.be_in([place])
+            self.tentatively(partial(self._with, argv, targets, inner, stdin, values))
+
+    def _with(
+        self,
+        argv: list[str],
+        targets: Sequence[str],
+        scope: Scope,
+        stdin: Stream | None,
+        values: dict[str, str],
+    ) -> None:
+        for target in targets:
+            self._writes(target, scope)
+        if argv:
+            self.argv(argv, scope, stdin, values)
+
     def _possible(self, other: Possible, argv: list[str], stdin: Stream | None) -> None:
         """The same command with values that its variables may have."""
-        for target in other.targets:
-            self._writes(target, other.scope)
         self._assignments(other.values, other.scope)
-        if other.argv and other.argv != argv:
-            self.argv(other.argv, other.scope, stdin, other.values)
+        words = other.argv if other.argv != argv else []
+        self._with(words, other.targets, other.scope, stdin, other.values)
 
     def _assigned(self, assign: Assign, expander: Expander) -> str:
         if assign.subscript:
@@ -306,12 +200,8 @@ class Assessor(Collected):
         word = argv[0]
         if hit := unresolved(word):
             self.found(hit, index)
-            return _UNSEEN
-        name = word
-        if "\\" in word:
-            name = word.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
-        elif "/" in word:
-            name = word.rsplit("/", 1)[-1]
+            return UNSEEN
+        name = _program(word)
         call = Call(
             name,
             argv[1:],
@@ -325,8 +215,8 @@ class Assessor(Collected):
         if alias := scope.aliases.get(word):
             # Only some shells expand aliases: both readings count.
             self._alias(alias, argv, scope, call.stdin)
-        if (body := scope.functions.get(name)) and name not in self.running:
-            self._called(call, body, scope)
+        if body := scope.functions.get(name):
+            self.called(call, body, scope)
         output = self._written_script(call, word, scope, index) if "/" in word else None
         for answer in self._answers(call, scope):
             if type(answer) is Hit:
@@ -337,8 +227,10 @@ class Assessor(Collected):
             self.segments[index].wraps = True
         if name in effects.EFFECTIVE:
             effects.apply(call, scope)
-        folded = fold.output(call) if name in fold.FOLDED else _UNSEEN
-        return folded if folded.text is not None or folded.listed else output or _UNSEEN
+        if name == "trap":
+            self._trap(call.args, scope)
+        folded = fold.output(call) if name in fold.FOLDED else UNSEEN
+        return folded if folded.text is not None or folded.listed else output or UNSEEN
 
     def _answers(self, call: Call, scope: Scope) -> tuple[Answer, ...]:
         files = scope.files
@@ -357,7 +249,9 @@ class Assessor(Collected):
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy()
         inner.aliases.pop(argv[0], None)
-        return self.text(f"{alias} {shlex.join(argv[1:])}", inner, "bash", stdin)
+        output = self.text(f"{alias} {shlex.join(argv[1:])}", inner, "bash", stdin)
+        scope.join(inner)
+        return output
 
     def _written_script(self, call: Call, word: str, scope: Scope, index: int) -> Stream | None:
         if call.at(word) not in scope.files:
@@ -386,15 +280,16 @@ class Assessor(Collected):
     def _payload(self, payload: Payload, index: int | None, scope: Scope) -> Stream | None:
         if payload.kind == "argv" and payload.moves is None and not payload.contained:
             words = list(payload.argv)
-            if not words or _is_traceless(words[0], scope):
+            if not words or is_traceless(words[0], scope):
                 return self.argv(words, scope, payload.stdin) if words else None
         inner = scope if payload.here else scope.child()
         if payload.given:
-            inner.list_words("@", payload.given[1:])
+            inner.list_words(ARGUMENTS, payload.given[1:])
+            inner.given = certain_words(payload.given[1:])
             inner.record("0", payload.given[0])
         if payload.moves is not None:
             moved = resolve(payload.moves, scope.cwd, scope.home)
-            inner.cwd = None if UNKNOWN in moved else moved
+            inner.be_in([None if UNKNOWN in moved else moved])
         output = self._run(payload, index, inner)
         if not payload.contained:
             scope.files.update(inner.files)
@@ -409,6 +304,8 @@ class Assessor(Collected):
             )
             return None
         if payload.kind in {"shell", "powershell", "cmd"}:
+            if not payload.here:
+                self.definitions.mentioned(payload.text)
             return self.text(payload.text, inner, payload.kind, payload.stdin)
         for answer in code_answers(payload.kind, payload.text):
             self._answer(answer, index, inner)
@@ -417,7 +314,7 @@ class Assessor(Collected):
     def _last(self) -> int | None:
         return len(self.segments) - 1 if self.segments else None
 
-    def _redirects(
+    def redirects(
         self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None
     ) -> tuple[Stream | None, list[tuple[str, str]]]:
         """Check where output goes; answer what the command reads, and operators with files."""
@@ -434,11 +331,11 @@ class Assessor(Collected):
             if redirect.op == "<":
                 stdin = self._input(value, scope)
             elif redirect.op == "<&":
-                stdin = None if value == "-" else _UNSEEN
+                stdin = None if value == "-" else UNSEEN
             elif redirect.op != ">&" or not _DESCRIPTOR.fullmatch(value):
                 files.append((redirect.op, self._writes(value, scope)))
                 if redirect.op == "<>":
-                    stdin = _UNSEEN
+                    stdin = UNSEEN
         return stdin, files
 
     def _writes(self, value: str, scope: Scope) -> str:
@@ -455,34 +352,18 @@ class Assessor(Collected):
             return Stream(scope.files[path])
         return Stream(None, file=path)
 
-    def _into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
+    def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
         for op, path in files:
             if op in {">", ">>", ">|", "&>", "&>>"}:
                 before = scope.files.get(path, "") if ">>" in op else ""
                 known = before is not None and output.text is not None
                 scope.files[path] = f"{before}{output.text}" if known else None
-                output = _SILENT
+                output = SILENT
         return output
 
 
-def _leaves_no_trace(node: Node, scope: Scope) -> bool:
-    """Whether the scope is the same after `node`, so that a process of its own need not copy it."""
-    return isinstance(node, Simple) and bool(node.plain) and _is_traceless(node.plain[0], scope)
-
-
-def _is_traceless(word: str, scope: Scope) -> bool:
-    return not (
-        "/" in word
-        or "\\" in word
-        or word in effects.EFFECTIVE
-        or word in _RUNS_HERE
-        or word in scope.functions
-        or word in scope.aliases
-    )
-
-
-def _joined(outputs: list[Stream]) -> Stream:
-    if len(outputs) == 1:
-        return outputs[0]
-    texts = [output.text for output in outputs]
-    return _UNSEEN if None in texts else Stream("".join(text or "" for text in texts))
+def _program(word: str) -> str:
+    """The name of the program or builtin that a command word stands for."""
+    if "\\" in word:
+        return word.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".exe")
+    return word.rsplit("/", 1)[-1] if "/" in word else word

@@ -16,6 +16,7 @@ from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Wor
 _HOLE = 0xE000
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
+_SLICE = re.compile(r"([1-9]\d{0,3})(?::(\d{1,3}))?", re.ASCII)
 _SPLIT = (Var, Cmd)
 """Parts whose value becomes several words where they are not quoted."""
 _MAX_BRACES = 512
@@ -49,7 +50,8 @@ class Expander:
             if first.quoted or ("{" not in text and "~" not in text):
                 return [text]
         elif isinstance(first, _SPLIT) and first.quoted and not self.scope.guess:
-            return [self.text(word)]
+            words = self._arguments(first)
+            return [self.text(word)] if words is None else words
         for part in word:
             if type(part) is Lit and not part.quoted and "{" in part.text:
                 split = [self._split(_tilde(braced, self.scope)) for braced in _braces(word)]
@@ -68,7 +70,9 @@ class Expander:
         size = 0
         guess = self.scope.guess
         for part in word:
-            words = self._words(part) if guess else None
+            words = self._arguments(part)
+            if words is None and guess:
+                words = self._words(part)
             value = self._value(part) if words is None else " ".join(words)
             size += len(value)
             if size > _MAX_TEXT:
@@ -87,6 +91,15 @@ class Expander:
             else:
                 current = (current or "") + value
         return found if current is None else [*found, current]
+
+    def _arguments(self, part: Part) -> list[str] | None:
+        """The words of `"$@"` and `"${@:2}"`, where the arguments are certain."""
+        given = self.scope.given
+        if given is None or type(part) is not Var or part.name != "@" or not part.quoted:
+            return None
+        if UNKNOWN in self.scope.lookup("@"):
+            return None
+        return list(given) if not part.op else _sliced(given, part)
 
     def _words(self, part: Part) -> list[str] | None:
         """The words of `"$@"` or `"${name[@]}"`."""
@@ -126,6 +139,9 @@ class Expander:
         value = self.scope.lookup(part.name)
         if not part.op:
             return value
+        if part.name in {"@", "*"} and not self.scope.guess:
+            # What stands behind the name is done to each of the words.
+            value = UNKNOWN
         if part.op in {"[", "#", "!"}:
             self.runner.arithmetic(part.arg, self.scope)
             listed = self._element(part) if self.scope.guess and part.op == "[" else None
@@ -156,6 +172,16 @@ class Expander:
         if part.op.endswith("="):
             self.scope.forget([part.name])
         return UNKNOWN if UNKNOWN in value else value or arg
+
+
+def _sliced(words: Sequence[str], part: Var) -> list[str] | None:
+    """`"${@:2}"`, `"${@:1:2}"`; None: another expansion of all of them."""
+    text = "".join([piece.text if isinstance(piece, Lit) else UNKNOWN for piece in part.arg])
+    found = _SLICE.fullmatch(text) if part.op == ":" else None
+    if found is None:
+        return None
+    start = int(found[1]) - 1
+    return list(words[start : start + int(found[2])] if found[2] else words[start:])
 
 
 def _edited(value: str, op: str, arg: str) -> str:

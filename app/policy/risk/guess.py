@@ -59,10 +59,18 @@ def possible(node: Simple, scope: Scope) -> Iterator[Possible]:
     for inner in scope.guesses(node.named) if node.named else ():
         expander = Expander(inner, _NOTHING)
         argv = [field for word in node.words for field in expander.fields(word)]
-        written = [redirect.target for redirect in node.redirects if ">" in redirect.op]
-        targets = [expander.text(target) for target in written] if written else []
+        targets = _targets(node, expander) if node.redirects else []
         values: dict[str, str] = {}
         for assign in node.assigns:
             if assign.array is None:
                 values[assign.name] = expander.text(assign.value)
         yield Possible(argv, targets, values, inner)
+
+
+def written_by(node: Simple, scope: Scope) -> list[str]:
+    """The files that the redirections of `node` write, as they are named."""
+    return _targets(node, Expander(scope, _NOTHING))
+
+
+def _targets(node: Simple, expander: Expander) -> list[str]:
+    return [expander.text(redirect.target) for redirect in node.redirects if ">" in redirect.op]

@@ -23,9 +23,10 @@ from app.policy.risk.syntax import (
     Simple,
     Unreadable,
     Word,
+    in_background,
     literal,
 )
-from app.policy.risk.words import MAX_DEPTH, WordReader
+from app.policy.risk.words import MAX_DEPTH, Spent, WordReader, document
 
 _SPACE = re.compile(r"(?:[ \t\n]++|\\\n|#[^\n]*)++")
 _TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
@@ -60,7 +61,7 @@ def parse(text: str) -> Script:
 
 
 class ScriptReader(WordReader):
-    def __init__(self, text: str, depth: int = 0, spent: list[int] | None = None) -> None:
+    def __init__(self, text: str, depth: int = 0, spent: Spent | None = None) -> None:
         super().__init__(text, depth, spent)
         self.pending: list[tuple[Redirect, str, bool, bool]] = []
 
@@ -137,16 +138,17 @@ class ScriptReader(WordReader):
             node = node or self._first_command()
             if not self._ends_here():
                 node = self._and_or(node)
-                self._separator()
+                node = in_background(node) if self._separator() == "&" else node
             items.append(node)
 
-    def _separator(self) -> None:
+    def _separator(self) -> str:
         self.blanks()
         char = self.text[self.at : self.at + 1]
         if char in _SEPARATORS and not self._at_case_end():
             self.at += 1
         elif char != "\n" and not self._at_end():
             raise Unreadable(f"unexpected {self.text[self.at : self.at + 20]!r}")
+        return char
 
     def _ends_here(self) -> bool:
         """Whether the command just read ends with its line; a `;` is read too."""
@@ -166,11 +168,14 @@ class ScriptReader(WordReader):
         return char in {"", ")"} or (char == ";" and self._at_case_end())
 
     def _and_or(self, first: Node) -> Node:
-        items = [self._pipeline(first)]
+        items, otherwise = [self._pipeline(first)], set[int]()
         while True:
             self.blanks()
-            if self.text[self.at : self.at + 2] not in {"&&", "||"}:
-                return items[0] if len(items) == 1 else AndOr(items)
+            operator = self.text[self.at : self.at + 2]
+            if operator not in {"&&", "||"}:
+                return items[0] if len(items) == 1 else AndOr(items, frozenset(otherwise))
+            if operator == "||":
+                otherwise.add(len(items))
             self.at += 2
             self.newlines()
             self.spend()
@@ -282,10 +287,10 @@ class ScriptReader(WordReader):
 
     def _function_body(self, name: str) -> Node:
         self.newlines()
-        body = self._command()
+        before, body = self.spent.arguments, self._command()
         if isinstance(body, Simple):
             raise Unreadable("a function body must be a compound command")
-        return Function(name, body)
+        return Function(name, body, self.spent.arguments > before)
 
     def _if(self) -> Node:
         bodies = [self.script()]
@@ -296,14 +301,14 @@ class ScriptReader(WordReader):
             if found == "elif":
                 self.keyword("then")
                 bodies.append(self.script())
-        return Branches([], bodies, self._redirects())
+        return Branches([], bodies, self._redirects(), tests=True)
 
     def _while(self) -> Node:
         condition = self.script()
         self.keyword("do")
         body = self.script()
         self.keyword("done")
-        return Branches([], [condition, body], self._redirects(), loop=True)
+        return Branches([], [condition, body], self._redirects(), loop=True, tests=True)
 
     def _for(self) -> Node:
         self.blanks()
@@ -316,8 +321,7 @@ class ScriptReader(WordReader):
         else:
             variable, words = self._for_words()
         self.blanks()
-        if self.peek() == ";":
-            self.at += 1
+        self.skip(";")
         opener = self.keyword("do", "{")
         body = self.script()
         self.keyword("done" if opener == "do" else "}")
@@ -338,6 +342,8 @@ class ScriptReader(WordReader):
             while self.peek() not in {"", "\n", ";"}:
                 words.append(self._required_word())
                 self.blanks()
+        else:
+            words.append([self._named("@", quoted=True)])
         return name[0].text, words
 
     def _required_word(self) -> Word:
@@ -366,8 +372,7 @@ class ScriptReader(WordReader):
         return Branches(words, bodies, self._redirects())
 
     def _case_patterns(self) -> list[Word]:
-        if self.peek() == "(":
-            self.at += 1
+        self.skip("(")
         patterns: list[Word] = []
         while True:
             self.blanks()
@@ -472,16 +477,7 @@ class ScriptReader(WordReader):
     def _read_heredocs(self) -> None:
         pending, self.pending = self.pending, []
         for redirect, delimiter, quoted, strip in pending:
-            lines: list[str] = []
-            while self.at < len(self.text):
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                line, self.at = self.text[self.at : end], min(end + 1, len(self.text))
-                line = line.lstrip("\t") if strip else line
-                if line == delimiter:
-                    break
-                lines.append(line + "\n")
-            body = "".join(lines)
+            body, self.at = document(self.text, self.at, delimiter, indented=strip)
             inner = ScriptReader(body, self.depth + 1, self.spent)
             redirect.target = [Lit(body, quoted=True)] if quoted else inner.double("")
 

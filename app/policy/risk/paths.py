@@ -25,6 +25,10 @@ _STARTUP = re.compile(
     r"|Library/Launch(?:Agents|Daemons)/|\.vimrc|\.emacs(?:\.d/|$)|\.pythonrc|"
     r"\.(?:npmrc|pypirc|netrc)"
 )
+_STARTUP_SOMEWHERE = re.compile(
+    rf"{UNKNOWN}/(?:\.(?:bash(?:rc|_profile|_login|_aliases)|profile|zsh(?:rc|env)|zprofile)$"
+    r"|\.ssh/authorized_keys2?$)"
+)
 _GIT_CODE = re.compile(r"(?:^|/)\.git/(?:hooks/(?!.*\.sample$)|config$)")
 _SECRET = re.compile(
     r"\.ssh/(?!known_hosts|config|authorized_keys|[^/]*\.pub$)[^/]+$|\.ssh/?$|"
@@ -72,6 +76,8 @@ def writing(path: str, home: str) -> Iterator[Hit]:
         yield ask("git_code", f"writes {path}, which git runs")
     elif (rest := _in_home(path, home)) and _STARTUP.match(rest):
         yield ask("startup_file", f"writes {path}, which runs or is trusted at the next start")
+    elif _STARTUP_SOMEWHERE.search(path):
+        yield ask("startup_file", f"writes {path}, which runs at the next start if that is a home")
 
 
 def reading(path: str, home: str) -> Iterator[Hit]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.policy.risk.call import UNKNOWN, Stream
-from app.policy.risk.syntax import EVERY_NAME, Node
+from app.policy.risk.syntax import ARGUMENTS, EVERY_NAME, Node
 
 _MOST_VALUES = 4
 _MOST_WORDS = 64
+_MOST_TEXT = 4096
+_SPACES = " \t\n"
+_NOT_CERTAIN = re.compile(f"[*?\\[{UNKNOWN}]")
 _NO_CHANGES = frozenset(["HOME", "IFS", "SHELL"])
 
 
@@ -23,6 +27,9 @@ class Scope:
         lists: the words of arrays, and under "@" the arguments of a script or function, as
             far as they may be told.
         guess: `lists` and `maybe` have been made certain, to see what would follow.
+        given: the arguments of a script or function, when all of them are certain.
+        places: other directories that this may be than `cwd`, which is None where none of
+            them is more likely.
     """
 
     variables: dict[str, str]
@@ -37,6 +44,8 @@ class Scope:
     lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
     functions: dict[str, Node] = field(default_factory=dict)
     guess: bool = False
+    given: tuple[str, ...] | None = None
+    places: tuple[str, ...] = ()
 
     def copy(self) -> Scope:
         return Scope(
@@ -51,12 +60,14 @@ class Scope:
             self.lists.copy(),
             self.functions.copy(),
             self.guess,
+            self.given,
+            self.places,
         )
 
     def child(self) -> Scope:
         """For another process: it has the exported variables only, and we do not know which."""
         ours = self.variables
-        variables = {"IFS": " \t\n"}
+        variables = {"IFS": _SPACES}
         variables |= {key: ours[key] for key in ("HOME", "SHELL") if key in ours}
         inner = Scope(
             variables,
@@ -67,6 +78,7 @@ class Scope:
             self.files.copy(),
             self.stdin,
             self.maybe.copy(),
+            places=self.places,
         )
         for name, value in ours.items():
             inner.record(name, value)
@@ -83,8 +95,29 @@ class Scope:
         self.merge(other)
         self.files.update(other.files)
         self.aliases.update(other.aliases)
-        if other.cwd != self.cwd:
-            self.cwd = None
+        if other.given != self.given:
+            self.given = None
+        if other.cwd != self.cwd or other.places != self.places:
+            self.be_in([self.cwd, other.cwd, *self.places, *other.places])
+
+    def be_in(self, places: Iterable[str | None]) -> None:
+        """Each of `places` may be the working directory; None: one that is not known."""
+        found = dict.fromkeys(places)
+        if len(found) == 1:
+            self.cwd, self.places = next(iter(found)), ()
+            return
+        self.cwd, self.places = None, ()
+        self.may_be_in(found)
+
+    def may_be_in(self, places: Iterable[str | None]) -> None:
+        others = dict.fromkeys([*self.places, *places])
+        found = [place for place in others if place not in {None, self.cwd}]
+        self.places = tuple(found[:_MOST_VALUES])  # type: ignore[arg-type]
+
+    def traces(self) -> tuple[object, ...]:
+        """What commands leave behind besides the values of variables."""
+        known = (self.files.copy(), self.aliases.copy(), self.functions.copy())
+        return (self.cwd, self.places, *known)
 
     def merge(self, other: Scope) -> None:
         """Take over what may be so in a branch that may have run."""
@@ -110,9 +143,21 @@ class Scope:
             return found
         if self.poisoned and (name in self.poisoned or EVERY_NAME in self.poisoned):
             return UNKNOWN
+        if self.given is not None and (found := self._given(name)) is not None:
+            return found
         if name == "PWD":
             return self.cwd if self.cwd is not None else UNKNOWN
         return self.variables.get(name, UNKNOWN)
+
+    def _given(self, name: str) -> str | None:
+        """The text of an argument, or of all of them, where it is certain."""
+        assert self.given is not None
+        if name.isdigit() and name != "0":
+            return _numbered(self.given, name)
+        if name in {"@", "*"}:
+            # Between them stands what words are told apart by.
+            return " ".join(self.given) if self.variables.get("IFS") == _SPACES else UNKNOWN
+        return None
 
     def list_words(self, name: str, words: Sequence[str]) -> None:
         """Remember the words of an array, or of the arguments ("@"), when they are few."""
@@ -122,11 +167,11 @@ class Scope:
             self.lists.pop(name, None)
 
     def _argument(self, name: str) -> str | None:
-        words = self.lists.get("@")
+        words = self.lists.get(ARGUMENTS)
         if words is not None and name in {"@", "*"}:
             return " ".join(words)
         if words is not None and name.isdigit() and name != "0":
-            return words[int(name) - 1] if int(name) <= len(words) else ""
+            return _numbered(words, name)
         if name in self.lists and UNKNOWN in self.variables.get(name, UNKNOWN):
             return "".join(self.lists[name][:1])
         return None
@@ -141,8 +186,10 @@ class Scope:
 
     def forget(self, names: Iterable[str]) -> None:
         """These may have another value now."""
-        known = list(self.variables) if EVERY_NAME in names else names
-        for name in known:
+        every = EVERY_NAME in names
+        if every or ARGUMENTS in names:
+            self.given = None
+        for name in list(self.variables) if every else names:
             self.record(name, self.variables.pop(name, None))
 
     def drop(self, names: Iterable[str]) -> None:
@@ -165,7 +212,7 @@ class Scope:
     def _listed(self, names: Iterable[str]) -> bool:
         """Whether the words of an array, or of the arguments, are asked for."""
         for name in names:
-            if name in self.lists or name.isdigit() or (name == "*" and "@" in self.lists):
+            if name in self.lists or name.isdigit() or (name == "*" and ARGUMENTS in self.lists):
                 return True
         return False
 
@@ -174,6 +221,18 @@ class Scope:
         inner.guess, inner.poisoned = True, self.poisoned - values.keys()
         inner.variables.update(values)
         return inner
+
+
+def _numbered(words: Sequence[str], number: str) -> str:
+    at = int(number[:9])
+    return words[at - 1] if 0 < at <= len(words) else ""
+
+
+def certain_words(words: Sequence[str]) -> tuple[str, ...] | None:
+    """`words`, when it is certain that a command gets just these; None when not."""
+    if len(words) > _MOST_WORDS or sum(map(len, words)) > _MOST_TEXT:
+        return None
+    return None if any(map(_NOT_CERTAIN.search, words)) else tuple(words)
 
 
 def _nth(found: Mapping[str, tuple[str, ...]], turn: int) -> dict[str, str]:

@@ -100,9 +100,10 @@ class Pipeline(Runs):
 
 @dataclass(slots=True)
 class AndOr(Runs):
-    """`a && b || c`: only the first is certain to run."""
+    """`a && b || c`: only the first is certain to run. `otherwise`: where those behind `||` are."""
 
     items: list[Node]
+    otherwise: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -116,7 +117,10 @@ class Group(Runs):
 
 @dataclass(slots=True)
 class Branches(Runs):
-    """if, case, while, until, for, select, [[ ]], (( )): words read, then bodies that may run."""
+    """if, case, while, until, for, select, [[ ]], (( )): words read, then bodies that may run.
+
+    `tests`: of `if` and `while`, every other body is run to see whether the next one is.
+    """
 
     words: list[Word]
     bodies: list[Script]
@@ -124,12 +128,17 @@ class Branches(Runs):
     loop: bool = False
     variable: str | None = None
     arithmetic: bool = False
+    tests: bool = False
+
+    def is_test(self, at: int) -> bool:
+        return self.tests and at % 2 == 0 and at + 1 < len(self.bodies)
 
 
 @dataclass(slots=True)
 class Function(Runs):
     name: str
     body: Node
+    reads_arguments: bool
 
 
 Node = Simple | Pipeline | AndOr | Group | Branches | Function
@@ -138,6 +147,11 @@ Node = Simple | Pipeline | AndOr | Group | Branches | Function
 @dataclass(slots=True)
 class Script(Runs):
     items: list[Node]
+
+
+def in_background(node: Node) -> Group:
+    """`node &`: what it changes is gone with the process of its own that it runs in."""
+    return Group(Script([node]), [], subshell=True)
 
 
 def assigned_names(*nodes: Node | Script) -> frozenset[str]:
@@ -168,9 +182,14 @@ def _set_by(node: Node | Script) -> frozenset[str]:
 _NO_NAMES: frozenset[str] = frozenset()
 EVERY_NAME = "*"
 """Stands for all variables, where text sets them that is not read here."""
-_SETTERS = frozenset(
-    {"read", "mapfile", "readarray", "printf", "let", "getopts", "unset", "export", "wait"}
+ARGUMENTS = "@"
+"""Stands for the arguments of a script or function among names."""
+_NAMES_ARE_SET = frozenset(
+    {"export", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray"}
+    | {"getopts", "unset"}
 )
+_SETS_ARGUMENTS = frozenset({"set", "shift"})
+_SETTERS = _NAMES_ARE_SET | _SETS_ARGUMENTS | {"printf", "let", "wait"}
 _BEFORE = frozenset({"builtin", "command", "--", "-p"})
 _READERS = frozenset({"eval", "source", "."})
 _TELLING = _SETTERS | _BEFORE | _READERS
@@ -186,7 +205,23 @@ def _set_by_builtin(node: Simple) -> frozenset[str]:
         return frozenset([EVERY_NAME])
     if not texts or texts[0] not in _SETTERS:
         return _NO_NAMES
-    return frozenset([text.split("=", 1)[0] for text in texts[1:]])
+    if texts[0] in _SETS_ARGUMENTS:
+        return frozenset([ARGUMENTS])
+    names = [text.split("=", 1)[0] for text in texts[1:]]
+    sets = texts[0] in _NAMES_ARE_SET or "-v" in names or "-p" in names
+    if sets and any(map(_is_named_later, node.words)):
+        return frozenset([EVERY_NAME])
+    return frozenset(names)
+
+
+def _is_named_later(word: Word) -> bool:
+    """Whether the name before the `=` is only known once `word` is expanded."""
+    for part in word:
+        if type(part) is not Lit:
+            return True
+        if "=" in part.text:
+            return False
+    return False
 
 
 def literal(word: Word) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Unreadable, Var, Word
 
@@ -21,6 +23,7 @@ _HEREDOC = re.compile(r"[^\\$`]+")
 _ARITHMETIC = re.compile(r"[^\\'\"$`()\[\]}]+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SPECIAL = "@*#?$!-0123456789"
+_ARGUMENTS = frozenset("@*123456789")
 _DEFAULTS = ("-", "=", "+", "?", ":-", ":=", ":+", ":?")
 _OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|@|:")
 _ANSI = re.compile(
@@ -56,16 +59,29 @@ def _ansi_char(match: re.Match[str]) -> str:
     return _ANSI_LETTERS.get(other, other if other in "\\'\"?" else "\\" + other)
 
 
+@dataclass(slots=True)
+class Spent:
+    """What a text and all texts within it hold.
+
+    Attributes:
+        expansions: commands and expansions.
+        arguments: expansions of arguments (`$1`, `"$@"`).
+    """
+
+    expansions: int = 0
+    arguments: int = 0
+
+
 class WordReader:
     """A cursor over the text. Subclasses read scripts; this class reads what words hold."""
 
-    def __init__(self, text: str, depth: int = 0, spent: list[int] | None = None) -> None:
+    def __init__(self, text: str, depth: int = 0, spent: Spent | None = None) -> None:
         if depth > MAX_DEPTH:
             raise Unreadable("substitutions are nested too deeply")
         self.text = text
         self.at = 0
         self.depth = depth
-        self.spent = spent if spent is not None else [0]
+        self.spent = spent or Spent()
 
     def script_until(self, closer: str) -> Script:
         raise NotImplementedError
@@ -77,9 +93,14 @@ class WordReader:
         at = self.at + offset
         return self.text[at] if at < len(self.text) else ""
 
+    def skip(self, char: str) -> None:
+        if self.peek() == char:
+            self.at += 1
+
     def spend(self) -> None:
-        self.spent[0] += 1
-        if self.spent[0] > MAX_EXPANSIONS:
+        spent = self.spent
+        spent.expansions += 1
+        if spent.expansions > MAX_EXPANSIONS:
             raise Unreadable("too many commands and expansions")
 
     def word(self) -> Word:
@@ -105,7 +126,7 @@ class WordReader:
         kind = found.lastindex or 0
         if kind >= _VARIABLE:
             self.spend()
-            return Var(found[kind], quoted=kind == _QUOTED_VARIABLE)
+            return self._named(found[kind], quoted=kind == _QUOTED_VARIABLE)
         return Lit(found[kind], kind != _UNQUOTED)
 
     def _word_part(self, before: Word) -> list[Part]:
@@ -235,7 +256,7 @@ class WordReader:
             return [Arith(self.arithmetic("]"))]
         if following and following in _SPECIAL:
             self.at += 2
-            return [Var(following, quoted=quoted)]
+            return [self._named(following, quoted=quoted)]
         self.at += 1
         return [Lit("$", quoted=True)]
 
@@ -307,7 +328,12 @@ class WordReader:
         op = operator.group() if operator else ""
         self.at += len(op)
         arg += self._braced_argument(op, quoted=quoted)
-        return Var(name, prefix or op, arg, quoted)
+        return self._named(name, prefix or op, arg, quoted=quoted)
+
+    def _named(self, name: str, op: str = "", arg: Sequence[Part] = (), *, quoted: bool) -> Var:
+        if name[0] in _ARGUMENTS:
+            self.spent.arguments += 1
+        return Var(name, op, arg, quoted)
 
     def _special_name(self) -> str:
         match = re.compile(r"\d+|.").match(self.text, self.at)
@@ -339,3 +365,17 @@ _NOTHING = Lit("")
 
 def _opens_extglob(part: Part) -> bool:
     return isinstance(part, Lit) and not part.quoted and part.text[-1:] in set("?*+@!")
+
+
+def document(text: str, at: int, delimiter: str, *, indented: bool) -> tuple[str, int]:
+    """The here-document that begins at `at`, and where its end is; `indented` by tabs."""
+    lines: list[str] = []
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line, at = text[at:end], min(end + 1, len(text))
+        line = line.lstrip("\t") if indented else line
+        if line == delimiter:
+            break
+        lines.append(line + "\n")
+    return "".join(lines), at

@@ -1,0 +1,282 @@
+"""Walks pipelines, lists, branches, loops and functions: what one command leaves to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.policy.risk import effects
+from app.policy.risk.call import UNKNOWN, Call, Stream, ask, deny
+from app.policy.risk.collected import Collected
+from app.policy.risk.definitions import Definitions
+from app.policy.risk.expand import Expander
+from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.syntax import (
+    ARGUMENTS,
+    AndOr,
+    Branches,
+    Function,
+    Group,
+    Node,
+    Part,
+    Pipeline,
+    Proc,
+    Redirect,
+    Script,
+    Simple,
+    Unreadable,
+    assigned_names,
+    self_calls,
+)
+
+MAX_TURNS = 24
+MAX_REPEATS = 100
+_RUNS_HERE = frozenset(["eval", "command", "builtin", "exec"])
+_OWN = frozenset([ARGUMENTS])
+"""What a function sets for itself alone."""
+SILENT = Stream("")
+UNSEEN = Stream(None)
+
+
+class ControlFlow(Collected):
+    """What commands are put together with. A subclass knows what one command does."""
+
+    def __init__(self, home: str) -> None:
+        super().__init__(home)
+        self.turns = 0
+        self.repeats = 0
+        self.running: set[str] = set()
+        self.definitions = Definitions()
+
+    def simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
+        raise NotImplementedError
+
+    def redirects(
+        self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None
+    ) -> tuple[Stream | None, list[tuple[str, str]]]:
+        """Check where output goes; answer what the command reads, and operators with files."""
+        raise NotImplementedError
+
+    def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
+        """Remember what a command wrote; answer what is left of its output."""
+        raise NotImplementedError
+
+    def arithmetic(self, parts: Sequence[Part], scope: Scope) -> None:
+        raise NotImplementedError
+
+    def script(self, script: Script, scope: Scope, stdin: Stream | None = None) -> Stream:
+        if len(script.items) == 1:
+            return self.node(script.items[0], scope, stdin)
+        return _joined([self.node(item, scope, stdin) for item in script.items])
+
+    def node(self, node: Node, scope: Scope, stdin: Stream | None = None) -> Stream:
+        match node:
+            case Simple():
+                return self.simple(node, scope, stdin)
+            case Pipeline():
+                return self._pipeline(node, scope, stdin)
+            case AndOr():
+                return self._and_or(node, scope, stdin)
+            case Group():
+                return self._group(node, scope, stdin)
+            case Branches():
+                return self._branches(node, scope, stdin)
+            case Function():
+                return self._function(node, scope)
+
+    def substitute(self, body: Script, scope: Scope) -> str:
+        if len(body.items) == 1 and _leaves_no_trace(body.items[0], scope):
+            output = self.script(body, scope)
+        else:
+            inner = scope.copy()
+            output = self.script(body, inner)
+            scope.files.update(inner.files)
+        return (output.text or UNKNOWN).rstrip("\n")
+
+    def process(self, part: Proc, scope: Scope) -> str:
+        inner = scope.copy()
+        output = self.script(part.script, inner, None if part.reads else UNSEEN)
+        scope.files.update(inner.files)
+        path = f"/dev/fd/{63 + len(scope.files)}"
+        scope.files[path] = output.text if part.reads else None
+        return path
+
+    def _pipeline(self, node: Pipeline, scope: Scope, stdin: Stream | None) -> Stream:
+        flow = stdin
+        for command in node.commands:
+            if _leaves_no_trace(command, scope):
+                flow = self.node(command, scope, flow)
+                continue
+            inner = scope.copy()
+            flow = self.node(command, inner, flow)
+            scope.files.update(inner.files)
+        return flow or UNSEEN
+
+    def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
+        names = assigned_names(*node.items[1:])
+        outputs = [self.node(node.items[0], scope, stdin)]
+        for name in names:
+            scope.record(name, scope.variables.get(name))
+        for at, item in enumerate(node.items[1:], start=1):
+            before = scope.cwd
+            outputs.append(self.node(item, scope, stdin))
+            if at in node.otherwise:
+                scope.may_be_in([before])
+        scope.forget(names)
+        return _joined(outputs)
+
+    def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
+        inner = scope.copy() if node.subshell else scope
+        stdin, files = self.redirects(node.redirects, inner, stdin)
+        output = self.script(node.body, inner, stdin)
+        scope.files.update(inner.files)
+        return self.into_files(files, scope, output)
+
+    def _branches(self, node: Branches, scope: Scope, stdin: Stream | None) -> Stream:
+        expander = Expander(scope, self)
+        for word in node.words:
+            if node.arithmetic:
+                self.arithmetic(word, scope)
+            else:
+                expander.fields(word)
+        stdin, files = self.redirects(node.redirects, scope, stdin)
+        names = assigned_names(node)
+        if node.loop:
+            scope.forget(names)
+        before = scope.traces() if node.loop else None
+        for end in self._bodies(node, scope, stdin, names):
+            scope.join(end)
+        if before is not None and scope.traces() != before:
+            self._again(node, scope, stdin, names)
+        scope.forget(names)
+        return self.into_files(files, scope, UNSEEN)
+
+    def _again(
+        self, node: Branches, scope: Scope, stdin: Stream | None, names: frozenset[str]
+    ) -> None:
+        """The next turn of a loop begins where the one before ended."""
+        self.repeats += 1
+        if self.repeats > MAX_REPEATS:
+            raise Unreadable("loops in loops whose turns depend on each other")
+        inner = scope.copy()
+        self.tentatively(lambda: self._bodies(node, inner, stdin, names))
+
+    def _bodies(
+        self, node: Branches, scope: Scope, stdin: Stream | None, names: frozenset[str]
+    ) -> list[Scope]:
+        """Walk what may run; what may be known where it ends. A test runs before all that
+        follows it."""
+        ends: list[Scope] = []
+        for values in self._turns(node, scope):
+            for at, body in enumerate(node.bodies):
+                if node.is_test(at):
+                    if at:
+                        ends.append(scope.copy())
+                    self.script(body, scope, stdin)
+                    inner = scope
+                else:
+                    inner = self._body(body, scope, stdin, values)
+                    ends.append(inner)
+                    scope.merge(inner)
+                for name in names:
+                    scope.record(name, inner.variables.get(name))
+        return ends
+
+    def _turns(self, node: Branches, scope: Scope) -> list[dict[str, str]]:
+        """The values of a `for` variable, one turn each, when they are few and all known."""
+        if node.variable is None or node.variable in scope.poisoned:
+            return [{}]
+        expander = Expander(scope, self)
+        values = [value for word in node.words for value in expander.fields(word)]
+        self.turns += len(values)
+        known = not any(UNKNOWN in value or set(value) & set("*?[") for value in values)
+        if not values or not known or self.turns > MAX_TURNS:
+            return [{}]
+        return [{node.variable: value} for value in values]
+
+    def _body(
+        self, body: Script, scope: Scope, stdin: Stream | None, values: dict[str, str]
+    ) -> Scope:
+        inner = scope.copy()
+        if values:
+            inner.variables.update(values)
+        self.script(body, inner, stdin)
+        return inner
+
+    def _function(self, node: Function, scope: Scope) -> Stream:
+        calls = self_calls(node.body, node.name, piped=False)
+        if self_calls(node.body, node.name, piped=True) >= 2:
+            self.found(deny("fork_bomb", "a function that pipes itself into itself"), None)
+        elif calls >= 2:
+            self.found(ask("recursion", "a function that calls itself more than once"), None)
+        names = assigned_names(node.body) - _OWN
+        inner = scope.child()
+        # What the body sets is certain in the body, and in doubt everywhere else.
+        inner.poisoned = scope.poisoned - names
+        if not self.definitions.waits(node, inner, contained=self.contained):
+            self.node(node.body, inner)
+            self._leaves(inner, names, scope)
+        scope.poisoned |= names
+        scope.functions[node.name] = node.body
+        return SILENT
+
+    def _leaves(self, inner: Scope, names: frozenset[str], scope: Scope) -> None:
+        """What a function's body leaves to those outside of it."""
+        scope.poisoned |= inner.poisoned
+        for name in names:
+            scope.record(name, inner.variables.get(name))
+        scope.files.update(inner.files)
+
+    def called(self, call: Call, body: Node, scope: Scope) -> None:
+        """A function of the script, with the words and variables of this call."""
+        if call.name in self.running:
+            self.definitions.doubt(body)
+            return
+        names = assigned_names(body) - _OWN
+        inner = scope.copy()
+        inner.list_words(ARGUMENTS, call.args)
+        inner.given = None if scope.guess else certain_words(call.args)
+        inner.poisoned = scope.poisoned - names
+        self.running.add(call.name)
+        if self.definitions.called(body, certain=inner.given is not None):
+            # Calls of this and other functions may have set them before.
+            inner.forget(names)
+            self.node(body, inner, call.stdin)
+            self.kept += 1
+        else:
+            self.tentatively(lambda: self.node(body, inner, call.stdin))
+        self.running.discard(call.name)
+        self._leaves(inner, names, scope)
+        scope.merge(replace(inner, lists={}, functions={}))
+        scope.cwd, scope.places = inner.cwd, inner.places
+
+    def judge_alone(self) -> None:
+        """Judge the functions that have waited in vain for calls that decide what they do."""
+        while left := self.definitions.left():
+            for waiting in left:
+                self.contained = waiting.contained
+                self.node(waiting.node.body, waiting.scope)
+        self.contained = False
+
+
+def _leaves_no_trace(node: Node, scope: Scope) -> bool:
+    """Whether the scope is the same after `node`, so that a process of its own need not copy it."""
+    return isinstance(node, Simple) and bool(node.plain) and is_traceless(node.plain[0], scope)
+
+
+def is_traceless(word: str, scope: Scope) -> bool:
+    return not (
+        "/" in word
+        or "\\" in word
+        or word in effects.EFFECTIVE
+        or word in _RUNS_HERE
+        or word in scope.functions
+        or word in scope.aliases
+    )
+
+
+def _joined(outputs: list[Stream]) -> Stream:
+    if len(outputs) == 1:
+        return outputs[0]
+    texts = [output.text for output in outputs]
+    return UNSEEN if None in texts else Stream("".join(text or "" for text in texts))
