@@ -114,14 +114,25 @@ class ControlFlow(Collected):
 
     def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
         names = assigned_names(*node.items[1:])
+        files, earlier = scope.files.copy(), scope.cwd
+        skipped: list[str | None] = []
         outputs = [self.node(node.items[0], scope, stdin)]
         for name in names:
             scope.record(name, scope.variables.get(name))
         for at, item in enumerate(node.items[1:], start=1):
             before = scope.cwd
+            written = scope.files.copy() if at in node.otherwise else None
             outputs.append(self.node(item, scope, stdin))
-            if at in node.otherwise:
+            if written is not None:
                 scope.may_be_in([before])
+                scope.may_write(written)
+            elif before == earlier:
+                skipped.append(before)
+            earlier = before
+        # Whatever follows the list runs also where a part of it did not. That `cd` fails is not
+        # taken into account.
+        scope.may_be_in(skipped)
+        scope.may_write(files)
         scope.forget(names)
         return _joined(outputs)
 
@@ -175,7 +186,11 @@ class ControlFlow(Collected):
                     self.script(body, scope, stdin)
                     inner = scope
                 else:
-                    inner = self._body(body, scope, stdin, values)
+                    start = scope
+                    if at - 1 in node.falls:
+                        start = scope.copy()
+                        start.join(ends[-1])
+                    inner = self._body(body, start, stdin, values)
                     ends.append(inner)
                     scope.merge(inner)
                 for name in names:
@@ -216,6 +231,7 @@ class ControlFlow(Collected):
         if not self.definitions.waits(node, inner, contained=self.contained):
             self.node(node.body, inner)
             self._leaves(inner, names, scope)
+            scope.may_write(inner.files)
         scope.poisoned |= names
         scope.functions[node.name] = node.body
         return SILENT
@@ -225,7 +241,6 @@ class ControlFlow(Collected):
         scope.poisoned |= inner.poisoned
         for name in names:
             scope.record(name, inner.variables.get(name))
-        scope.files.update(inner.files)
 
     def called(self, call: Call, body: Node, scope: Scope) -> None:
         """A function of the script, with the words and variables of this call."""
@@ -247,6 +262,7 @@ class ControlFlow(Collected):
             self.tentatively(lambda: self.node(body, inner, call.stdin))
         self.running.discard(call.name)
         self._leaves(inner, names, scope)
+        scope.files.update(inner.files)
         scope.merge(replace(inner, lists={}, functions={}))
         scope.cwd, scope.places = inner.cwd, inner.places
 

@@ -358,6 +358,7 @@ class ScriptReader(WordReader):
         words = [self._required_word()]
         self.keyword("in")
         bodies: list[Script] = []
+        falls = set[int]()
         self.newlines()
         while self.reserved() != "esac":
             words.extend(self._case_patterns())
@@ -365,11 +366,13 @@ class ScriptReader(WordReader):
             self.newlines()
             if match := _CASE_END.match(self.text, self.at):
                 self.at = match.end()
+                if match.group() != ";;":
+                    falls.add(len(bodies) - 1)
             elif self.reserved() != "esac":
                 raise Unreadable("a case arm is not closed")
             self.newlines()
         self.at += len("esac")
-        return Branches(words, bodies, self._redirects())
+        return Branches(words, bodies, self._redirects(), falls=frozenset(falls))
 
     def _case_patterns(self) -> list[Word]:
         self.skip("(")

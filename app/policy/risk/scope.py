@@ -93,7 +93,7 @@ class Scope:
                 for name in before.keys() - self.variables.keys():
                     self.record(name, before[name])
         self.merge(other)
-        self.files.update(other.files)
+        self.may_write(other.files)
         self.aliases.update(other.aliases)
         if other.given != self.given:
             self.given = None
@@ -113,6 +113,12 @@ class Scope:
         others = dict.fromkeys([*self.places, *places])
         found = [place for place in others if place not in {None, self.cwd}]
         self.places = tuple(found[:_MOST_VALUES])  # type: ignore[arg-type]
+
+    def may_write(self, files: Mapping[str, str | None]) -> None:
+        """`files` may have been written; a file that held other text holds one of the two."""
+        ours = self.files
+        for path, text in files.items():
+            ours[path] = text if ours.get(path, text) == text else None
 
     def traces(self) -> tuple[object, ...]:
         """What commands leave behind besides the values of variables."""

@@ -120,6 +120,7 @@ class Branches(Runs):
     """if, case, while, until, for, select, [[ ]], (( )): words read, then bodies that may run.
 
     `tests`: of `if` and `while`, every other body is run to see whether the next one is.
+    `falls`: the bodies of a `case` after which the next one may run too.
     """
 
     words: list[Word]
@@ -129,6 +130,7 @@ class Branches(Runs):
     variable: str | None = None
     arithmetic: bool = False
     tests: bool = False
+    falls: frozenset[int] = frozenset()
 
     def is_test(self, at: int) -> bool:
         return self.tests and at % 2 == 0 and at + 1 < len(self.bodies)
