@@ -108,6 +108,33 @@ async def test_an_override_counts_for_this_agent_only(
     assert public.json()["disabled_reasons"] == seen["other"]["disabled_reasons"]
 
 
+@pytest.mark.requirement("GOV-06")
+async def test_an_override_under_an_alias_counts_for_its_tool(client: httpx2.AsyncClient):
+    """`exec` is `bash`: a profile that switches it off must not leave `bash` on."""
+    made = await client.post("/admin/agents", json={"id": "a", "tools": {"exec": {"state": "off"}}})
+    assert made.json()["profile"]["tools"] == {"bash": {"state": "off", "hint": None}}
+    assert made.json()["unknown"] == []
+    resolved = (await client.get("/admin/resolve", params={"agent_id": "a"})).json()
+    assert resolved["disabled_reasons"]["bash"]["code"] == "disabled_agent"
+    wanted = {
+        "selection": ["exec", "bash", "grep"],
+        "tools": {"exec": {"state": "ask"}},
+        "subagents": {"selection": ["exec"]},
+    }
+    changed = (await client.patch("/admin/agents/a", json=wanted)).json()["profile"]
+    assert changed["selection"] == ["bash", "grep"]
+    assert changed["tools"] == {"bash": {"state": "ask", "hint": None}}
+    assert changed["subagents"]["selection"] == ["bash"]
+
+
+@pytest.mark.parametrize("second", ["off", "ask"])
+async def test_two_overrides_of_one_tool_are_refused(client: httpx2.AsyncClient, second: str):
+    twice = {"bash": {"state": "on"}, "exec": {"state": second}}
+    answer = await client.post("/admin/agents", json={"id": "a", "tools": twice})
+    assert answer.status_code == 422
+    assert "'exec'" in (await problem(answer))["detail"]
+
+
 async def test_a_core_tool_is_taken_from_an_agent_by_force_only(
     client: httpx2.AsyncClient, writer: dict[str, Any]
 ):

@@ -17,9 +17,11 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.api.service import Service
+from app.catalog.catalog import Catalog
 from app.core.errors import (
     AlreadyExists,
     Conflict,
+    InvalidInput,
     NotFound,
     ToolNotFound,
     VersionMismatch,
@@ -198,8 +200,9 @@ async def create_agent(
     response: Response,
 ) -> AgentView:
     """Scope `admin`. The agent called `default` governs sessions and calls that name none."""
-    _guard_core(service, body.tools, force=body.force)
-    profile = AgentProfile.model_validate(body.model_dump(exclude={"force"}))
+    given = {name: getattr(body, name) for name in AgentProfile.model_fields}
+    profile = AgentProfile.model_validate(_under_own_names(given, service))
+    _guard_core(service, profile.tools, force=body.force)
     stored = await service.gate.agents.create(profile, actor=principal.user_id)
     show_place(request, response, profile.id)
     return _shown(stored, service, response)
@@ -232,6 +235,7 @@ async def change_agent(
     fields = {name: getattr(body, name) for name in body.model_fields_set if name != "force"}
     if "limits" in fields:
         fields["limits"] = Limits.from_json(fields["limits"], field="body.limits")
+    fields = _under_own_names(fields, service)
     if "tools" in fields:
         _guard_core(service, fields["tools"], force=body.force)
     stored = await service.gate.agents.change(
@@ -287,6 +291,41 @@ async def override_tool(
 def _shown(stored: StoredAgent, service: Service, response: Response) -> AgentView:
     show_version(response, stored.version)
     return AgentView.of(stored, service)
+
+
+def _under_own_names(fields: dict[str, Any], service: Service) -> dict[str, Any]:
+    """Fields of a profile without aliases: by an alias the resolver would find nothing.
+
+    Raises:
+        InvalidInput: two overrides are about the same tool.
+    """
+    catalog = service.gate.registry.snapshot()
+    own = dict(fields)
+    if own.get("selection") is not None:
+        own["selection"] = _own_names(own["selection"], catalog)
+    if "subagents" in own and own["subagents"].selection is not None:
+        selection = _own_names(own["subagents"].selection, catalog)
+        own["subagents"] = own["subagents"].model_copy(update={"selection": selection})
+    if "tools" in own:
+        own["tools"] = _own_overrides(own["tools"], catalog)
+    return own
+
+
+def _own_names(names: tuple[str, ...], catalog: Catalog) -> tuple[str, ...]:
+    entries = {name: catalog.lookup(name) for name in names}
+    return tuple(
+        dict.fromkeys(entry.tool.name if entry else name for name, entry in entries.items())
+    )
+
+
+def _own_overrides(tools: dict[str, AgentTool], catalog: Catalog) -> dict[str, AgentTool]:
+    own: dict[str, AgentTool] = {}
+    for name, override in tools.items():
+        (tool_name,) = _own_names((name,), catalog)
+        if tool_name in own:
+            raise InvalidInput(f"tools name {tool_name!r} twice: {name!r} is it too", field="tools")
+        own[tool_name] = override
+    return own
 
 
 def _guard_core(service: Service, overrides: dict[str, AgentTool], *, force: bool) -> None:
