@@ -47,8 +47,11 @@ class Limits:
         )
 
     @classmethod
-    def from_json(cls, value: object, *, field: str = "limits") -> Limits:
+    def from_json(cls, value: object, *, field: str = "limits", of_calls: bool = False) -> Limits:
         """Read limits from a mapping or from JSON text of one; nothing or null limits nothing.
+
+        Args:
+            of_calls: those of sessions are refused: nobody would count them.
 
         Raises:
             InvalidInput: an unknown key, or a value that is no limit; every problem is named.
@@ -62,7 +65,8 @@ class Limits:
                 raise InvalidInput(f"{field} is not JSON text", field=field) from None
         if not isinstance(value, Mapping):
             raise InvalidInput(f"{field} must be an object", field=field)
-        found = {key: why for key, item in value.items() if (why := _problem(key, item))}
+        known = CALL_NAMES if of_calls else NAMES
+        found = {key: why for key, item in value.items() if (why := _problem(key, item, known))}
         if found:
             errors = [
                 problem(f"{field}.{key!s:.60}", why, "invalid_limit") for key, why in found.items()
@@ -86,19 +90,25 @@ class Limits:
 
 
 NAMES = tuple(field.name for field in fields(Limits))
+CALL_NAMES = ("calls_per_minute", "concurrent", "calls_per_run")
 NO_LIMITS = Limits()
 COST = "cost_per_session"
-SCHEMA: dict[str, Any] = {
-    "properties": {
+
+
+def _schema(names: tuple[str, ...]) -> dict[str, Any]:
+    properties = {
         name: {
             "type": ["number" if name == COST else "integer", "null"],
             "minimum": 0,
             "maximum": MAX_COUNT,
         }
-        for name in NAMES
-    },
-    "additionalProperties": False,
-}
+        for name in names
+    }
+    return {"properties": properties, "additionalProperties": False}
+
+
+SCHEMA = _schema(NAMES)
+CALLS_SCHEMA = _schema(CALL_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +152,10 @@ def _number(key: str, value: Any) -> Any:
     return value if value is None or key == COST else int(value)
 
 
-def _problem(key: object, value: object) -> str | None:
+def _problem(key: object, value: object, known: tuple[str, ...]) -> str | None:
     """What is wrong with one entry; None when nothing is."""
-    if key not in NAMES:
-        return f"unknown; there are {', '.join(NAMES)}"
+    if key not in known:
+        return f"unknown; there are {', '.join(known)}"
     if value is None:
         return None
     kind = "a number" if key == COST else "a whole number"

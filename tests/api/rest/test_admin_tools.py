@@ -145,11 +145,20 @@ async def test_a_toolset_is_switched(client: httpx2.AsyncClient):
 
 
 async def test_every_wrong_limit_is_named_like_any_wrong_field(client: httpx2.AsyncClient):
-    wrong = {"limits": {"calls_per_day": 1, "concurrent": -1}}
+    wrong = {"limits": {"calls_per_day": 1, "concurrent": "2"}}
     told = await problem(await client.patch("/admin/tools/bash", json=wrong))
     assert [set(error) for error in told["details"]["errors"]] == [{"path", "message", "code"}] * 2
     paths = [error["path"] for error in told["details"]["errors"]]
     assert paths == ["body.limits.calls_per_day", "body.limits.concurrent"]
+
+
+async def test_a_tool_takes_no_limit_that_nobody_counts_for_it(client: httpx2.AsyncClient):
+    """A limit of sessions that is stored and shown, and holds nothing, is a trap."""
+    wrong = {"limits": {"tokens_per_session": 1, "concurrent": 2}}
+    answer = await client.patch("/admin/tools/bash", json=wrong)
+    errors = (await problem(answer))["details"]["errors"]
+    assert [error["path"] for error in errors] == ["body.limits.tokens_per_session"]
+    assert (await row(client, "bash"))["choices"]["limits"] == {}
 
 
 async def test_a_tool_that_is_not_there_is_suggested_another(client: httpx2.AsyncClient):

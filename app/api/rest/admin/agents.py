@@ -139,7 +139,7 @@ class AgentChange(Body):
     )
     aliases: AliasFamily | None = None
     unattended: Unattended | None = None
-    limits: dict[str, int | float | None] = Field(default_factory=dict, json_schema_extra=SCHEMA)
+    limits: dict[str, Any] = Field(default_factory=dict, json_schema_extra=SCHEMA)
     max_visible_tools: int | None = Field(default=None, ge=1, le=1000)
     subagents: SubagentLimits = SubagentLimits()
     supervisor: AgentId | None = Field(

@@ -99,7 +99,7 @@ class NewToken(Body):
         default=None, description="Agents it may use; `default` for sessions that name none."
     )
     projects: Listed | None = Field(default=None, description="Projects it may use.")
-    limits: dict[str, int | float | None] = Field(default_factory=dict, json_schema_extra=SCHEMA)
+    limits: dict[str, Any] = Field(default_factory=dict, json_schema_extra=SCHEMA)
     days: int | None = Field(default=None, ge=1, le=MAX_DAYS, description="Until it expires.")
 
 

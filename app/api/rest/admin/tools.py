@@ -19,7 +19,7 @@ from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.catalog.catalog import Catalog
 from app.core.errors import Conflict, NotFound, ToolNotFound, VersionMismatch
-from app.governance.limits import SCHEMA, Limits
+from app.governance.limits import CALLS_SCHEMA, Limits
 from app.governance.rows import shown
 from app.governance.snapshot import ToolState
 
@@ -111,7 +111,7 @@ class ToolChange(Body):
     requires_confirmation: bool | None = None
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
     max_output_chars: int | None = Field(default=None, ge=100, le=10_000_000)
-    limits: dict[str, int | float | None] | None = Field(default=None, json_schema_extra=SCHEMA)
+    limits: dict[str, Any] | None = Field(default=None, json_schema_extra=CALLS_SCHEMA)
     force: bool = Field(default=False, description="Switch a core tool off all the same.")
 
 
@@ -233,7 +233,8 @@ async def change_tool(
         field: getattr(body, field) for field in _CHOICES if field in body.model_fields_set
     }
     if "limits" in changes:
-        changes["limits"] = Limits.from_json(changes["limits"], field="body.limits")
+        limits = Limits.from_json(changes["limits"], field="body.limits", of_calls=True)
+        changes["limits"] = limits
     await service.gate.governance.change_tool(
         tool_name, changes, actor=principal.user_id, expected=expected, force=body.force
     )
