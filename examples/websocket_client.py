@@ -10,19 +10,26 @@ import os
 import sys
 from pathlib import Path
 from urllib.request import Request, urlopen
+from uuid import uuid4
 
 from websockets.asyncio.client import connect
+
+
+def command(kind: str, **fields: object) -> str:
+    """A command under an id of its own: one that was used already is not carried out again."""
+    return json.dumps({"type": kind, "id": uuid4().hex, **fields})
 
 
 async def watch(url: str, token: str, session: dict[str, str]) -> None:
     call = {"name": "bash", "arguments": {"command": "echo hello; sleep 0.2; echo world"}}
     async with connect(f"ws{url[4:]}/api/v1/ws") as socket:
-        await socket.send(json.dumps({"type": "hello", "id": "1", "auth": {"token": token}}))
-        await socket.send(json.dumps({"type": "subscribe", "id": "2", **session}))
-        await socket.send(json.dumps({"type": "tool_call", "id": "3", **session, **call}))
+        await socket.send(command("hello", auth={"token": token}))
+        await socket.send(command("subscribe", **session))
+        await socket.send(command("tool_call", **session, **call))
         async for frame in socket:
             message = json.loads(frame)
-            print(message.get("seq", "-"), message["type"], repr(message.get("text", "")))
+            told = message.get("error") or message.get("text", "")
+            print(message.get("seq", "-"), message["type"], repr(told))
             if message["type"] in ("run_finished", "error"):
                 return
 

@@ -61,6 +61,12 @@ async def test_the_websocket_client_prints_a_call_from_its_start_to_its_end(url)
     assert durable == list(range(1, len(durable) + 1))
 
 
+async def test_the_websocket_client_can_be_run_again_at_once(url):
+    for _ in range(2):
+        printed = await run(sys.executable, str(EXAMPLES / "websocket_client.py"), url)
+        assert printed.splitlines()[-1].split()[1] == "run_finished", printed
+
+
 async def test_the_curl_example_gets_the_answer(url):
     require_binary("curl")
     printed = await run("sh", str(EXAMPLES / "call_a_tool.sh"), TOLLGATE_URL=url)
