@@ -13,7 +13,9 @@ SCOPES = ("chat", "tools:call", "approve", "admin", "audit:read", "desktop")
 LOCAL_USER = "local"
 ADMIN_USER = "admin"
 BOOTSTRAP_USER = "bootstrap"
-RESERVED_NAMES = frozenset({LOCAL_USER, ADMIN_USER, BOOTSTRAP_USER})
+# Whom the audit names where no token acted; who was called so could pass for them.
+_ACTORS = frozenset({"cli", "system", "unknown"})
+RESERVED_NAMES = frozenset({LOCAL_USER, ADMIN_USER, BOOTSTRAP_USER}) | _ACTORS
 # Stands in a token's list of agents for sessions that name none.
 DEFAULT_AGENT = "default"
 

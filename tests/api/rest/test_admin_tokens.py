@@ -57,6 +57,9 @@ async def test_a_secret_is_shown_when_it_is_made_and_never_again(
         ({"scopes": ["root"]}, "scopes"),
         ({"scopes": ["admin"], "projects": ["p"]}, "projects"),
         ({"name": "admin"}, "name"),
+        ({"name": "System"}, "name"),  # the audit would show its deeds as the service's
+        ({"name": "cli"}, "name"),
+        ({"name": "unknown"}, "name"),
         ({"limits": {"calls_per_day": 5}}, "limits"),
     ],
 )
