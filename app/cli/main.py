@@ -254,7 +254,9 @@ def audit(
     tool: Annotated[str | None, typer.Option(help="Only calls of this tool.")] = None,
     agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
     actor: Annotated[str | None, typer.Option(help="Only this user.")] = None,
+    subject: Annotated[str | None, typer.Option(help="Only about this: a rule, a token …")] = None,
     kind: Annotated[str | None, typer.Option(help="How the kind begins, as in call.")] = None,
+    verdict: Annotated[str | None, typer.Option(help="allow, ask or deny.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 50,
     data_dir: DataDir = None,
     *,
@@ -266,8 +268,10 @@ def audit(
 
     Exit code: 0 shown, or the chain holds; 1 the chain is broken; 2 usage.
     """
-    if verify and (follow or since or until or tool or agent or actor or kind):
+    if verify and any((follow, since, until, tool, agent, actor, subject, kind, verdict)):
         _fail("--verify checks every row; give it alone or with --json", USAGE)
+    if verdict not in (None, "allow", "ask", "deny"):
+        _fail(f"--verdict {verdict!r} is not allow, ask or deny", USAGE)
     settings = _settings(data_dir=data_dir)
     from app.cli.audit import show_audit, verify_audit
     from app.governance.audit.reading import Filters, moment_of
@@ -279,6 +283,8 @@ def audit(
         actor=actor,
         tool_name=tool,
         agent_id=agent,
+        subject=subject,
+        verdict=verdict,
         since=moment_of(since, "--since") if since else None,
         until=moment_of(until, "--until") if until else None,
     )

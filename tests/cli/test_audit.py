@@ -50,6 +50,9 @@ def test_filters_and_json_go_together(used: Path):
     assert [row["tool_name"] for row in found] == ["bash"]
     assert json_lines(tollgate(used, "audit", "--json", "--since", "2999-01-01").stdout) == []
     assert json_lines(tollgate(used, "audit", "--json", "--kind", "governance.").stdout) == []
+    found = json_lines(tollgate(used, "audit", "--json", "--verdict", "deny").stdout)
+    assert {row["tool_name"] for row in found} == {"bash"}
+    assert json_lines(tollgate(used, "audit", "--json", "--subject", "rul_1").stdout) == []
 
 
 def test_a_chain_that_holds_is_said_to(used: Path):
@@ -89,7 +92,13 @@ def test_without_a_database_nothing_is_made(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "words", [["--verify", "--follow"], ["--since", "yesterday"], ["--limit", "0"]]
+    "words",
+    [
+        ["--verify", "--follow"],
+        ["--since", "yesterday"],
+        ["--limit", "0"],
+        ["--verdict", "denied"],
+    ],
 )
 def test_what_makes_no_sense_is_a_usage_error(used: Path, words: list[str]):
     assert tollgate(used, "audit", *words).returncode == 2

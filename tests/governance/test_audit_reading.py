@@ -62,8 +62,11 @@ async def test_a_kind_is_given_by_how_it_begins(
     assert [row.kind for row in newest_first] == found[::-1]
 
 
-async def test_what_is_no_end_of_a_call_is_found_without_looking_through_them(database: Database):
-    query = select(AuditRow).where(*Filters(kind="governance.").conditions())
+@pytest.mark.parametrize("wanted", [Filters(kind="governance."), Filters(subject="rul_1")])
+async def test_what_is_no_end_of_a_call_is_found_without_looking_through_them(
+    database: Database, wanted: Filters
+):
+    query = select(AuditRow).where(*wanted.conditions())
     dialect = sqlite.dialect()
     sql = str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
     async with database.session() as session:

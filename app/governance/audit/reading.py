@@ -22,6 +22,7 @@ _CALL_ENDS = "call.finished"
 _ORDER = tuple(column.name for column in AuditRow.__table__.columns)  # type: ignore[attr-defined]
 _COLUMNS = {
     "actor": AuditRow.actor,
+    "subject": AuditRow.subject,
     "tool_name": AuditRow.tool_name,
     "agent_id": AuditRow.agent_id,
     "session_id": AuditRow.session_id,
@@ -43,6 +44,7 @@ class Filters:
 
     kind: str | None = None
     actor: str | None = None
+    subject: str | None = None
     tool_name: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
@@ -65,6 +67,8 @@ class Filters:
             found.append(func.substr(AuditRow.kind, 1, len(self.kind)) == self.kind)
             if not _CALL_ENDS.startswith(self.kind):
                 found.append(BESIDE_CALLS)
+        elif self.subject is not None:
+            found.append(BESIDE_CALLS)  # the ends of calls are about nothing else
         if self.session_id is not None:
             # No index leads to a session's rows; nothing of it is older than itself.
             began = select(SessionRow.created_at).where(SessionRow.id == self.session_id)

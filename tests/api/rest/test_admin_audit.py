@@ -108,6 +108,15 @@ async def test_filters_choose_and_pages_go_on(admin: httpx2.AsyncClient):
     assert seen == sorted(seen, reverse=True)
 
 
+async def test_what_was_done_about_one_thing_is_found(admin: httpx2.AsyncClient):
+    for name in ("a", "b"):
+        await admin.post("/admin/agents", json={"id": name})
+    await admin.delete("/admin/agents/a")
+    found = await rows(admin, subject="a")
+    assert [(row["kind"], row["subject"]) for row in found] == [("governance.agent", "a")] * 2
+    assert await rows(admin, subject="a", kind="call.") == []
+
+
 async def test_a_moment_that_is_none_is_refused(admin: httpx2.AsyncClient):
     answer = await admin.get("/admin/audit", params={"since": "yesterday"})
     assert (await problem(answer))["code"] == "validation_failed"

@@ -130,6 +130,7 @@ def filters_of(
         str | None, Query(max_length=256, description="How the kind begins, as in `governance.`.")
     ] = None,
     actor: Word = None,
+    subject: Word = None,
     tool_name: Word = None,
     agent_id: Word = None,
     session_id: Word = None,
@@ -148,6 +149,7 @@ def filters_of(
     return Filters(
         kind=kind,
         actor=actor,
+        subject=subject,
         tool_name=tool_name,
         agent_id=agent_id,
         session_id=session_id,
