@@ -169,6 +169,7 @@ async def test_a_page_after_a_rule_that_is_gone_is_refused_and_not_the_first_one
 async def test_a_call_is_judged_with_and_without_a_rule_and_nothing_runs(
     client: httpx2.AsyncClient,
 ):
+    await client.post("/admin/agents", json={"id": "a"})
     stored = await make(client, {**NO_PUSH, "decision": "ask", "scope": "agent:a"})
 
     answer = await client.post(
@@ -199,6 +200,7 @@ async def test_a_call_is_judged_with_and_without_a_rule_and_nothing_runs(
         ({"tool": "bash", "arguments": {"command": 7}}, 422),
         ({"tool": "calculator", "command": "ls"}, 422),
         ({"tool": "nope", "command": "ls"}, 404),
+        ({"tool": "bash", "command": "ls", "agent_id": "nobody"}, 404),
         ({"tool": "bash", "command": "ls", "definition": {"tool": "bash"}}, 422),
     ],
 )

@@ -19,7 +19,7 @@ from app.api.rest.examples import example
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import isoformat
-from app.core.errors import InvalidInput, ToolNotFound
+from app.core.errors import InvalidInput, NotFound, ToolNotFound
 from app.core.field_problems import Misfit
 from app.core.text import dump_json
 from app.policy.deciding import decide
@@ -208,7 +208,11 @@ class FatigueView(BaseModel):
     codes: list[CodeView]
 
 
-@router.post("/rules/test", summary="Judge one call", responses=problems(ToolNotFound, body=True))
+@router.post(
+    "/rules/test",
+    summary="Judge one call",
+    responses=problems(NotFound, ToolNotFound, body=True),
+)
 async def try_rule(body: RuleTest, service: ServiceDep, principal: Admin) -> RuleTestResult:
     """Scope `admin`. Nothing is run, stored or counted."""
     gate = service.gate
@@ -291,6 +295,9 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
     tool = entry.tool
     if body.command is not None and tool.shell is None:
         raise InvalidInput(f"{tool.name} runs no command; give its arguments", field="command")
+    if body.agent_id is not None:
+        # A slip in the name would be judged without the agent's own rules.
+        gate.agents.require(body.agent_id)
     raw = {tool.command_argument: body.command} if body.arguments is None else body.arguments
     resolved = gate.resolver.resolve(body.agent_id)
     setting = resolved.states.get(tool.name)
