@@ -32,6 +32,8 @@ WEAK_SANDBOX = "weak_sandbox"
 _NEVER = frozenset({"service_access", "rule_unresolved", "invalid_rule", WEAK_SANDBOX})
 _NOT_AND = re.compile(r"\|\||;|\n")
 _SEPARATORS = re.compile(r"&&|\|\||;|\n")
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+_GLOB = re.compile(r"[*?\[]")
 # What changes how later commands of the same script run without being seen in their words.
 _STATEFUL = frozenset(
     names(
@@ -139,7 +141,7 @@ def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]
     No pipe, redirection, variable, wrapper or block: the words that run are the words that
     stand there, and nothing else reaches the commands.
     """
-    pieces = [piece for piece in _SEPARATORS.split(command) if piece.strip()]
+    pieces = _texts(command)
     if len(pieces) != len(segments):
         return ()
     # After `cd a;` and `cd a ||` a command may run where it was not meant to.
@@ -151,6 +153,15 @@ def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]
         return ()
     same = words == [segment.argv for segment in segments]
     return tuple(segments) if same and not any(map(_is_stateful, words)) else ()
+
+
+def _texts(command: str) -> list[str]:
+    return [piece for piece in _SEPARATORS.split(command) if piece.strip()]
+
+
+def _has_glob(text: str) -> bool:
+    """Whether the shell puts names in the place of a word: `rm *`, and not `rm '*'`."""
+    return _GLOB.search(_QUOTED.sub("", text)) is not None
 
 
 def _is_stateful(words: tuple[str, ...]) -> bool:
@@ -171,12 +182,20 @@ def _exact(facts: CallFacts) -> dict[str, Any]:
 
 
 def _asking(facts: CallFacts, report: RiskReport | Decision, *, whole: bool) -> tuple[Segment, ...]:
-    """The commands that an approval must name; none when the script is no plain list."""
+    """The commands that an approval must name; none when their words do not tell what runs.
+
+    That is so when the script is no plain list, and for a glob: the words of a command are
+    the same for the file `*` and for all files.
+    """
     commands = plain_list(facts.command, report.segments)
     places = {finding.segment for finding in report.findings}
-    if None in places and not whole:
+    if not commands or (None in places and not whole):
         return ()
-    return commands if whole else tuple(commands[at] for at in range(len(commands)) if at in places)
+    chosen = [at for at in range(len(commands)) if whole or at in places]
+    texts = _texts(facts.command)
+    if any(_has_glob(texts[at]) for at in chosen):
+        return ()
+    return tuple(commands[at] for at in chosen)
 
 
 def _needed(facts: CallFacts, report: RiskReport, *, whole: bool) -> frozenset[bytes]:

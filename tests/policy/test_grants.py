@@ -95,6 +95,32 @@ def test_a_force_push_never_grants_a_plain_or_another_one():
     assert judge("git push --force origin main", grants=grants).verdict == "ask"
 
 
+@pytest.mark.parametrize(
+    ("literal", "glob"),
+    [
+        ("rm -rf '*'", "rm -rf *"),
+        ('rm "a?"', "rm a?"),
+        ("rm a\\[b]", "rm a[b]"),
+        ("ls *; rm -rf 'x/*'", "rm -rf x/*"),
+    ],
+)
+def test_an_approved_name_with_a_star_in_it_is_no_approval_of_a_glob(literal: str, glob: str):
+    grants = granted(pattern(literal))
+
+    assert judge(literal.removeprefix("ls *; "), grants=grants).grant_id == "g1"
+    assert judge(glob, grants=grants).verdict == "ask"
+
+
+def test_a_glob_is_granted_to_the_letter():
+    wanted = pattern("rm -rf build/*")
+    grants = granted(wanted)
+
+    assert describe_pattern(wanted or {}) == "exactly this command in /workspace: rm -rf build/*"
+    assert judge("rm -rf build/*", grants=grants).grant_id == "g1"
+    for other in ("rm -rf 'build/*'", "rm -rf build/* other", "ls; rm -rf build/*"):
+        assert judge(other, grants=grants).verdict == "ask"
+
+
 def test_what_is_no_plain_list_is_granted_to_the_letter():
     command = "echo good | sudo tee /etc/motd"
     grants = granted(pattern(command))
