@@ -21,6 +21,7 @@ from app.policy.risk.parse import parse
 from app.policy.risk.syntax import Lit, Redirect, Unreadable
 from app.policy.rules.arguments import texts_of
 from app.policy.rules.fields import as_text
+from app.policy.rules.globs import GLOBBED, is_wider, overlaps
 from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, Match
 
 _PATH_FIELD = re.compile(
@@ -28,7 +29,6 @@ _PATH_FIELD = re.compile(
     r"folders|cwd|root|source|destination|src|dst|dest|target|targets)$",
     re.IGNORECASE,
 )
-_GLOBBED = re.compile(r"[*?\[]")
 _DRIVE = re.compile(r"[A-Za-z]:/")
 _HOMES = ("/root", "/home/*", "/Users/*")
 _IN_HOME = re.compile(r"/(?:root|home/[^/]+|Users/[^/]+)(?=/|$)")
@@ -43,7 +43,6 @@ _SCRIPTS = re.compile(r"[<>]")
 _MAX_GLOBBED = 200
 MAX_SCRIPTS = 200
 _FEW_STARS, _SHORT_PATH = 3, 128
-_MAX_COMPARED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def word_places(segment: Segment, *, windows: bool) -> tuple[Place, ...]:
         text = word.replace("\\", "/") if windows else word
         for reading, surely in _word_readings(text):
             found[Place(resolve(reading, segment.cwd), surely)] = None
-    globbed = [place for place in found if place.path and _GLOBBED.search(place.path)]
+    globbed = [place for place in found if place.path and GLOBBED.search(place.path)]
     for place in globbed[_MAX_GLOBBED:]:
         # Each is compared with every pattern, which takes long: they may be anything instead.
         del found[place]
@@ -198,18 +197,25 @@ class PathPattern:
         for pattern, _ in patterns:
             if pattern.fullmatch(path):
                 return YES
-        if _GLOBBED.search(path):
+        if GLOBBED.search(path):
             return MAYBE if any(overlaps(path, text) for _, text in patterns) else NO
         if path.startswith("~"):
             homes = [_IN_HOME.sub("~", text) for _, text in patterns if _IN_HOME.match(text)]
             return MAYBE if any(_compiled(home).fullmatch(path) for home in homes) else NO
         return NO
 
+    def covers(self, place: Place, root: str) -> bool:
+        """Whether it matches whatever the place turns out to be."""
+        if self.match(place, root) is not YES or place.path is None:
+            return False
+        forms = (form for pattern, form in _ready(self.text, root) if pattern.fullmatch(place.path))
+        return any(not is_wider(place.path, form) for form in forms)
+
 
 def is_literal(place: Place) -> bool:
     """Whether a pattern matches the place just when it matches the text of its path."""
     path = place.path
-    return path is not None and not path.startswith("~") and not _GLOBBED.search(path)
+    return path is not None and not path.startswith("~") and not GLOBBED.search(path)
 
 
 class PathRegex:
@@ -276,7 +282,7 @@ def _ready(text: str, root: str) -> tuple[tuple[PathRegex, str], ...]:
 
 @lru_cache(maxsize=1024)
 def _escaped(root: str) -> str:
-    return _GLOBBED.sub("?", root)
+    return GLOBBED.sub("?", root)
 
 
 @lru_cache(maxsize=8192)
@@ -317,51 +323,3 @@ def _class(inner: str) -> str:
     except re.error:
         return re.escape(f"[{inner}]")
     return made
-
-
-@lru_cache(maxsize=2048)
-def overlaps(left: str, right: str) -> bool:
-    """Whether some path may match both globs; what takes long to tell may."""
-    begun, other = _GLOBBED.split(left, 1)[0], _GLOBBED.split(right, 1)[0]
-    if not (begun.startswith(other) or other.removesuffix("/").startswith(begun)):
-        return False
-    one, two = _tokens(left), _tokens(right)
-    if len(one) * len(two) > _MAX_COMPARED:
-        return True
-    reached, front = {(0, 0)}, [(0, 0)]
-    while front:
-        i, j = front.pop()
-        if i == len(one) and j == len(two):
-            return True
-        for step in _steps(one, two, i, j):
-            if step not in reached:
-                reached.add(step)
-                front.append(step)
-    return False
-
-
-def _steps(one: list[str], two: list[str], i: int, j: int) -> Iterator[tuple[int, int]]:
-    a = one[i] if i < len(one) else ""
-    b = two[j] if j < len(two) else ""
-    if a in {"*", "**"}:
-        yield i + 1, j
-        if b and (a == "**" or b != "/"):
-            yield i, j + 1
-    if b in {"*", "**"}:
-        yield i, j + 1
-        if a and (b == "**" or a != "/"):
-            yield i + 1, j
-    if a and b and (a == b or ("?" in {a, b} and "/" not in {a, b})):
-        yield i + 1, j + 1
-
-
-def _tokens(pattern: str) -> list[str]:
-    return [
-        # Wider than it is: `**/` may stand for nothing, and then the slash is gone too.
-        "**"
-        if token.startswith("**")
-        else "?"
-        if token.startswith("[") and len(token) > 1
-        else token
-        for token in re.findall(r"\*\*/?|\[[^\]]+\]|.", pattern[:400], re.DOTALL)
-    ]

@@ -148,25 +148,28 @@ class Rule:
         if command is not None:
             found = max(map(command.certain, names))
         if found and self.argv:
-            found = min(found, self._argv(sight, names, segment))
+            found = min(found, self._argv(sight, names, at))
         return found
 
-    def _argv(self, sight: Sight, names: tuple[str, ...], segment: Segment) -> Match:
+    def _argv(self, sight: Sight, names: tuple[str, ...], at: int) -> Match:
         pattern = self.folded_argv if sight.windows else self.argv
         first = pattern[0]
         name = next((name for name in names if first.rest or first.certain(name)), None)
         if name is None:
             return NO
-        args = segment.argv[1:]
-        if sight.windows:
-            args = tuple(None if word is None else word.casefold() for word in args)
+        args, whole = sight.readable[at], sight.arguments[at]
         operands = not any(word.is_option for word in pattern)
         best = NO
         for reading in readings(names[-1], args, operands=operands):
             best = max(best, match_words(pattern, (name, *reading)))
             if best is YES:
                 return best
+        if args is not whole and self._names_all(whole):
+            best = max(best, match_words(pattern, (name, *whole), certain=True))
         return best
+
+    def _names_all(self, words: tuple[str | None, ...]) -> bool:
+        return all(any(word in choices for word in words) for choices in self.needed)
 
     def _any_place(self, places: Iterable[Place], root: str) -> Match:
         best = NO
@@ -214,8 +217,7 @@ class Rule:
         return True
 
     def _certain_place(self, place: Place, sight: Sight) -> bool:
-        root = sight.facts.cwd
-        return any(pattern.match(place, root) is YES for pattern in self.paths)
+        return any(pattern.covers(place, sight.facts.cwd) for pattern in self.paths)
 
     def _certain_url(self, address: Address) -> bool:
         return not address.odd and any(pattern.match(address) is YES for pattern in self.urls)

@@ -11,6 +11,7 @@ from app.core.errors import TollgateError
 from app.policy.facts import CallFacts
 from app.policy.risk.model import RiskReport, Segment
 from app.policy.rules.addresses import Address, argument_addresses, word_addresses
+from app.policy.rules.globs import GLOBBED
 from app.policy.rules.places import (
     Place,
     argument_places,
@@ -24,6 +25,18 @@ from app.toolkit.tool import PathFinder
 
 _MOVES = frozenset({"cd", "pushd", "popd", "chdir", "set-location", "sl"})
 _NOT_AND = re.compile(r"[;|&\n]")
+
+
+_MAX_GLOBBED = 20
+
+
+def _readable(words: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    globbed = [at for at, word in enumerate(words) if word and GLOBBED.search(word)]
+    return words if len(globbed) <= _MAX_GLOBBED else (*words[: globbed[_MAX_GLOBBED]], None)
+
+
+def _is_known(argv: tuple[str | None, ...]) -> bool:
+    return not any(word is None or GLOBBED.search(word) for word in argv)
 
 
 class Sight:
@@ -52,11 +65,29 @@ class Sight:
 
     @cached_property
     def words(self) -> tuple[frozenset[str | None] | None, ...]:
-        """The words of each segment; None where one is not known, or case does not matter."""
+        """The words of each segment; None where one is not known, or case does not matter.
+
+        What a glob stands for is not known.
+        """
         return tuple(
-            None if self.windows or None in segment.argv else frozenset(segment.argv)
+            None if self.windows or not _is_known(segment.argv) else frozenset(segment.argv)
             for segment in self.segments
         )
+
+    @cached_property
+    def arguments(self) -> tuple[tuple[str | None, ...], ...]:
+        """The words behind each program."""
+        return tuple(
+            tuple(word and word.casefold() for word in segment.argv[1:])
+            if self.windows
+            else segment.argv[1:]
+            for segment in self.segments
+        )
+
+    @cached_property
+    def readable(self) -> tuple[tuple[str | None, ...], ...]:
+        """The same; what stands behind very many globs may be anything."""
+        return tuple(map(_readable, self.arguments))
 
     @cached_property
     def wanders(self) -> bool:

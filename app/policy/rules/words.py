@@ -14,6 +14,8 @@ from enum import IntEnum
 from fnmatch import translate
 from functools import lru_cache
 
+from app.policy.rules.globs import GLOBBED, is_wider, overlaps
+
 
 class Match(IntEnum):
     NO = 0
@@ -25,10 +27,10 @@ NO, MAYBE, YES = Match
 REST = "..."
 # What stands behind so many words is not looked at: it may be anything.
 MAX_WORDS = 4_000
-_GLOB = re.compile(r"[*?\[]")
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{2,5}")
 _SHORT = re.compile(r"-[A-Za-z0-9]")
 _ABBREVIATED = 4
+_MAX_COMPARED = 400
 
 
 @lru_cache(maxsize=4096)
@@ -39,11 +41,16 @@ def glob(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One position of a pattern: any of some literals or globs, or (`rest`) any words."""
+    """One position of a pattern: any of some literals or globs, or (`rest`) any words.
+
+    Attributes:
+        texts: the globs as they were written.
+    """
 
     literals: frozenset[str] = frozenset()
     globs: tuple[re.Pattern[str], ...] = ()
     rest: bool = False
+    texts: tuple[str, ...] = ()
 
     @property
     def is_option(self) -> bool:
@@ -56,9 +63,19 @@ class Word:
             return YES
         return NO
 
+    def covers(self, word: str) -> Match:
+        """How an allow reads it: whatever a word with a glob becomes must match."""
+        if word in self.literals:
+            return YES
+        named = zip(self.globs, self.texts, strict=True)
+        found = any(item.match(word) and not is_wider(word, text) for item, text in named)
+        return YES if found else NO
+
     def loose(self, word: str) -> Match:
         if self.certain(word):
             return YES
+        if GLOBBED.search(word) and self._may_be(word):
+            return MAYBE
         if not word.startswith("-"):
             return NO
         name, equals, _ = word.partition("=")
@@ -73,14 +90,42 @@ class Word:
             return MAYBE
         return NO
 
+    def _may_be(self, word: str) -> bool:
+        """Whether a word with a glob may become one of these.
+
+        A word that begins with no hyphen is taken for no option, though a file may be called so.
+        """
+        begun = GLOBBED.split(word, 1)[0]
+        is_option = word.startswith("-")
+        if any(
+            literal.startswith(begun)
+            and (is_option or not literal.startswith("-"))
+            and glob(word).match(literal)
+            for literal in self.literals
+        ):
+            return True
+        return any(_may_meet(word, text) for text in self.texts)
+
+
+def _may_meet(word: str, text: str) -> bool:
+    """Whether some word fits both globs; of long ones only how they begin is looked at."""
+    begun, other = GLOBBED.split(word, 1)[0], GLOBBED.split(text, 1)[0]
+    if not (begun.startswith(other) or other.startswith(begun)):
+        return False
+    if len(word) * len(text) > _MAX_COMPARED:
+        return True
+    return overlaps(word.replace("*", "**"), text.replace("*", "**"))
+
 
 def compile_word(choices: Iterable[str]) -> Word:
     listed = list(choices)
     if listed == [REST]:
         return Word(rest=True)
+    texts = tuple(text for text in listed if GLOBBED.search(text))
     return Word(
-        frozenset(text for text in listed if not _GLOB.search(text)),
-        tuple(glob(text) for text in listed if _GLOB.search(text)),
+        frozenset(text for text in listed if not GLOBBED.search(text)),
+        tuple(map(glob, texts)),
+        texts=texts,
     )
 
 
@@ -103,7 +148,7 @@ def match_words(
             if item.rest:
                 following[at] = max(following[at], NO if certain and word is None else state)
             elif word is not None:
-                found = item.certain(word) if certain else item.loose(word)
+                found = item.covers(word) if certain else item.loose(word)
                 following[at + 1] = max(following[at + 1], min(state, found))
         if not any(following):
             return NO

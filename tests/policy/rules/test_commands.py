@@ -79,6 +79,59 @@ def test_what_is_only_known_when_it_runs_asks_because_of_a_deny(command: str):
     assert decision.asks, "it asks whatever the hooks say"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "command", "expected"),
+    [
+        (["cat", "keys.txt"], "cat [k]eys.txt", "ask"),
+        (["cat", "keys.txt"], "cat key?.t*", "ask"),
+        (["cat", "keys.txt"], "cat -- *", "ask"),
+        (["cat", "*.pem"], "cat server.p*", "ask"),
+        (["terraform", "apply", "..."], "terraform appl[y] -auto-approve", "ask"),
+        (["make", "...", "--always-make"], "make all --always-mak[e]", "ask"),
+        (["cat", "keys.txt"], "cat *.md", "allow"),
+        (["cat", "*.pem"], "cat *.md", "allow"),
+        (["cat", "-A", "..."], "cat *", "allow"),
+        (["cat", "keys.txt"], "head [k]eys.txt", "allow"),
+    ],
+)
+def test_what_a_glob_may_stand_for_asks_because_of_a_deny(
+    pattern: list[object], command: str, expected: str
+):
+    decision = judge(command, deny(**argv(*pattern)))
+
+    assert decision.verdict == expected
+    assert ("rule_unresolved" in decision.rule_ids) == (expected == "ask")
+
+
+def test_very_many_globs_are_not_all_held_against_a_deny():
+    rule = deny(**argv("cat", "...", "keys.txt"))
+    words = [f"{at}*" for at in range(21)]
+
+    assert verdict(f"cat {' '.join(words[:20])}", rule) == "allow"
+    assert verdict(f"cat {' '.join(words)}", rule) == "ask"
+    assert verdict(f"cat {' '.join(words)} keys.txt", rule) == "deny", "many globs hide no word"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "command", "expected"),
+    [
+        (argv("rm", "build/?"), "rm build/*", "ask"),
+        (argv("rm", "build/[!a]"), "rm build/*", "ask"),
+        (argv("rm", "build/?"), "rm build/?", "allow"),
+        (argv("rm", "build/[*]"), "rm build/*", "allow"),
+        (argv("rm", "build/*"), "rm build/*.o", "allow"),
+        ({"match": {"argv": ["rm", "..."], "paths": ["build/?"]}}, "rm build/*", "ask"),
+        ({"match": {"argv": ["rm", "..."], "paths": ["build/?"]}}, "rm build/?", "allow"),
+        ({"match": {"argv": ["rm", "..."], "paths": ["build/?"]}}, "rm build/a", "allow"),
+        ({"match": {"argv": ["rm", "..."], "paths": ["build/**"]}}, "rm build/*", "allow"),
+    ],
+)
+def test_an_allow_of_one_character_is_none_of_a_star(
+    wanted: dict[str, object], command: str, expected: str
+):
+    assert verdict(command, allow(**wanted)) == expected
+
+
 def test_unknown_words_elsewhere_are_nothing_to_a_rule():
     assert verdict("ls $x", NO_PUSH) == "allow"
     assert verdict("git status $x", NO_PUSH) == "allow"
