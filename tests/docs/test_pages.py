@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from app.resolver.reasons import LAYERS
 from tests.docs.pages import anchors, links, markdown, quoted
 from tests.support.source import ROOT
 
@@ -61,6 +62,13 @@ def test_code_on_a_page_is_the_code_of_the_file_it_names():
             assert text in source, f"{page.name} quotes lines that {name} does not have"
         counted[kind] += 1
     assert counted == {"file": 7, "lines of": 1}
+
+
+def test_every_reason_why_a_tool_is_missing_is_explained_under_its_layer():
+    page = (ROOT / "docs" / "governance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| (`[a-z_`, ]+) \|", page, re.MULTILINE)
+    told = {code: layer for layer, codes in rows for code in re.findall(r"\w+", codes)}
+    assert told == dict(LAYERS)
 
 
 def test_a_line_of_prose_holds_one_sentence():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-TRIGGERS = "remote_triggers"
+TRIGGERS = "triggers.allow"
 """A `TriggerDesk`; registered while an operator allows an address or keeps a named trigger."""
 
 Method = Literal["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"]
