@@ -57,7 +57,9 @@ DataDir = Annotated[
     Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")
 ]
 Workspace = Annotated[Path | None, typer.Option(help="Folder the tools may work in.")]
-ToolNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names or aliases.")]
+ToolNames = Annotated[
+    list[str], typer.Argument(metavar="NAME...", help="Names or aliases, or one toolset:NAME.")
+]
 Agent = Annotated[str | None, typer.Option("--agent", help="Id of an agent; all when not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Url = Annotated[str | None, typer.Option(help="Server; the configured address when not given.")]

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import typer
 
 from app.catalog.catalog import Catalog
-from app.core.errors import Conflict, ToolNotFound
+from app.core.errors import Conflict, InvalidInput, ToolNotFound
 from app.core.settings import Settings
 from app.core.text import json_default
 from app.core.visible import visible
 from app.execution.setup import Gate
+from app.governance.agents import TOOLSET
 from app.main import local_gate
 from app.resolver.resolver import ResolvedToolset
 
@@ -36,14 +37,18 @@ async def switch_tools(
 ) -> int:
     """Switch tools for everybody, or for one agent: all that are named, or none.
 
-    A running service uses it within a second.
+    A running service uses it within a second. `toolset:<name>` is a toolset, for everybody.
 
     Raises:
+        InvalidInput: a toolset stands beside others, or is meant for one agent.
         ToolNotFound: a name is no tool; the message lists every such name.
-        NotFound: there is no such agent.
+        NotFound: there is no such agent, or no such toolset.
         Conflict: a core tool would be switched off, and `force` is not set.
     """
     async with local_gate(settings) as gate:
+        if any(name.startswith(TOOLSET) for name in names):
+            await _switch_toolset(gate, names, enabled=enabled, agent=agent, force=force)
+            return 0
         catalog = gate.registry.snapshot()
         entries = {name: catalog.lookup(name) for name in names}
         wanted = [entry.tool.name if entry else name for name, entry in entries.items()]
@@ -55,13 +60,27 @@ async def switch_tools(
             await _switch(gate, wanted, enabled=enabled, agent=agent, force=force)
         except Conflict as error:
             raise Conflict(error.message.replace("`force`", "--force")) from None
-        reasons = gate.resolver.resolve(agent).disabled_reasons
+        resolved = gate.resolver.resolve(agent)
     for name in wanted:
-        reason = reasons.get(name)
+        reason = resolved.disabled_reasons.get(name)
+        on = "on, asks every time" if name in resolved.confirmation else "on"
         # Switched on for an agent, a tool may still be off for everybody.
-        told = "on" if reason is None else f"off: {reason.message}"
+        told = on if reason is None else f"off: {reason.message}"
         typer.echo(f"{visible(name)}  {visible(told)}")
     return 0
+
+
+async def _switch_toolset(
+    gate: Gate, names: list[str], *, enabled: bool, agent: str | None, force: bool
+) -> None:
+    if len(names) > 1 or agent is not None:
+        raise InvalidInput("name a toolset alone, and for everybody", field="names")
+    toolset = names[0].removeprefix(TOOLSET)
+    try:
+        await gate.governance.change_toolset(toolset, enabled=enabled, actor=ACTOR, force=force)
+    except Conflict as error:
+        raise Conflict(error.message.replace("`force`", "--force")) from None
+    typer.echo(f"{visible(names[0])}  {'on' if enabled else 'off'}")
 
 
 def _guesses(catalog: Catalog, unknown: list[str]) -> str:

@@ -111,13 +111,19 @@ class AgentStore:
     ) -> StoredAgent:
         """Switch tools on or off for one agent, all at once; their hints stay.
 
+        One that asks is on already, and goes on to ask.
+
         Raises:
             NotFound: there is no such agent.
         """
         names = list(tool_names)
 
         def change(now: AgentProfile) -> AgentProfile:
-            new = {name: now.override(name).model_copy(update={"state": state}) for name in names}
+            new = {
+                name: now.override(name).model_copy(update={"state": state})
+                for name in names
+                if state == "off" or now.override(name).state != "ask"
+            }
             return now.model_copy(update={"tools": {**now.tools, **new}})
 
         return await self._change(agent_id, change, actor=actor, expected=None)

@@ -45,6 +45,18 @@ def test_tools_are_switched_for_everybody_and_the_list_tells(house: Path):
     assert tollgate(house, "tools", "enable", "bash").stdout == "bash  on\n"
 
 
+def test_a_toolset_is_switched_as_a_whole(house: Path):
+    done = tollgate(house, "tools", "disable", "toolset:shell")
+    assert (done.returncode, done.stdout) == (0, "toolset:shell  off\n")
+    assert "toolset 'shell' of 'bash' off" in tollgate(house, "resolve").stdout
+    assert tollgate(house, "tools", "enable", "toolset:shell").stdout == "toolset:shell  on\n"
+    assert "No toolset 'nope'" in tollgate(house, "tools", "disable", "toolset:nope").stderr
+    assert "--force" in tollgate(house, "tools", "disable", "toolset:system").stderr
+    beside = tollgate(house, "tools", "disable", "toolset:shell", "grep")
+    for_one = tollgate(house, "tools", "disable", "toolset:shell", "--agent", "writer")
+    assert (beside.returncode, for_one.returncode) == (2, 2)
+
+
 def test_a_name_that_is_no_tool_switches_none(house: Path):
     done = tollgate(house, "tools", "disable", "bash", "nope", "writefile")
     told = "error: Tool not found: nope, writefile (did you mean write_file?)\n"

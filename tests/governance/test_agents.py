@@ -66,6 +66,13 @@ async def test_an_override_is_put_and_taken_back(lab: Lab):
     assert stored.profile.tools == {"grep": AgentTool(state="on")}
 
 
+async def test_switching_on_takes_no_question_away(lab: Lab):
+    agents = lab.gate.agents
+    await agents.create(AgentProfile(id="a", tools={"bash": AgentTool(state="ask")}), actor="ann")
+    await agents.switch("a", ["bash"], state="on", actor="ann")
+    assert agents.require("a").profile.tools == {"bash": AgentTool(state="ask")}
+
+
 async def test_two_changes_at_once_are_both_kept(lab: Lab):
     agents = lab.gate.agents
     await agents.create(AgentProfile(id="a"), actor="ann")
