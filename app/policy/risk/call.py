@@ -42,9 +42,10 @@ class Hit(NamedTuple):
 class Payload(NamedTuple):
     """Something that the command would run in turn.
 
-    `argv` for kind "argv"; `text` for "shell", "powershell" or the name of a language
-    (None: not known). `moves` is a directory to run in; `contained` says that the command
-    runs in a container, where the host's floor does not apply. `here` keeps the variables.
+    `argv` for kind "argv", and for "tool", which counts only where a rule knows the command;
+    `text` for "shell", "powershell" or the name of a language (None: not known). `moves` is
+    a directory to run in; `contained` says that the command runs in a container, where the
+    host's floor does not apply. `here` keeps the variables.
     `given` is the name and the arguments that a shell script gets.
     """
 

@@ -11,7 +11,7 @@ from app.policy.risk import effects, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny, resolve
 from app.policy.risk.code import code_answers
-from app.policy.risk.command import READERS, file_operand, unresolved
+from app.policy.risk.command import READERS, file_operand, plain_name, unresolved
 from app.policy.risk.control import SILENT, UNSEEN, ControlFlow, is_traceless
 from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible, written_by
@@ -298,6 +298,9 @@ class Assessor(ControlFlow):
     def _run(self, payload: Payload, index: int | None, inner: Scope) -> Stream | None:
         if payload.kind == "argv":
             return self.argv(list(payload.argv), inner, payload.stdin) if payload.argv else None
+        if payload.kind == "tool":
+            known = plain_name(payload.argv[0]) in RULES
+            return self.argv(list(payload.argv), inner, payload.stdin) if known else None
         if payload.text is None:
             self.found(
                 ask("opaque_code", f"runs {payload.kind} code that is not known here"), index

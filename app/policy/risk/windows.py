@@ -6,11 +6,12 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
-from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, deny, names, script
+from app.policy.risk.call import UNKNOWN, Answer, Payload, Stream, ask, deny, names, script
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.windows_files import on_files, redirected, without_redirects
+from app.policy.risk.windows_methods import downloaded, methods
+from app.policy.risk.windows_places import Places, file_name, is_whole, program
 from app.policy.risk.windows_read import Command, Reader
 from app.policy.risk.windows_tables import (
     ASKS,
@@ -18,8 +19,8 @@ from app.policy.risk.windows_tables import (
     DENIES,
     ENDS,
     ENDS_LITTLE,
-    METHOD,
-    ROOT,
+    NAMES,
+    OWN,
 )
 
 
@@ -29,9 +30,9 @@ def quoted_line(words: Sequence[str]) -> str:
 
 _FOR_OUTPUT = re.compile(r"\bfor\s+/f\b[^\n]*?\bin\s*\(\s*(['`])(.*?)\1\s*\)", re.IGNORECASE)
 _CMD_BUILTIN = re.compile(
-    r"(del|erase|rd|rmdir|format|call|start|shutdown|taskkill)([,;=/\\.+:].*)", re.IGNORECASE
+    r"(cmd(?=/)|del|erase|rd|rmdir|format|call|start|shutdown|taskkill)([,;=/\\.+:].*)",
+    re.IGNORECASE,
 )
-_SAVES = frozenset(["-outfile", "-o", "-out", "-output", "--output"])
 _READS_CODE = frozenset(
     names(
         "cmd powershell pwsh bash sh zsh wsl python python3 py node perl ruby php psql mysql "
@@ -43,27 +44,52 @@ _READS_CODE = frozenset(
 def assess(
     text: str, cwd: str | None, home: str, *, cmd: bool
 ) -> Iterator[tuple[list[str], Answer | None]]:
-    """Each command with each answer about it; a command without findings comes with None."""
+    """Each command with each answer about it; a command without findings comes with None.
+
+    A line that is written for the other of the two shells is read as that one would, too.
+    """
     del cwd
-    if not cmd and METHOD.search(_outside_single_quotes(text)):
-        yield [], ask("code_danger", "calls a .NET method that deletes or runs code")
+    yield from _assess(text, home, cmd=cmd)
+    if _OF_THE_OTHER[cmd].search(text) and "\n" not in text:
+        for _, answer in _assess(text, home, cmd=not cmd):
+            if answer is not None:
+                yield [], answer
+
+
+_OF_THE_OTHER = {
+    True: re.compile(
+        r"\[[\w.]+\]::|\$(?:\w+\s*=|_|env:|\()|\w`\w|@\{|\.[a-z]+\(|;\s|[({]\s*['\"]"
+        r"|\b(?:add|clear|format|get|invoke|new|out|remove|restart|select|set|start|stop|where|write)"
+        r"-[a-z]+",
+        re.IGNORECASE,
+    ),
+    False: re.compile(
+        r"\w\^\w|(?:^|\s)\^\w|%\w+%|!\w+!|\b(?:del|erase|rd|rmdir|cmd|format)[/,;=]|\bfor /",
+        re.IGNORECASE,
+    ),
+}
+"""What only PowerShell writes, for a cmd line, and what only cmd writes, for PowerShell."""
+
+
+def _assess(text: str, home: str, *, cmd: bool) -> Iterator[tuple[list[str], Answer | None]]:
+    if not cmd:
+        yield from (([], answer) for answer in methods(text))
     for match in _FOR_OUTPUT.finditer(text) if cmd else ():
         yield [], script(match.group(2), "cmd")
-    saved: set[str] = set()
+    places = Places({file_name(path) for path in downloaded(text)})
     for command in Reader(cmd=cmd).commands(text):
-        answers = list(_command(command, home, saved, cmd=cmd))
+        answers = list(_command(command, home, places, cmd=cmd))
+        places.leave(command.texts)
         yield command.argv, answers[0] if answers else None
         for answer in answers[1:]:
             yield [], answer
 
 
-def _command(command: Command, home: str, saved: set[str], *, cmd: bool) -> Iterator[Answer]:
+def _command(command: Command, home: str, places: Places, *, cmd: bool) -> Iterator[Answer]:
     yield from redirected(command.texts)
-    texts = without_redirects(command.texts)
+    texts = _named(command, cmd=cmd)
     if not texts:
         return
-    if cmd and (glued := _CMD_BUILTIN.fullmatch(texts[0])):
-        texts = (glued.group(1), glued.group(2).lstrip(",;=.+"), *texts[1:])
     if not cmd and not command.called and _is_expression(command):
         if command.words[0].quote and len(texts) > 1 and not texts[1].startswith(_OPERATORS):
             yield ask("unreadable", "a text where a command should be")
@@ -72,15 +98,27 @@ def _command(command: Command, home: str, saved: set[str], *, cmd: bool) -> Iter
     if re.search(r"%[^%]+%|^%\w|![^!]+!" if cmd else r"\$[\w({]", first) or UNKNOWN in first:
         yield ask("unresolved_command", "the command to run is not known before it runs")
         return
-    started = texts if _program(first) in _STARTS else texts[:1]
-    for word in started:
-        if _file_name(word) in saved:
-            yield ask("remote_code", f"runs {word}, which was just fetched")
-    saved |= _fetched_names(texts)
-    name = _program(first)
-    if command.piped and name in _READS_CODE:
-        yield from _reads_input(name, texts)
-    yield from judge(texts, home)
+    name = program(first)
+    for word in texts if name in _STARTS else texts[:1]:
+        if file_name(word) in places.saved:
+            yield ask("remote_code", f"runs {word}, which was just written")
+    if command.piped:
+        yield from _reads_input(name, texts, cmd=cmd)
+    places.enter(texts, piped=command.piped)
+    yield from judge(texts, home, places)
+
+
+def _named(command: Command, *, cmd: bool) -> tuple[str, ...]:
+    """The words of a command, with what stands for its name or is glued to it told apart."""
+    first, *rest = without_redirects(command.texts) or ("",)
+    if cmd and (glued := _CMD_BUILTIN.fullmatch(first)):
+        return (glued.group(1), glued.group(2).lstrip(",;=.+"), *rest)
+    if cmd and first.lower() == "start" and command.words[1:2] and command.words[1].quote:
+        return (first, "", *rest[1:])  # The title of a window.
+    if first.lower() in {"%comspec%", "$env:comspec"}:
+        return ("cmd", *rest)
+    first = re.sub(r"^%(?:windir|systemroot)%(?=\\)", "C:/Windows", first, flags=re.IGNORECASE)
+    return (first, *rest) if first or rest else ()
 
 
 _STARTS = _READS_CODE | {"start", "start-process", "saps", "call", "msiexec", "wscript", "cscript"}
@@ -92,35 +130,23 @@ def _is_expression(command: Command) -> bool:
     return bool(first.quote) or first.text.startswith(("$", "[", "@"))
 
 
-def _reads_input(name: str, texts: Sequence[str]) -> Iterator[Answer]:
-    if name in {"cmd", "powershell", "pwsh"}:
+def _reads_input(name: str, texts: Sequence[str], *, cmd: bool) -> Iterator[Answer]:
+    if name == "kill" and not cmd:
+        yield ask("windows_admin", "ends the processes that it is sent")
+    elif name not in _READS_CODE:
+        return
+    elif name == "cmd":
+        if not any(text[:2].lower() in {"/c", "/k", "/r"} for text in texts[1:]):
+            yield ask("opaque_code", "cmd runs what it is sent")
+    elif name in {"powershell", "pwsh"}:
         given = {text.lower()[:2] for text in texts[1:]}
-        if len(texts) < 2 or ("-" in texts and not given & {"/c", "/k", "-f"}):
+        if len(texts) < 2 or ("-" in texts and not given & {"/c", "-f"}):
             yield ask("opaque_code", f"{name} runs what it is sent")
     else:
         yield script(quoted_shell(texts), "shell", stdin=Stream(None))
 
 
-def _file_name(word: str) -> str:
-    return re.split(r"[\\/]", word)[-1].lower()
-
-
-def _program(word: str) -> str:
-    return _file_name(word).removesuffix(".exe")
-
-
-def _fetched_names(texts: Sequence[str]) -> set[str]:
-    found = {_file_name(value) for flag, value in pairwise(texts) if flag.lower() in _SAVES}
-    if _program(texts[0]) in {"certutil", "bitsadmin", "start-bitstransfer"}:
-        found.add(_file_name(texts[-1]))
-    return found
-
-
-def _outside_single_quotes(text: str) -> str:
-    return re.sub(r"'(?:[^']|'')*'", "''", text)
-
-
-def judge(words: Sequence[str], home: str) -> Iterator[Answer]:
+def judge(words: Sequence[str], home: str, places: Places | None = None) -> Iterator[Answer]:
     """What the command `words` would do under Windows."""
     if not words:
         return
@@ -133,36 +159,39 @@ def judge(words: Sequence[str], home: str) -> Iterator[Answer]:
     elif any(arg in {"/?", "--help", "-?", "-whatif"} for arg in lowered):
         return
     elif name in DELETES:
-        yield from _delete(name, args, home)
+        yield from _delete(name, args, home, places or Places(set()))
     elif name in DENIES:
         yield deny("windows_disk", f"{name} {DENIES[name]}")
     elif name in ASKS:
-        yield from _asks(name, lowered)
+        yield from _asks(name, args, lowered)
     elif ENDS.fullmatch(name) and name not in ENDS_LITTLE:
         yield ask("windows_admin", f"{name} takes something away")
     else:
         yield from _others(name, args, lowered, home)
 
 
-def _delete(name: str, args: list[str], home: str) -> Iterator[Answer]:
-    del home
+def _delete(name: str, args: list[str], home: str, places: Places) -> Iterator[Answer]:
+    args = [*args, *places.sent]
     recursive = any(
-        re.fullmatch(r"/s|-r(?:e\w*)?(?::\S*)?|-\w*r\w*f?|--recursive", arg.lower()) for arg in args
+        re.fullmatch(
+            r"(?:/[a-z])*/s(?:/[a-z])*|-r(?:e\w*)?(?::\S*)?|-\w*r\w*f?|--recursive", arg.lower()
+        )
+        for arg in args
     )
     args = [re.sub(r"^-\w+:(?=[^$]|\$(?:home|env:))", "", arg, flags=re.IGNORECASE) for arg in args]
     targets = [
         arg
         for arg in args
-        if not re.fullmatch(r"/[a-z](?::.*)?", arg.lower()) and not arg.startswith("-")
+        if not re.fullmatch(r"(?:/[a-z])+(?::.*)?", arg.lower()) and not arg.startswith("-")
     ]
-    if recursive and any(ROOT.fullmatch(target) for target in targets):
+    if recursive and any(is_whole(target, places.here, home) for target in targets):
         yield deny("catastrophic_delete", f"{name} deletes a whole drive, home or system folder")
     else:
         yield ask("delete", f"{name} deletes without a way back")
 
 
-def _asks(name: str, lowered: list[str]) -> Iterator[Answer]:
-    if name == "schtasks" and "/query" in lowered:
+def _asks(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
+    if name in {"schtasks", "bcdedit"} and (not lowered or set(lowered) & {"/query", "/enum"}):
         return
     if name in {"icacls", "cacls"} and len(lowered) < 2:
         return
@@ -171,6 +200,8 @@ def _asks(name: str, lowered: list[str]) -> Iterator[Answer]:
     if name == "cipher" and not any(arg.startswith("/w") for arg in lowered):
         return
     yield ask("windows_admin", f"{name} {ASKS[name]}")
+    if name in {"iex", "invoke-expression"}:
+        yield script(" ".join(arg for arg in args if arg.lower() != "-command"), "powershell")
 
 
 def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterator[Answer]:
@@ -185,8 +216,6 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
         yield from _started(name, args, lowered)
     elif name in {"reg", "vssadmin", "wmic", "net", "sc", "robocopy", "git", "bash", "sh", "wsl"}:
         yield from _tools(name, args, lowered)
-    elif name in _SHARED:
-        yield script(quoted_shell([name, *args]), "shell")
     else:
         yield from _small(name, args, lowered, home)
 
@@ -198,8 +227,23 @@ _CHANGES = {
     "fsutil": re.compile(r"\b(?:set\w*|delete\w*|dismount|createnew)\b"),
     "mountvol": re.compile(r"/[dr]\b"),
     "msiexec": re.compile(r"[-/](?:x|uninstall)\b"),
+    "setx": re.compile(r"(?:^|\s)(?:path|pathext|comspec|psmodulepath)(?:\s|$)"),
+    "auditpol": re.compile(r"/(?:clear|remove|set|restore)\b"),
+    "dism": re.compile(r"/(?:remove|disable|reset)[\w-]*"),
+    "cmdkey": re.compile(r"/delete"),
+    "reagentc": re.compile(r"/disable"),
+    "assoc": re.compile(r"="),
+    "ftype": re.compile(r"="),
+    "at": re.compile(r"\d\s+\S|/delete"),
+    "manage-bde": re.compile(r"-off\b|-delete\w*|-wipe\w*"),
+    "set-service": re.compile(r"-startup\w*\s+disabled|-status\s+stopped"),
+    "copy": re.compile(r"(?:^|\s)nul\s+[^\s+>]"),
 }
 """Tools whose words tell whether they only show something."""
+_FETCHES = {
+    "certutil": re.compile(r"[-/](?:urlcache|decode)"),
+    **dict.fromkeys(["cscript", "wscript", "msiexec"], re.compile(r"://")),
+}
 
 
 def _small(name: str, args: list[str], lowered: list[str], home: str) -> Iterator[Answer]:
@@ -212,21 +256,18 @@ def _small(name: str, args: list[str], lowered: list[str], home: str) -> Iterato
         yield from judge([*meant, "x"], home)
     elif name == "kill" and any(arg.startswith("-n") for arg in lowered):
         yield ask("windows_admin", "ends processes by their name")
-    elif name == "certutil" and any(re.match(r"[-/](?:urlcache|decode)", arg) for arg in lowered):
-        yield ask("remote_code", "certutil fetches or decodes a file")
+    elif name in _FETCHES and any(_FETCHES[name].search(arg) for arg in lowered):
+        yield ask("remote_code", f"{name} fetches or decodes code")
     elif name == "invoke-sqlcmd":
-        yield from (
-            script(value, "sql")
-            for flag, value in pairwise(args)
-            if flag.lower() in {"-query", "-q"}
-        )
-    elif name in {"psexec", "psexec64"}:
-        yield from judge([arg for arg in args if not arg.startswith(("\\\\", "-"))], home)
-    elif name in _CHANGES:
-        if _CHANGES[name].search(" ".join(lowered)):
-            yield ask("windows_admin", f"{name} changes the system")
+        yield from (script(arg, "sql") for arg in args if " " in arg)
+    elif name in {"psexec", "psexec64", "gsudo"}:
+        yield from judge([arg for arg in args if not arg.startswith(("\\", "-"))], home)
+    elif name in _CHANGES and _CHANGES[name].search(" ".join(lowered)):
+        yield ask("windows_admin", f"{name} changes the system")
     else:
         yield from on_files(name, args, home)
+        if name not in OWN and name not in NAMES:
+            yield Payload("tool", (name.removesuffix(".cmd"), *args))
 
 
 def in_cmd(args: Sequence[str]) -> Iterator[Answer]:
@@ -242,27 +283,19 @@ def quoted_shell(words: Sequence[str]) -> str:
     return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
 
 
-_SHARED = frozenset(
-    names(
-        "python python3 py node npx npm docker kubectl terraform aws az gcloud mysql "
-        "psql sqlite3 redis-cli mongosh helm gh ssh curl wget perl ruby"
-    )
-)
-
-
 def _nested(args: list[str], lowered: list[str]) -> Iterator[Answer]:
     for at, arg in enumerate(lowered):
-        if re.fullmatch(r"[-/]e(?:c|nc\w*|ncodedcommand)?", arg):
-            yield _decoded(args[at + 1] if at + 1 < len(args) else "")
+        if re.fullmatch(r"[-/]e(?:c|n\w*)?", arg):
+            yield from _decoded(args[at + 1] if at + 1 < len(args) else "")
             return
-        if re.fullmatch(r"[-/]c(?:o\w*)?", arg):
+        if re.fullmatch(r"[-/]c(?:wa|o\w*)?", arg):
             text = " ".join(args[at + 1 :])
             if text.startswith("'") and text.endswith("'"):
                 # Whether the quotes arrive depends on the shell outside: both readings count.
                 yield script(text[1:-1], "powershell")
             yield (
                 script(text, "powershell")
-                if text != "-"
+                if text.split()[:1] != ["-"]
                 else ask("opaque_code", "reads its script from input")
             )
             return
@@ -272,17 +305,20 @@ def _nested(args: list[str], lowered: list[str]) -> Iterator[Answer]:
         yield script(" ".join(args), "powershell")
 
 
-def _decoded(text: str) -> Answer:
+def _decoded(text: str) -> Iterator[Answer]:
+    """It asks whatever it holds, since nobody can read it; what it holds may be worse."""
     try:
         code = base64.b64decode(text, validate=True).decode("utf-16-le")
     except (binascii.Error, UnicodeDecodeError, ValueError):
-        return ask("opaque_code", "runs an encoded command that cannot be decoded")
-    del code
-    return ask("opaque_code", "runs an encoded command")
+        yield ask("opaque_code", "runs an encoded command that cannot be decoded")
+        return
+    yield ask("opaque_code", "runs an encoded command")
+    yield script(code, "powershell")
 
 
 def _started(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
     if name == "forfiles":
+        lowered = [re.sub(r"^-", "/", arg) for arg in lowered]
         if "/c" in lowered:
             yield script(
                 args[lowered.index("/c") + 1] if lowered.index("/c") + 1 < len(args) else None,
@@ -311,6 +347,7 @@ def _start_line(args: list[str]) -> list[str]:
 
 def _process_line(args: list[str]) -> list[str]:
     """Start-Process: names of parameters dropped, lists of arguments joined."""
+    args = [re.sub(r"^@\((.*)\)$", r"\1", arg, flags=re.DOTALL) for arg in args]
     words = [arg for arg in args if not re.fullmatch(r"-[A-Za-z]+", arg) or len(arg) < 3]
     return [piece for word in words for piece in re.split(r"[,\s]+", word) if piece]
 
@@ -319,14 +356,26 @@ def _tools(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
     first = lowered[0] if lowered else ""
     if name in {"git", "bash", "sh", "wsl"}:
         yield script(quoted_shell([name, *args]), "shell")
+        if name == "wsl" and set(lowered[:1]) & {"--unregister", "--shutdown", "--terminate", "-t"}:
+            yield ask("windows_admin", f"wsl {first} ends or deletes a distribution")
     elif name == "robocopy":
         if set(lowered) & {"/mir", "/purge", "/move", "/mov"}:
             yield ask("delete", "robocopy deletes files that are not in the source")
     elif (name == "reg" and first in {"delete", "add", "import", "restore"}) or (
-        name == "sc" and first in {"delete", "stop", "config"}
+        name == "sc" and set(lowered[:2]) & {"delete", "stop", "config", "create", "failure"}
     ):
         yield ask("windows_admin", f"{name} {first} changes the system")
-    elif name in {"vssadmin", "wmic"} and ("delete" in lowered or "call" in lowered):
+    elif name == "sc":
+        yield from on_files(name, args, "")
+    elif name == "wmic" and set(lowered) & {"reboot", "shutdown", "win32shutdown"}:
+        yield deny("host_power", "wmic turns the host off or restarts it")
+    elif name in {"vssadmin", "wmic"} and set(lowered) & {"delete", "call", "resize"}:
         yield ask("windows_admin", f"{name} deletes or calls", RiskLevel.CRITICAL)
-    elif name == "net" and first in {"user", "localgroup", "stop", "share"} and len(lowered) > 1:
+    elif name == "net" and _net_changes(first, lowered[1:]):
         yield ask("windows_admin", f"net {first} changes the system")
+
+
+def _net_changes(verb: str, rest: list[str]) -> bool:
+    if verb in {"user", "localgroup", "group", "share", "accounts"}:
+        return len(rest) > 1 or any("/" in word or "=" in word for word in rest)
+    return (verb == "stop" and bool(rest)) or (verb in {"use", "session"} and "/delete" in rest)

@@ -15,7 +15,7 @@ _WRITERS = frozenset(
         "cp mv copy move ren rename rni xcopy robocopy ni sc ac mi cpi"
     )
 )
-_SYSTEM = re.compile(
+SYSTEM = re.compile(
     r"[a-z]:[\\/]windows(?:[\\/]|$)|\$env:(?:windir|systemroot)|%(?:windir|systemroot)%|\$profile",
     re.IGNORECASE,
 )
@@ -27,7 +27,7 @@ _HOME = re.compile(
 )
 _REDIRECT = re.compile(r"[\d*]?>>?(?!&)(.*)", re.DOTALL)
 _KEY = re.compile(r"hk(?:lm|cu|cr|u|cc):|registry::|hkey_", re.IGNORECASE)
-_SETS_KEYS = frozenset(names("set-itemproperty new-itemproperty sp set-item si"))
+_SETS_KEYS = frozenset(names("set-itemproperty new-itemproperty sp set-item si new-item ni"))
 
 
 def without_redirects(words: Sequence[str]) -> tuple[str, ...]:
@@ -45,13 +45,13 @@ def without_redirects(words: Sequence[str]) -> tuple[str, ...]:
 def redirected(words: Sequence[str]) -> Iterator[Answer]:
     """Findings for the files that `>` and `>>` write."""
     for word, following in pairwise([*words, ""]):
-        if (match := _REDIRECT.fullmatch(word)) and _SYSTEM.match(match.group(1) or following):
+        if (match := _REDIRECT.fullmatch(word)) and SYSTEM.match(match.group(1) or following):
             yield ask("system_write", "writes a system or start-up file")
 
 
 def on_files(name: str, args: Sequence[str], home: str) -> Iterator[Answer]:
     """Findings for the files and registry keys that the command `name` is given."""
-    if name in _WRITERS and any(_SYSTEM.match(arg) for arg in args):
+    if name in _WRITERS and any(SYSTEM.match(arg) for arg in args):
         yield ask("system_write", f"{name} writes a system or start-up file")
     if name in _SETS_KEYS and any(_KEY.match(arg) for arg in args):
         yield ask("windows_admin", f"{name} changes the registry")

@@ -16,7 +16,7 @@ _POWERSHELL = re.compile(
     r"(?P<comment><\#.*?\#>|(?<![^\s;(){}|])\#[^\n]*)|(?P<here>@(['\"])[ \t]*\n.*?\n\3@)|"
     r"(?P<block>[{}()])|(?P<sep>&&|\|\||[;|\n]|&(?!\d))"
     r"|(?P<space>[ \t]+|`\n)|(?P<word>(?:\"(?:[^\"`]|`.|\"\")*\"|'(?:[^']|'')*'|"
-    r"`.|\$\((?=[^()]*$)|\$(?=\()|\d?>>?(?:&\d)?|[^\s;|&(){}\"'`])+)",
+    r"`.|\$\{[\w:]+\}|@\((?:\s*(?:'[^']*'|\"[^\"$`]*\")\s*,?)+\s*\)|\$\((?=[^()]*$)|\$(?=\()|\d?>>?(?:&\d)?|[^\s;|&(){}\"'`])+)",
     re.DOTALL,
 )
 _CMD = re.compile(
@@ -60,6 +60,8 @@ class Command:
         return [word.text if word.known else UNKNOWN for word in self.words]
 
 
+_IGNORED = {True: ("@", ",", "="), False: ("@",)}
+"""What cmd, or PowerShell, passes over in front of a command."""
 UNREADABLE = Command((Word(UNKNOWN),), called=True)
 
 
@@ -79,8 +81,8 @@ class Reader:
             at = match.end()
             if word := match.group("word"):
                 yield from self._word(word)
-            elif (here := match.group("here")) and here.startswith('@"'):
-                yield from _inside(here)
+            elif here := match.group("here"):
+                yield from self._here(here)
             elif separator := match.group("sep") or match.group("block"):
                 yield from self._separated(separator)
         yield from self._emitted()
@@ -95,6 +97,11 @@ class Reader:
             return
         self.words.append(_bare(raw, cmd=self.cmd))
 
+    def _here(self, here: str) -> Iterator[Command]:
+        if here.startswith('@"'):
+            yield from _inside(here)
+        self.words.append(Word(here[2:-2].strip("\n"), here[1]))
+
     def _separated(self, separator: str) -> Iterator[Command]:
         if separator == "(" and self.called and not self.words:
             yield UNREADABLE
@@ -105,8 +112,9 @@ class Reader:
 
     def _emitted(self) -> Iterator[Command]:
         words = _statement(self.words)
-        while words and words[0].text.startswith("@") and len(words[0].text) > 1:
+        while words and len(words[0].text) > 1 and words[0].text.startswith(_IGNORED[self.cmd]):
             words[0] = Word(words[0].text[1:], words[0].quote)
+            words = _statement(words)
         if words:
             yield Command(tuple(words), self.called, self.piped)
         self.words, self.called, self.piped = [], False, False

@@ -9,7 +9,7 @@ from app.policy.risk.call import names
 DELETES = frozenset(
     names(
         "remove-item ri rm del erase rd rmdir remove-itemproperty rp clear-content "
-        "clc clear-item cli clear-recyclebin deltree rimraf unlink"
+        "clc clear-item cli clear-recyclebin deltree rimraf unlink sdelete sdelete64"
     )
 )
 ASKS: dict[str, str] = {
@@ -47,6 +47,7 @@ ASKS: dict[str, str] = {
             "set-localuser",
             "add-localgroupmember",
             "disable-localuser",
+            "set-adaccountpassword",
         ],
         "changes accounts",
     ),
@@ -62,16 +63,23 @@ ASKS: dict[str, str] = {
         "deletes resources",
     ),
     **dict.fromkeys(
-        names("takeown icacls cacls cipher bcdedit wevtutil clear-eventlog"),
+        names("takeown icacls cacls cipher bcdedit bootrec regini wevtutil clear-eventlog"),
         "changes protection or logs",
     ),
     **dict.fromkeys(
         ["uninstall-package", "uninstall-module", "remove-appxpackage"], "removes software"
     ),
     **dict.fromkeys(["add-type"], "compiles and loads code"),
+    "logoff": "ends the session",
     **dict.fromkeys(names("mshta regsvr32 rundll32 bitsadmin"), "loads or fetches code"),
     **dict.fromkeys(["invoke-history", "ihy"], "runs earlier commands"),
-    **dict.fromkeys(names("set-acl set-netfirewallprofile set-netfirewallrule"), "opens the host"),
+    **dict.fromkeys(
+        names(
+            "set-acl set-netfirewallprofile set-netfirewallrule new-netfirewallrule "
+            "enable-psremoting"
+        ),
+        "opens the host",
+    ),
 }
 DENIES: dict[str, str] = {
     **dict.fromkeys(["format", "format.com"], "formats a drive"),
@@ -86,7 +94,9 @@ DENIES: dict[str, str] = {
         ],
         "wipes a disk",
     ),
-    **dict.fromkeys(["stop-computer", "restart-computer"], "turns the host off"),
+    **dict.fromkeys(
+        names("stop-computer restart-computer psshutdown psshutdown64"), "turns the host off"
+    ),
 }
 NAMES = tuple(
     sorted(
@@ -120,23 +130,6 @@ NAMES = tuple(
         - {"iex", "rimraf", "unlink"}
     )
 )
-ROOT = re.compile(
-    r"[a-z]:[\\/]*\*?(?:\.\*)?|[\\/]+\*?|~[\\/]?\*?|\$home[\\/]?\*?|"
-    r"\$env:(?:userprofile|systemroot|windir|systemdrive|programfiles|"
-    r"homepath)[\\/]*\*?"
-    r"|%(?:userprofile|systemroot|windir|systemdrive|programfiles)%[\\/]*\*?|"
-    r"[a-z]:[\\/](?:windows|users|program files(?: \(x86\))?|programdata)(?:[\\/]\*?)?"
-    r"|[a-z]:[\\/]users[\\/][^\\/*]+(?:[\\/]\*?)?|[a-z]:[\\/]windows[\\/]system32(?:[\\/].*)?",
-    re.IGNORECASE,
-)
-METHOD = re.compile(
-    r"\[(?:system\.)?io\.(?:file|directory)\]::\s*delete|\.delete(?:file|folder)?\(|::delete\(|"
-    r"\[scriptblock\]::create|\.invoke\(|downloadstring|frombase64string"
-    r"|\[system\.reflection|\[reflection\.assembly|::start\(|shellexecute|::kill\(|\.kill\("
-    r"|wscript\.shell|invokescript\(|\binvokecommand\.|::createinstance\("
-    r"|setenvironmentvariable\([^,()]*,[^,()]*,",
-    re.IGNORECASE,
-)
 ENDS = re.compile(
     r"(?:remove|unregister|uninstall|disable|stop|reset|revoke|clear|dismount|revert)-[a-z0-9]+"
 )
@@ -149,3 +142,20 @@ ENDS_LITTLE = frozenset(
     )
 )
 """Those whose loss ends with the session."""
+OWN = frozenset(
+    names(
+        # Of cmd and of Windows, where the name means something else than under Unix.
+        "assoc at attrib break call cd chdir chkdsk choice cls clip color comp compact convert "
+        "copy date dir doskey echo endlocal exit expand fc find findstr for goto help hostname "
+        "label logoff md mkdir mklink mode more move path pause popd print prompt pushd recover "
+        "rem ren rename replace set setlocal setx shift sort start subst time timeout title tree "
+        "type ver verify vol where whoami xcopy "
+        # Aliases of PowerShell.
+        "cat clear compare cp diff ft fl foreach gc gci gi group history h ls man "
+        "measure mi mount mv ni nv ps pwd r rv select si sl sleep sls sp sv tee write "
+        # Words of its language.
+        "begin break catch class continue do else elseif end exit finally function if in param "
+        "process return switch throw trap try until using while"
+    )
+)
+"""Names that a rule for Unix would misread."""

@@ -49,7 +49,7 @@ _CLIENTS: dict[str, Client] = {
         ("sqlite3", "sqlite", "litecli"), Client("cmd -cmd", "init separator nullvalue", operand=1)
     ),
     "duckdb": Client("c s cmd", "init", operand=1),
-    "sqlcmd": Client("Q q", "S U P d i o"),
+    **dict.fromkeys(("sqlcmd", "osql"), Client("Q q", "S U P d i o")),
     **dict.fromkeys(
         ("clickhouse-client", "clickhouse"),
         Client("q -query", "h u d -host -user -password -database -port"),

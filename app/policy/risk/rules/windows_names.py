@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Call, RuleTable, script, table
-from app.policy.risk.windows import in_cmd, judge, quoted_line
+from app.policy.risk.windows import in_cmd, judge
 from app.policy.risk.windows_tables import NAMES
 
 
@@ -22,12 +22,8 @@ def _cmd(call: Call) -> Iterator[Answer]:
 
 def _powershell(call: Call) -> Iterator[Answer]:
     yield from judge((call.name, *call.args), call.home)
-    if call.stdin and not call.args:
+    if call.stdin and all(arg.startswith("-") for arg in call.args):
         yield script(call.stdin.text, "powershell")
-
-
-def _start(call: Call) -> Iterator[Answer]:
-    yield script(quoted_line(call.args), "cmd")
 
 
 RULES: RuleTable = {
@@ -35,5 +31,5 @@ RULES: RuleTable = {
     "cmd": _cmd,
     "command.com": _cmd,
     **table("powershell pwsh", _powershell),
-    "start": _start,
+    "start": _native,
 }

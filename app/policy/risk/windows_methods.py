@@ -1,0 +1,58 @@
+"""What a PowerShell text does through methods of .NET and of COM, which are no commands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, ask, deny
+from app.policy.risk.windows_files import SYSTEM
+from app.policy.risk.windows_places import is_whole
+
+_METHOD = re.compile(
+    r"\[(?:system\.)?io\.(?:file|directory)\]::\s*delete|\.delete(?:file|folder)?\(|::delete\w*\(|"
+    r"\.(?:uninstall|terminate)\(\)|\[scriptblock\]::create|\.invoke\(|downloadstring"
+    r"|\[system\.reflection|\[reflection\.assembly|::start\(|shellexecute|::kill\(|\.kill\("
+    r"|wscript\.shell|invokescript\(|\binvokecommand\.|::createinstance\("
+    r"|setenvironmentvariable\([^,()]*,[^,()]*,",
+    re.IGNORECASE,
+)
+_BY_NAME = re.compile(r"\.foreach\(\s*['\"](?:delete|kill)", re.IGNORECASE)
+_POWER = re.compile(
+    r"win32_operatingsystem\b.*\.(?:win32shutdown\w*|reboot|shutdown)\(", re.IGNORECASE | re.DOTALL
+)
+_DOWNLOADS = re.compile(r"\.downloadfile\([^,)]*,\s*['\"]([^'\"]+)", re.IGNORECASE)
+_DECODES = re.compile(r"frombase64string", re.IGNORECASE)
+_RUNS = re.compile(
+    r"\b(?:iex|icm|saps|cmd|pwsh|powershell|start|invoke-\w+|start-\w+)\b|(?:^|[\s;|{(])[&.]\s*[($]",
+    re.IGNORECASE,
+)
+_DELETED = re.compile(r"::\s*delete\(\s*(['\"])([^'\"]*)\1\s*,\s*\$true", re.IGNORECASE)
+_WRITTEN = re.compile(
+    r"io\.(?:file|directory)\]::\s*(?:write|append|create|copy|move|replace|open)\w*\("
+    r"(?P<paths>[^)]*)",
+    re.IGNORECASE,
+)
+
+
+def downloaded(text: str) -> list[str]:
+    """The files that `WebClient.DownloadFile` saves."""
+    return _DOWNLOADS.findall(text)
+
+
+def methods(text: str) -> Iterator[Answer]:
+    for match in _DELETED.finditer(text):
+        if is_whole(match.group(2), "", "/"):
+            yield deny("catastrophic_delete", "deletes a whole drive, home or system folder")
+    if _POWER.search(text):
+        yield deny("host_power", "turns the host off or restarts it")
+    bare = re.sub(r"'(?:[^']|'')*'", "''", text)
+    if (
+        _METHOD.search(bare)
+        or _BY_NAME.search(text)
+        or (_DECODES.search(bare) and _RUNS.search(bare))
+    ):
+        yield ask("code_danger", "calls a .NET method that deletes or runs code")
+    for match in _WRITTEN.finditer(text):
+        if any(SYSTEM.match(path) for path in re.findall(r"['\"]([^'\"]*)", match["paths"])):
+            yield ask("system_write", "writes a system or start-up file")
