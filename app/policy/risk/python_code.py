@@ -9,7 +9,15 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, ask, names, run, script
 from app.policy.risk.python_files import on_files
-from app.policy.risk.python_names import IMPORTS, constant, dotted, loose_modules, words_of
+from app.policy.risk.python_names import (
+    IMPORTS,
+    constant,
+    dotted,
+    loose_modules,
+    shown_values,
+    words_of,
+)
+from app.policy.risk.python_paths import PathReader
 
 _DELETING = frozenset(
     names(
@@ -69,10 +77,11 @@ def assess_python(text: str) -> Iterator[Answer]:
     names = _imports(nodes)
     for module in loose_modules(nodes, names, _MODULES):
         yield ask("opaque_code", f"Python hands {module} on as a value")
+    reader, shown = PathReader(nodes, names), shown_values(nodes, names)
     for node in nodes:
         if isinstance(node, ast.Call):
-            yield from _call(node, names)
-        elif isinstance(node, ast.Attribute | ast.Name):
+            yield from _call(node, names, reader)
+        elif isinstance(node, ast.Attribute | ast.Name) and id(node) not in shown:
             yield from _reference(node, names)
 
 
@@ -130,9 +139,9 @@ def _star(module: str) -> dict[str, str]:
     return {path.rsplit(".", 1)[1]: path for path in known if path.rsplit(".", 1)[0] == module}
 
 
-def _call(node: ast.Call, names: dict[str, str]) -> Iterator[Answer]:
+def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator[Answer]:
     path = _PLATFORM.sub("os.", dotted(node.func, names))
-    yield from on_files(node, path, names)
+    yield from on_files(node, path, reader)
     if _PROCESS.match(path):
         yield from _process(node, path)
     elif path in _DYNAMIC:

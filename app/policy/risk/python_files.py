@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Stream, ask, names, run, script
 from app.policy.risk.python_names import argument, constant, dotted, words_of
+from app.policy.risk.python_paths import PathReader
 
 _OPENS = frozenset(names("open io.open _io.open codecs.open builtins.open os.fdopen"))
 _MOVES = frozenset(names("os.rename os.replace shutil.move"))
@@ -37,63 +38,67 @@ _PATH_WRITES = frozenset(names("write_text write_bytes touch mkdir symlink_to ha
 _WRITING_FLAGS = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 
 
-def on_files(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answer]:
+def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
     """Findings and commands for a call of the function `path` ("": not told)."""
     if path == "os.chmod":
         mode = constant(argument(node, 1, "mode"))
         if isinstance(mode, int) and mode & 0o6000:
             yield ask("setuid", "Python sets the setuid or setgid bit")
     if path in _REMOVES:
-        target = constant(argument(node, 0, "path"))
-        if isinstance(target, str):
+        target = reader.path(argument(node, 0, "path"))
+        if target is not None:
             yield run(["rm", "-rf" if path == "shutil.rmtree" else "-f", "--", target])
     elif path in _MOVES:
-        words = [constant(argument(node, 0, "src")), constant(argument(node, 1, "dst"))]
-        if all(isinstance(word, str) for word in words):
-            yield run(["mv", "--", *(str(word) for word in words)])
+        words = [reader.path(argument(node, at, name)) for at, name in enumerate(("src", "dst"))]
+        if None not in words:
+            yield run(["mv", "--", *map(str, words)])
     elif path in _OPENS:
-        yield from _opened(node)
-    for target in _written(node, path, names):
-        if isinstance(target, str):
+        yield from _opened(node, reader.path(argument(node, 0, "file")))
+    for written in _written(node, path, reader.names):
+        if (target := reader.path(written)) is not None:
             yield _write_to(target)
 
 
-def _written(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[object]:
+def _written(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[ast.expr | None]:
+    """What stands for the paths that a call writes."""
     if where := _WRITES.get(path):
-        yield constant(argument(node, *where))
+        yield argument(node, *where)
     elif path == "os.open":
         flags = argument(node, 1, "flags")
         if flags is not None and _WRITING_FLAGS.search(ast.unparse(flags)):
-            yield constant(argument(node, 0, "path"))
+            yield argument(node, 0, "path")
     elif path == "fileinput.input":
         if argument(node, 1, "inplace") is not None:
             files = argument(node, 0, "files")
-            yield from words_of(files) or ()
-            yield constant(files)
+            yield from (ast.Constant(word) for word in words_of(files) or ())
+            yield files
     elif isinstance(node.func, ast.Attribute):
         yield from _by_method(node, node.func, names)
 
 
-def _by_method(node: ast.Call, function: ast.Attribute, names: dict[str, str]) -> Iterator[object]:
+def _by_method(
+    node: ast.Call, function: ast.Attribute, names: dict[str, str]
+) -> Iterator[ast.expr | None]:
     """What `Path(text).write_text(...)` and `archive.extractall(text)` write."""
     if function.attr == "extractall":
-        yield constant(argument(node, 0, "path"))
+        yield argument(node, 0, "path")
         return
-    base = function.value
-    if not isinstance(base, ast.Call) or dotted(base.func, names) != "pathlib.Path":
+    called = dotted(function, names)
+    if called in _OPENS or called in _MOVES:
         return
     mode = constant(argument(node, 0, "mode")) if function.attr == "open" else None
-    if function.attr in _PATH_WRITES or (isinstance(mode, str) and set(mode) & set("wa+x")):
-        pieces = [constant(piece) for piece in base.args]
-        if all(isinstance(piece, str) for piece in pieces):
-            yield "/".join(str(piece) for piece in pieces)
+    if function.attr in _PATH_WRITES or (isinstance(mode, str) and _writes(mode)):
+        yield function.value
 
 
-def _opened(node: ast.Call) -> Iterator[Answer]:
-    name = constant(argument(node, 0, "file"))
+def _writes(mode: str) -> bool:
+    return len(mode) < 4 and bool(set(mode) & set("wa+x"))
+
+
+def _opened(node: ast.Call, name: str | None) -> Iterator[Answer]:
     given = argument(node, 1, "mode")
     mode = "r" if given is None else constant(given)
-    if isinstance(name, str):
+    if name is not None:
         writes = isinstance(mode, str) and any(letter in mode for letter in "wa+x")
         yield _write_to(name) if writes else script(f": < {shlex.quote(name)}")
 

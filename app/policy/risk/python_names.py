@@ -53,6 +53,26 @@ def loose_modules(
     return [path for node, path in values if path in modules and id(node) not in seen]
 
 
+def shown_values(nodes: list[ast.AST], names: dict[str, str]) -> set[int]:
+    """What is handed to a function that only shows it, such as `help(os.remove)`."""
+    defined = set(names)
+    for node in nodes:
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            defined.add(node.id if isinstance(node, ast.Name) else node.attr)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
+    shows = _SHOWS - defined - {"getattr"}
+    return {
+        id(given)
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and ((path := dotted(node.func, names)) in shows or path.startswith("inspect."))
+        for given in node.args
+    }
+
+
 def _only_shows(path: str) -> bool:
     return path in _SHOWS or path.startswith("inspect.") or path == "importlib.reload"
 

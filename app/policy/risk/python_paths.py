@@ -1,0 +1,94 @@
+"""The paths that expressions of a Python program stand for."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Sequence
+
+from app.policy.risk.call import names as words
+from app.policy.risk.python_names import argument, constant, dotted
+
+_SAME = frozenset(
+    words(
+        "os.path.expanduser os.path.expandvars os.path.abspath os.path.realpath os.path.normpath "
+        "os.fspath str"
+    )
+)
+_JOINS = frozenset(words("os.path.join pathlib.Path pathlib.PurePath"))
+_SAME_METHODS = frozenset(words("expanduser resolve absolute as_posix"))
+_VARIABLES = frozenset(words("os.environ.get os.getenv"))
+_DEEPEST = 12
+
+
+class PathReader:
+    """Puts paths together as `os.path` and `pathlib` do.
+
+    Attributes:
+        names: what the imports of the program call things.
+        values: what each variable is given, where it is given a value only once.
+    """
+
+    def __init__(self, nodes: Sequence[ast.AST], names: dict[str, str]) -> None:
+        self.names = names
+        self.values: dict[str, ast.expr] = {}
+        self.depth = 0
+        twice: set[str] = set()
+        for node in nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                name = node.targets[0].id
+                twice |= {name} & self.values.keys()
+                self.values[name] = node.value
+        for name in twice:
+            del self.values[name]
+
+    def path(self, node: ast.expr | None) -> str | None:
+        """The path that `node` stands for; None: not told."""
+        if isinstance(text := constant(node), str):
+            return text
+        if node is None or self.depth > _DEEPEST:
+            return None
+        self.depth += 1
+        found = self._composed(node)
+        self.depth -= 1
+        return found
+
+    def _composed(self, node: ast.expr) -> str | None:
+        match node:
+            case ast.Name():
+                return self.path(self.values.get(node.id))
+            case ast.BinOp(op=ast.Div()):
+                return self._joined([node.left, node.right])
+            case ast.BinOp(op=ast.Add()):
+                left, right = self.path(node.left), self.path(node.right)
+                return left + right if left is not None and right is not None else None
+            case ast.Subscript() if dotted(node.value, self.names) == "os.environ":
+                return "~" if constant(node.slice) == "HOME" else None
+            case ast.JoinedStr():
+                pieces = [self.path(piece) for piece in node.values]
+                return None if None in pieces else "".join(map(str, pieces))
+            case ast.FormattedValue():
+                return self.path(node.value)
+            case ast.Call():
+                return self._called(node)
+        return None
+
+    def _called(self, node: ast.Call) -> str | None:
+        called = dotted(node.func, self.names)
+        if called == "pathlib.Path.home":
+            return "~"
+        if called in _VARIABLES:
+            return "~" if constant(argument(node, 0)) == "HOME" else None
+        if called in _JOINS or called in _SAME:
+            return self._joined(node.args)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _SAME_METHODS:
+            return self.path(node.func.value)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "joinpath":
+            return self._joined([node.func.value, *node.args])
+        return None
+
+    def _joined(self, nodes: Sequence[ast.expr]) -> str | None:
+        pieces = [self.path(node) for node in nodes]
+        if not pieces or None in pieces:
+            return None
+        return posixpath.join(*map(str, pieces))
