@@ -14,12 +14,13 @@ from app.policy.risk.sql import assess_sql
 
 _DANGER: dict[str, str] = {
     "node": r"\b(?:rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|rimraf|truncate|truncateSync|"
-    r"remove|removeSync|emptyDir\w*)\s*\(|\b(?:unlinkSync|rmSync|rmdirSync|truncateSync)\b"
-    r"|[{,]\s*(?:rm|unlink|rmdir|truncate)\b[^}]*\}\s*(?:=|from\b)|\bWorker\b.*\beval\s*:"
+    r"removeSync|emptyDir\w*)\s*\(|\b(?:fs\w*|jetpack)\s*\.\s*remove\s*\(|"
+    r"(?:fs-extra|jetpack).*\bremove\s*\(|\b(?:unlinkSync|rmSync|rmdirSync|truncateSync)\b"
+    r"|[{,]\s*(?:rm|unlink|rmdir|truncate|remove)\b[^}]*\}\s*(?:=|from\b)|\bWorker\b.*\beval\s*:"
     r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|"
-    r"fork)\s*\(|\beval\s*\(|new\s+Function|\bFunction\s*\("
+    r"fork)\s*\(|\beval\b(?!\s*:)|new\s+Function|\bFunction\s*\("
     r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
-    r"Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\("
+    r"Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\(\s*(?!\.[\w@./-])"
     r"|constructor\s*\[|\$`|\[[^\]\n]{0,200}\+[^\]\n]{0,200}\]\s*\(",
     "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"
     r"syscall|fork)\b(?!\s*=>)|`"
@@ -28,13 +29,15 @@ _DANGER: dict[str, str] = {
     "ruby": r"FileUtils|\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|"
     r"popen)|\b(?:system|exec|spawn|fork|eval|"
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"
-    r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree|delete)\b|Process\.kill",
-    "lua": r"(?<!\btable)\.\s*(?:remove|execute|popen)\b|os\s*\.\s*(?:remove|execute|rename|exit)"
+    r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree)\b|Process\.kill"
+    r"|\b(?!(?:ENV|Set|Hash|Array)\b)[A-Z]\w*[.\[(][^;\n]*\.delete\b"
+    r"|\b(?:Pathname|Tempfile|Dir)\b.*\.delete\b",
+    "lua": r"(?<!\btable)\.\s*(?:remove|execute|popen)\b|os\s*\.\s*(?:remove|execute|rename)"
     r"|io\s*\.\s*popen|\b(?:load|loadstring|"
     r"dofile|loadfile)\b|os\s*\[",
     "php": r"\b(?:unlink|rmdir|exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec|"
     r"eval|assert|ftruncate|create_function|"
-    r"call_user_func\w*|include|require|include_once|require_once)\b\s*\(?|`|\$\w+\s*\(",
+    r"call_user_func\w*|(?:include|require)(?:_once)?(?!\w|\s*\(?\s*(?:__DIR__\s*\.\s*)?\"\"\s*\)?\s*;))\b\s*\(?|`|\$\w+\s*\(",
     "R": r"\b(?:unlink|file\.remove|system2?|shell|eval|source)\s*\(",
     "applescript": r"do shell script|\bdelete\b|empty.{0,8}trash|shut down|restart|keystroke",
     "julia": r"\b(?:rm|run|eval|include_string)\s*\(|`|ccall",
@@ -101,7 +104,12 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
 def _scan(language: str, text: str) -> Iterator[Answer]:
     for call in _SHELL_CALL.finditer(text):
         yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
+    if _REVERSE.search(text):
+        yield ask("remote_shell", f"{language} code hands a shell to the network")
     read = read_code(language, _without_shell_calls(text))
+    if language in _QUOTING_COMMANDS:
+        yield from (script(command) for command in _QUOTED_COMMAND.findall(read.code))
+        read.code = _QUOTED_COMMAND.sub('""', read.code)
     yield from _to_paths(language, text, read.texts)
     yield from _held_danger(language, text, read.texts)
     match = _PATTERNS[language].search(read.code)
@@ -112,6 +120,15 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
         yield ask("code_danger", f"{language} code uses {what}")
 
 
+_QUOTING_COMMANDS = frozenset(["perl", "ruby", "php"])
+_QUOTED_COMMAND = re.compile(r"`([^`\"'#$@\\\n]+)`")
+"""A command between backticks with nothing in it that is put in."""
+_LOADS_FAR = re.compile(
+    r"\b(?:import|include|require)(?:_once)?\b[^;'\"]{0,200}['\"](?:[a-z.]+://|data:)"
+)
+_REVERSE = re.compile(
+    r"(?:\bSocket\b|TCPSocket|fsockopen|net\.(?:connect|Socket)).*\b(?:ba|da|z)?sh\b", re.DOTALL
+)
 _WRITES = re.compile(
     r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|"
     r"(?:File|IO)\.(?:bin)?write)\s*\(?\s*(['\"])(?P<path>[^'\"\n]+)\1"
@@ -140,6 +157,8 @@ def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
     """What is dangerous in the strings themselves: callbacks, commands to open."""
     if language == "ruby" and re.search(r"\bopen\b", text):
         yield from (script(name[1:]) for name in held if name.startswith("|"))
+    if language in {"node", "php"} and _LOADS_FAR.search(text):
+        yield ask("remote_code", f"{language} loads code from the network or from a stream")
     if language == "perl" and _PIPED_OPEN.search(text):
         yield ask("code_danger", "perl opens a pipe to a command")
     if language == "php" and re.search(r"\b(?:array_\w+|usort|iterator_apply)\s*\(", text):

@@ -49,6 +49,13 @@ _AFTER_TEXT = re.compile(
     r"\s+(?!(?:in|of|instanceof|as|from|if|unless|x|eq|ne|lt|gt|le|ge|cmp|and|or|xor|not|for"
     r"|foreach|while|until|do|then|else|end|when|rescue)\b)[A-Za-z_$@][\w]*|[\w$@]"
 )
+_SEARCHES = re.compile(
+    r"(?:^|[=(,:;!&|]~?|(?<![$@%&>.-])\b(?:return|split|grep|if|unless|and|or|not|when|while|until"
+    r"|print|puts))\s*$"
+)
+"""What stands before a regular expression and before no division."""
+_EVALUATES = re.compile(r"\(\?\??\{|[$@][\w:]*\s*(?:->)?\s*[{\[(]|#\{")
+"""What runs code inside a regular expression or a quote."""
 _INTERPOLATED = re.compile(r"#\{([^}]*)\}|@\{\[(.*?)\]\}")
 _HERE = re.compile(r"<<[~-]?\s*[\"'A-Z]|<<<")
 
@@ -100,15 +107,34 @@ def _replaced(language: str, token: re.Match[str], found: ReadCode) -> Iterator[
     elif kinds.get("template"):
         yield from _template(token.group())
     elif regex := kinds.get("regex"):
-        yield token.group()[: token.start("regex") - token.start()]
-        yield _unquoted(regex)
+        before = token.group()[: token.start("regex") - token.start()]
+        yield before
+        yield "//" if _only_searches(token, before, regex) else _unquoted(regex)
         if kinds["called"]:
             # What a regular expression executes is a search.
             yield ".match"
     elif kinds.get("kept"):
-        yield _unquoted(token.group())
+        yield '""' if language == "perl" and _is_data(token) else _unquoted(token.group())
     else:
         yield from _text(language, token, found)
+
+
+def _only_searches(token: re.Match[str], before: str, regex: str) -> bool:
+    start = token.string[max(0, token.start() - 20) : token.start()] + before
+    return bool(_SEARCHES.search(start)) and not _EVALUATES.search(regex)
+
+
+def _is_data(token: re.Match[str]) -> bool:
+    """A text, a search or a replacement of Perl that runs nothing."""
+    text = token.group()
+    flags = re.match(r"[a-z]*", token.string[token.end() :])
+    before = token.string[max(0, token.start() - 8) : token.start()].rstrip()
+    return not (
+        text.startswith("qx")
+        or before.endswith(("sub", "->", "{"))
+        or (text[0] == "s" and flags and "e" in flags.group())
+        or _EVALUATES.search(text)
+    )
 
 
 def _template(token: str) -> Iterator[str]:
@@ -128,7 +154,7 @@ def _text(language: str, token: re.Match[str], found: ReadCode) -> Iterator[str]
     before = token.string[max(0, token.start() - 80) : token.start()].rstrip()
     after = token.string[token.end() : token.end() + 80].lstrip()
     indexed = (re.search(r"[\w)\]]\s*\[$", before) and after.startswith("]")) or before.endswith(
-        "require("
+        ("require(", "import(")
     )
     inner = _INTERPOLATED.search(text) if language in {"ruby", "perl"} else None
     if inner:

@@ -102,6 +102,9 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
     args = call.args[1:] if call.name == "bun" and call.args[:1] == ["run"] else call.args
     valued = f"{spec.valued} {spec.code} {spec.module}"
     args = ["-p" if arg in {"-pe", "-ep"} and spec is _NODE else arg for arg in args]
+    if spec.language == "lisp":
+        # Emacs takes its long options with one dash as well.
+        args = ["--eval" if arg in {"-eval", "-execute", "--execute"} else arg for arg in args]
     given = options(args, valued, stop=True, optional=spec.attached, clusters=spec.clusters)
     names = ["-" + name for name in spec.code.split()]
     found = [value for name in names for value in given.values.get(name, [])]
