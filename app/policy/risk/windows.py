@@ -28,7 +28,8 @@ def quoted_line(words: Sequence[str]) -> str:
     return " ".join(f'"{word}"' if " " in word else word for word in words)
 
 
-_FOR_OUTPUT = re.compile(r"\bfor\s+/f\b[^\n]*?\bin\s*\(\s*(['`])(.*?)\1\s*\)", re.IGNORECASE)
+_FOR_OUTPUT = re.compile(r"\bfor\s+/f\b[^\n'`]{0,200}?\bin\s*\(\s*(['`])", re.IGNORECASE)
+_OUTPUT_ENDS = {quote: re.compile(rf"{quote}\s*\)") for quote in "'`"}
 _CMD_BUILTIN = re.compile(
     r"(cmd(?=/)|del|erase|rd|rmdir|format|call|start|shutdown|taskkill)([,;=/\\.+:].*)",
     re.IGNORECASE,
@@ -74,15 +75,24 @@ _OF_THE_OTHER = {
 def _assess(text: str, home: str, *, cmd: bool) -> Iterator[tuple[list[str], Answer | None]]:
     if not cmd:
         yield from (([], answer) for answer in methods(text))
-    for match in _FOR_OUTPUT.finditer(text) if cmd else ():
-        yield [], script(match.group(2), "cmd")
+    for command in _looped_over(text) if cmd else ():
+        yield [], script(command, "cmd")
     places = Places({file_name(path) for path in downloaded(text)})
-    for command in Reader(cmd=cmd).commands(text):
-        answers = list(_command(command, home, places, cmd=cmd))
-        places.leave(command.texts)
-        yield command.argv, answers[0] if answers else None
+    for read in Reader(cmd=cmd).commands(text):
+        answers = list(_command(read, home, places, cmd=cmd))
+        places.leave(read.texts)
+        yield read.argv, answers[0] if answers else None
         for answer in answers[1:]:
             yield [], answer
+
+
+def _looped_over(text: str) -> Iterator[str]:
+    """The commands whose output `for /f … in ('command')` goes through."""
+    for match in _FOR_OUTPUT.finditer(text):
+        end = _OUTPUT_ENDS[match.group(1)].search(text, match.end())
+        if not end:
+            return
+        yield text[match.end() : end.start()]
 
 
 def _command(command: Command, home: str, places: Places, *, cmd: bool) -> Iterator[Answer]:

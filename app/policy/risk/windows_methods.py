@@ -18,9 +18,7 @@ _METHOD = re.compile(
     re.IGNORECASE,
 )
 _BY_NAME = re.compile(r"\.foreach\(\s*['\"](?:delete|kill)", re.IGNORECASE)
-_POWER = re.compile(
-    r"win32_operatingsystem\b.*\.(?:win32shutdown\w*|reboot|shutdown)\(", re.IGNORECASE | re.DOTALL
-)
+_POWER = re.compile(r"\.(?:win32shutdown\w*|reboot|shutdown)\(", re.IGNORECASE)
 _DOWNLOADS = re.compile(r"\.downloadfile\([^,)]*,\s*['\"]([^'\"]+)", re.IGNORECASE)
 _DECODES = re.compile(r"frombase64string", re.IGNORECASE)
 _RUNS = re.compile(
@@ -44,7 +42,7 @@ def methods(text: str) -> Iterator[Answer]:
     for match in _DELETED.finditer(text):
         if is_whole(match.group(2), "", "/"):
             yield deny("catastrophic_delete", "deletes a whole drive, home or system folder")
-    if _POWER.search(text):
+    if _POWER.search(text) and "win32_operatingsystem" in text.lower():
         yield deny("host_power", "turns the host off or restarts it")
     bare = re.sub(r"'(?:[^']|'')*'", "''", text)
     if (

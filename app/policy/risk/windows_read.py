@@ -13,17 +13,18 @@ from dataclasses import dataclass
 from app.policy.risk.call import UNKNOWN
 
 _POWERSHELL = re.compile(
-    r"(?P<comment><\#.*?\#>|(?<![^\s;(){}|])\#[^\n]*)|(?P<here>@(['\"])[ \t]*\n.*?\n\3@)|"
+    r"(?P<comment><\#.*?\#>|(?<![^\s;(){}|])\#[^\n]*)|"
     r"(?P<block>[{}()])|(?P<sep>&&|\|\||[;|\n]|&(?!\d))"
     r"|(?P<space>[ \t]+|`\n)|(?P<word>(?:\"(?:[^\"`]|`.|\"\")*\"|'(?:[^']|'')*'|"
-    r"`.|\$\{[\w:]+\}|@\((?:\s*(?:'[^']*'|\"[^\"$`]*\")\s*,?)+\s*\)|\$\((?=[^()]*$)|\$(?=\()|\d?>>?(?:&\d)?|[^\s;|&(){}\"'`])+)",
+    r"`.|\$\{[\w:]+\}|@\(\s*(?:'[^']*'|\"[^\"$`]*\")(?:\s*,\s*(?:'[^']*'|\"[^\"$`]*\"))*\s*\)|\$\((?=[^()]*$)|\$(?=\()|\d?>>?(?:&\d)?|[^\s;|&(){}\"'`])+)",
     re.DOTALL,
 )
 _CMD = re.compile(
-    r"(?P<comment>(?!))|(?P<here>(?!)(.)(.))|(?P<block>[{}()])|(?P<sep>&&|\|\||[|\n]|&(?!\d))"
+    r"(?P<comment>(?!))|(?P<block>[{}()])|(?P<sep>&&|\|\||[|\n]|&(?!\d))"
     r"|(?P<space>[ \t;]+|\^\n)|(?P<word>(?:\"[^\"\n]*\"?|\^.|\d?>>?(?:&\d)?|[^\s;|&(){}\"^])+)",
     re.DOTALL,
 )
+_HERE = re.compile(r"@(['\"])[ \t]*\n")
 _UNSET = re.compile(r"[$%!]\w|\$[{(]")
 
 
@@ -70,10 +71,15 @@ class Reader:
         self.cmd = cmd
         self.words: list[Word] = []
         self.called = self.piped = False
+        self.unended: set[str] = set()
 
     def commands(self, text: str) -> Iterator[Command]:
         at, tokens = 0, _CMD if self.cmd else _POWERSHELL
         while at < len(text):
+            if text[at] == "@" and (end := self._here_ends(text, at)):
+                yield from self._here(text[at:end])
+                at = end
+                continue
             match = tokens.match(text, at)
             if not match:
                 yield UNREADABLE
@@ -81,8 +87,6 @@ class Reader:
             at = match.end()
             if word := match.group("word"):
                 yield from self._word(word)
-            elif here := match.group("here"):
-                yield from self._here(here)
             elif separator := match.group("sep") or match.group("block"):
                 yield from self._separated(separator)
         yield from self._emitted()
@@ -97,10 +101,21 @@ class Reader:
             return
         self.words.append(_bare(raw, cmd=self.cmd))
 
+    def _here_ends(self, text: str, at: int) -> int:
+        """Where the here-string that begins at `at` ends; 0 when none begins there."""
+        opened = _HERE.match(text, at)
+        if self.cmd or not opened or opened.group(1) in self.unended:
+            return 0
+        quote = opened.group(1)
+        end = text.find(f"\n{quote}@", opened.end() - 1)
+        if end < 0:
+            self.unended.add(quote)
+        return end + 3 if end >= 0 else 0
+
     def _here(self, here: str) -> Iterator[Command]:
         if here.startswith('@"'):
             yield from _inside(here)
-        self.words.append(Word(here[2:-2].strip("\n"), here[1]))
+        self.words.append(Word(here[2:-2].strip(), here[1]))
 
     def _separated(self, separator: str) -> Iterator[Command]:
         if separator == "(" and self.called and not self.words:
