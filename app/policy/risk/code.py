@@ -15,7 +15,7 @@ from app.policy.risk.sql import assess_sql
 _DANGER: dict[str, str] = {
     "node": r"\b(?:rm|rmSync|rmdir|rmdirSync|unlink|unlinkSync|rimraf|truncate|truncateSync|"
     r"removeSync|emptyDir\w*)\s*\(|\b(?:fs\w*|jetpack)\s*\.\s*remove\s*\(|"
-    r"(?:fs-extra|jetpack).*\bremove\s*\(|\b(?:unlinkSync|rmSync|rmdirSync|truncateSync)\b"
+    r"(?:fs-extra|jetpack).{0,400}\bremove\s*\(|\b(?:unlinkSync|rmSync|rmdirSync|truncateSync)\b"
     r"|[{,]\s*(?:rm|unlink|rmdir|truncate|remove)\b[^}]*\}\s*(?:=|from\b)|\bWorker\b.*\beval\s*:"
     r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|"
     r"fork)\s*\(|\beval\b(?!\s*:)|new\s+Function|\bFunction\s*\("
@@ -30,8 +30,8 @@ _DANGER: dict[str, str] = {
     r"popen)|\b(?:system|exec|spawn|fork|eval|"
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"
     r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree)\b|Process\.kill"
-    r"|\b(?!(?:ENV|Set|Hash|Array)\b)[A-Z]\w*[.\[(][^;\n]*\.delete\b"
-    r"|\b(?:Pathname|Tempfile|Dir)\b.*\.delete\b",
+    r"|\b(?!(?:ENV|Set|Hash|Array)\b)[A-Z]\w{0,60}[.\[(][^;\n]{0,200}\.delete\b"
+    r"|\b(?:Pathname|Tempfile|Dir)\b.{0,400}\.delete\b",
     "lua": r"(?<!\btable)\.\s*(?:remove|execute|popen)\b|os\s*\.\s*(?:remove|execute|rename)"
     r"|io\s*\.\s*popen|\b(?:load|loadstring|"
     r"dofile|loadfile)\b|os\s*\[",
@@ -104,7 +104,7 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
 def _scan(language: str, text: str) -> Iterator[Answer]:
     for call in _SHELL_CALL.finditer(text):
         yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
-    if _REVERSE.search(text):
+    if _SOCKET.search(text) and _A_SHELL.search(text):
         yield ask("remote_shell", f"{language} code hands a shell to the network")
     read = read_code(language, _without_shell_calls(text))
     if language in _QUOTING_COMMANDS:
@@ -126,9 +126,8 @@ _QUOTED_COMMAND = re.compile(r"`([^`\"'#$@\\\n]+)`")
 _LOADS_FAR = re.compile(
     r"\b(?:import|include|require)(?:_once)?\b[^;'\"]{0,200}['\"](?:[a-z.]+://|data:)"
 )
-_REVERSE = re.compile(
-    r"(?:\bSocket\b|TCPSocket|fsockopen|net\.(?:connect|Socket)).*\b(?:ba|da|z)?sh\b", re.DOTALL
-)
+_SOCKET = re.compile(r"\bSocket\b|TCPSocket|fsockopen|net\.(?:connect|Socket)")
+_A_SHELL = re.compile(r"\b(?:ba|da|z)?sh\b")
 _WRITES = re.compile(
     r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|"
     r"(?:File|IO)\.(?:bin)?write)\s*\(?\s*(['\"])(?P<path>[^'\"\n]+)\1"

@@ -14,7 +14,6 @@ from app.policy.risk.python_names import (
     constant,
     dotted,
     loose_modules,
-    shown_values,
     words_of,
 )
 from app.policy.risk.python_paths import PathReader
@@ -77,12 +76,14 @@ def assess_python(text: str) -> Iterator[Answer]:
     names = _imports(nodes)
     for module in loose_modules(nodes, names, _MODULES):
         yield ask("opaque_code", f"Python hands {module} on as a value")
-    reader, shown = PathReader(nodes, names), shown_values(nodes, names)
+    reader = PathReader(nodes, names)
     for node in nodes:
         if isinstance(node, ast.Call):
             yield from _call(node, names, reader)
-        elif isinstance(node, ast.Attribute | ast.Name) and id(node) not in shown:
-            yield from _reference(node, names)
+        elif isinstance(node, ast.Attribute | ast.Name):
+            for answer in _reference(node, names):
+                if id(node) not in reader.shown:
+                    yield answer
 
 
 def _parsed(text: str) -> ast.Module | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from app.policy.risk.call import names as words
 
@@ -53,7 +54,7 @@ def loose_modules(
     return [path for node, path in values if path in modules and id(node) not in seen]
 
 
-def shown_values(nodes: list[ast.AST], names: dict[str, str]) -> set[int]:
+def shown_values(nodes: Sequence[ast.AST], names: dict[str, str]) -> set[int]:
     """What is handed to a function that only shows it, such as `help(os.remove)`."""
     defined = set(names)
     for node in nodes:

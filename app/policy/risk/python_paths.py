@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Sequence
+from functools import cached_property
 
 from app.policy.risk.call import names as words
-from app.policy.risk.python_names import argument, constant, dotted
+from app.policy.risk.python_names import argument, constant, dotted, shown_values
 
 _SAME = frozenset(
     words(
@@ -26,21 +27,30 @@ class PathReader:
 
     Attributes:
         names: what the imports of the program call things.
-        values: what each variable is given, where it is given a value only once.
+        nodes: all of the program.
     """
 
     def __init__(self, nodes: Sequence[ast.AST], names: dict[str, str]) -> None:
         self.names = names
-        self.values: dict[str, ast.expr] = {}
+        self.nodes = nodes
         self.depth = 0
+
+    @cached_property
+    def values(self) -> dict[str, ast.expr]:
+        """What each variable is given, where it is given a value only once."""
+        found: dict[str, ast.expr] = {}
         twice: set[str] = set()
-        for node in nodes:
+        for node in self.nodes:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 name = node.targets[0].id
-                twice |= {name} & self.values.keys()
-                self.values[name] = node.value
-        for name in twice:
-            del self.values[name]
+                twice |= {name} & found.keys()
+                found[name] = node.value
+        return {name: value for name, value in found.items() if name not in twice}
+
+    @cached_property
+    def shown(self) -> set[int]:
+        """The nodes that are handed to a function which only shows them."""
+        return shown_values(self.nodes, self.names)
 
     def path(self, node: ast.expr | None) -> str | None:
         """The path that `node` stands for; None: not told."""
