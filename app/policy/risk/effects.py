@@ -199,6 +199,6 @@ def _downloads(call: Call) -> list[str]:
         else "o -output H -header d -data X -request A u -user e T F",
     )
     saved = given.all_values("-o", "-O", "--output", "--output-document")
-    if call.name == "wget" or given.has("-O", "--remote-name"):
+    if call.name != "curl" or given.has("-O", "--remote-name"):
         saved += [url.split("?", 1)[0].rstrip("/").rsplit("/", 1)[-1] for url in given.rest]
     return [call.at(name) for name in saved if name not in {"-", "", "/dev/null"}]

@@ -23,6 +23,7 @@ from app.policy.risk.rules import (
     shells,
     system,
     tool_options,
+    versions,
     windows_names,
 )
 
@@ -56,11 +57,12 @@ RULES = _merge(
         shells.RULES,
         system.RULES,
         tool_options.RULES,
+        versions.RULES,
         windows_names.RULES,
     ]
 )
 
 WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
 """Commands that do nothing but run others, as the same user on the same host."""
-READING = frozenset([*database.RULES, *search.RULES, *dispatch.RULES])
+READING = frozenset([*database.RULES, *search.RULES, *dispatch.RULES, *remote.RULES])
 """Commands whose rules look at what files hold that the script wrote before."""

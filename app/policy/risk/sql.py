@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, ask, script
+from app.policy.risk.call import Answer, Stream, ask, script
 
 _NAMES = r"(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])"
 _DOLLAR = r"(?P<dollar>\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
@@ -47,7 +47,9 @@ _DANGER: list[tuple[str, str]] = [
     (r"reindex\b.*\bforce\b|vacuum\b.*\binto\b", "rewrites the database"),
 ]
 _PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
-_META = re.compile(r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|system\b)\s*(.*)$", re.MULTILINE)
+_META = re.compile(
+    r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|!(?=\w)|system\b)\s*(.*)$", re.MULTILINE
+)
 _PIPED = re.compile(
     r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+['\"]?\|)\s*([^'\"\n]+)"
 )
@@ -73,7 +75,7 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
     for meta in _META.finditer(text):
         yield script(meta.group(1))
     for piped in _PIPED.findall(text):
-        yield script(piped)
+        yield script(piped, stdin=Stream(None))
     if _EXECUTES.search(text):
         yield ask("opaque_code", "runs what a query answers as SQL")
     # A client's own commands end with their line; \copy is one that SQL patterns know.

@@ -327,6 +327,8 @@ def _switch_user(call: Call) -> Iterator[Answer]:
 def _package_runner(call: Call) -> Iterator[Answer]:
     """npm exec, pnpm dlx, yarn dlx, bun x: run a package's program."""
     given = options(call.args, "w C -prefix -workspace -filter -dir -cwd", stop=True)
+    if given.rest[:1] == ["explore"] and "--" in given.rest:
+        yield run(given.rest[given.rest.index("--") + 1 :])
     if not given.rest or given.rest[0] not in {"exec", "x", "dlx"}:
         return
     inner = options(given.rest[1:], "p c -package -call", stop=True)

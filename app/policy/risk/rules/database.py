@@ -51,7 +51,7 @@ _CLIENTS: dict[str, Client] = {
     "duckdb": Client("c s cmd", "init", operand=1),
     **dict.fromkeys(("sqlcmd", "osql"), Client("Q q", "S U P d i o")),
     **dict.fromkeys(
-        ("clickhouse-client", "clickhouse"),
+        ("clickhouse-client", "clickhouse", "clickhouse-local"),
         Client("q -query", "h u d -host -user -password -database -port"),
     ),
     "cqlsh": Client("e -execute", "u p k f"),
@@ -62,7 +62,12 @@ _CLIENTS: dict[str, Client] = {
     "usql": Client("c -command", "f"),
     "mycli": Client("e -execute", "u h P D"),
     "beeline": Client("e", "u n p"),
-    "hive": Client("e", "f"),
+    **dict.fromkeys(("hive", "spark-sql"), Client("e", "f")),
+    "impala-shell": Client("q -query", "i f"),
+    "snow": Client("q -query", "c f -connection", needs="sql"),
+    **dict.fromkeys(("isql-fb", "surreal", "mclient", "db2"), Client("", "")),
+    "turso": Client("", "", operand=3, needs="shell"),
+    "wrangler": Client("-command", "-config -env", needs="execute"),
     "isql": Client("", ""),
     "sqlplus": Client("", ""),
     "bq": Client("", "-project_id -dataset_id", operand=1, needs="query"),
@@ -152,6 +157,8 @@ _MONGO = re.compile(
     r"dropDatabase|\.drop\w*\s*\(|(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*[,)]|"
     r"deleteMany|deleteOne|\.remove\s*\(|"
     r"shutdownServer|\beval\b|renameCollection|\[\s*['\"]"
+    r"|findOneAndDelete|updateMany\s*\(\s*\{\s*\}|(?:admin|run)Command\s*\([^)]*"
+    r"\b(?:shutdown|drop\w*|delete)['\"]?\s*:"
 )
 
 
@@ -162,6 +169,17 @@ def _mongo(call: Call) -> Iterator[Answer]:
         texts = [call.stdin.text] if call.stdin.text is not None else ["eval"]
     if any(_MONGO.search(text) for text in texts):
         yield ask("mongo", "deletes documents, collections or databases")
+
+
+def _cypher(call: Call) -> Iterator[Answer]:
+    """Cypher: `DELETE` and `REMOVE` follow what they are matched by."""
+    given = options(call.args, "a u p d f -address -username -password -database -file -format")
+    texts: list[str | None] = [*given.rest] or (
+        [call.stdin.text] if call.stdin and not call.stdin.file else []
+    )
+    for text in texts:
+        if text is None or re.search(r"\b(?:delete|drop|remove)\b", text, re.IGNORECASE):
+            yield ask("database_admin", "deletes nodes, or runs statements that are not known here")
 
 
 def _mysqladmin(call: Call) -> Iterator[Answer]:
@@ -214,6 +232,7 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "kafka-topics kafka-topics.sh": r"--delete",
         "fauna": r"\bdelete\b",
         "hasura": r"metadata clear|migrate delete",
+        "dotnet": r"^ef database drop\b",
     }.items()
     for name in names.split()
 }
@@ -226,7 +245,7 @@ def _migration(call: Call) -> Iterator[Answer]:
 
 
 _CHANGES_ROWS = re.compile(
-    r"(?:\.|::|->)(?:_?raw_?)?(?:delete|update|raw|execute|truncate|destroy)\w*\b|\bcursor\b"
+    r"(?:\.|::|->)(?:_?raw_?)?(?:delete|update|raw|execute|truncate|destroy|drop)\w*\b|\bcursor\b"
 )
 _DJANGO = re.compile(
     r"^(?:flush|reset_db|clean_\w+|remove_stale_contenttypes)\b|"
@@ -290,6 +309,7 @@ RULES: RuleTable = {
     **{name: _rule(spec) for name, spec in _CLIENTS.items()},
     **table("redis-cli valkey-cli keydb-cli", _redis),
     **table("mongosh mongo", _mongo),
+    "cypher-shell": _cypher,
     **table("mysqladmin mariadb-admin", _mysqladmin),
     "pg_restore": _restore,
     "mongorestore": _restore,

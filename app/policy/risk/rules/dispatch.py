@@ -31,6 +31,7 @@ _PROGRAM_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "tcpdump": ("i w r s c z G W", ("-z",)),
     "split": ("b l n a -filter", ("--filter",)),
     "bat": ("-pager", ("--pager",)),
+    "nano": ("s -speller T o r -operatingdir", ("-s", "--speller")),
     "delta": ("-pager", ("--pager",)),
 }
 
@@ -324,7 +325,7 @@ def _cmake(call: Call) -> Iterator[Answer]:
 
 
 RULES: RuleTable = {
-    **table("rg sort man zip tcpdump split bat delta", _programs),
+    **table("rg sort man zip tcpdump split bat delta nano", _programs),
     **table("tar gtar bsdtar", _tar),
     **table("awk gawk mawk nawk", _awk),
     **table("sed gsed", _sed),

@@ -347,6 +347,14 @@ def _update_ref(call: Call, args: list[str]) -> Iterator[Answer]:
         yield _lossy("git_refs", "deletes references")
 
 
+def _send_pack(call: Call, args: list[str]) -> Iterator[Answer]:
+    given = options(args, "-receive-pack -exec")
+    for program in given.all_values("--receive-pack", "--exec"):
+        yield script(program)
+    if given.has("--force", "--mirror") or any(word.startswith("+") for word in given.rest):
+        yield _lossy("git_force_push", "rewrites or deletes shared history")
+
+
 def _credential(call: Call, args: list[str]) -> Iterator[Answer]:
     if args[:1] in (["fill"], ["get"]):
         yield ask("secret_read", "shows stored credentials")
@@ -374,6 +382,7 @@ _VERBS: dict[str, _Handler] = {
     "bisect": _bisect,
     "submodule": _submodule,
     "update-ref": _update_ref,
+    "send-pack": _send_pack,
     "credential": _credential,
     "filter-branch": _always("git_rewrite", "rewrites history"),
     "filter-repo": _always("git_rewrite", "rewrites history"),

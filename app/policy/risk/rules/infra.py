@@ -228,7 +228,7 @@ def _pulumi(call: Call) -> Iterator[Answer]:
 
 
 def _storage(call: Call) -> Iterator[Answer]:
-    words = options(call.args, "c o m -config").rest
+    words = options(call.args, "c o m r p -config -repo -repository-file -password-file").rest
     lossy = {
         "delete",
         "deletefile",
@@ -250,6 +250,12 @@ def _storage(call: Call) -> Iterator[Answer]:
         yield ask("cloud_delete", f"{call.name} deletes stored files")
 
 
+def _azcopy(call: Call) -> Iterator[Answer]:
+    yield from _verbs(call)
+    if options(call.args).value("--delete-destination") in {"true", "prompt"}:
+        yield ask("cloud_delete", "azcopy sync deletes what the source lacks")
+
+
 RULES: RuleTable = {
     **table("terraform tofu terragrunt", _terraform),
     "aws": _aws,
@@ -259,10 +265,11 @@ RULES: RuleTable = {
         "minikube k3d kops civo bx openstack exo aliyun "
         "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux "
         "istioctl machinectl cdktf amplify qm pct VBoxManage cdk sst serverless sls "
-        "sam copilot eb fastly cf wrangler",
+        "sam copilot eb fastly cf wrangler turso pscale rabbitmqadmin ctr",
         _verbs,
     ),
     "gsutil": _gsutil,
+    "azcopy": _azcopy,
     **table("kubectl k oc microk8s.kubectl", _kubectl),
     **table("k3s microk8s", _kubectl),
     **table("salt salt-ssh", _salt),

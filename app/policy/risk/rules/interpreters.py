@@ -186,8 +186,15 @@ def _deno(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text, "node")
 
 
+def _uv(call: Call) -> Iterator[Answer]:
+    """`uv run -`: a program on standard input."""
+    if call.args[:1] == ["run"] and call.args[-1:] == ["-"] and call.stdin:
+        yield script(call.stdin.text, "python")
+
+
 RULES: RuleTable = {name: _rule(spec) for name, spec in _INTERPRETERS.items()} | {
     "deno": _deno,
+    "uv": _uv,
     "crystal": _subcommand("eval", "ruby"),
     "nim": _subcommand("e", "nim"),
     "dotnet": _subcommand("script eval", "csharp"),

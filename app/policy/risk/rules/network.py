@@ -83,7 +83,7 @@ def _wget(call: Call) -> Iterator[Answer]:
 
 
 def _httpie(call: Call) -> Iterator[Answer]:
-    if "DELETE" in call.args[:4]:
+    if any(arg.upper() == "DELETE" for arg in options(call.args).rest[:1]):
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
 
 

@@ -17,15 +17,19 @@ _REMOVES = {
     "snap": {"remove"},
     "flatpak": {"uninstall", "remove"},
     "port": {"uninstall"},
+    "pkg": {"delete", "remove", "autoremove"},
     "emerge": {"--unmerge", "-C", "--depclean"},
     "nix-env": {"-e", "--uninstall"},
     "nix-collect-garbage": {"-d", "--delete-old"},
+    "nix-store": {"--gc", "--delete"},
     "dpkg": {"-r", "-P", "--remove", "--purge"},
     "rpm": {"-e", "--erase"},
     "choco": {"uninstall"},
     "winget": {"uninstall", "remove"},
     "scoop": {"uninstall"},
 }
+_FLAGGED = frozenset(["emerge", "nix-env", "nix-collect-garbage", "nix-store", "dpkg", "rpm"])
+"""Those that take an option where the others take a verb."""
 _PUBLISHES = {
     **dict.fromkeys(
         ["npm", "pnpm", "yarn", "bun"], frozenset({"publish", "unpublish", "deprecate"})
@@ -43,11 +47,7 @@ _PUBLISHES = {
 
 
 def _host_packages(call: Call) -> Iterator[Answer]:
-    words = (
-        options(call.args, "o c t").rest[:1]
-        if call.name not in {"emerge", "nix-env", "nix-collect-garbage", "dpkg", "rpm"}
-        else call.args
-    )
+    words = options(call.args, "o c t").rest[:1] if call.name not in _FLAGGED else call.args
     if set(words) & _REMOVES[call.name] or (
         call.name == "rpm" and any(a.startswith("-e") for a in call.args)
     ):

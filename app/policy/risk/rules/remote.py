@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, options, script, table
+from app.policy.risk.call import Answer, Call, RuleTable, ask, options, script, table
 from app.policy.risk.paths import writing
 
 _SSH = "b c D e F I i J L l m O o p Q R S W w B E P"
@@ -24,6 +24,10 @@ def _settings(values: list[str]) -> Iterator[Answer]:
 def _ssh(call: Call) -> Iterator[Answer]:
     given = options(call.args, _SSH, stop=True)
     yield from _settings(given.all_values("-o"))
+    for path in given.all_values("-F"):
+        if call.was_written(path):
+            lines = (call.written(path) or "ProxyCommand \0").splitlines()
+            yield from _settings([line.strip() for line in lines])
     words = given.rest[1:]
     while words and words[0].startswith("-") and words[0] != "-":
         later = options(words, _SSH, stop=True)
@@ -43,8 +47,8 @@ def _copy(call: Call) -> Iterator[Answer]:
     if call.name == "scp" and given.rest and ":" not in given.rest[-1]:
         yield from writing(call.at(given.rest[-1]), call.home)
     if call.name == "sftp" and (given.has("-b") or call.stdin):
-        text = call.stdin.text if call.stdin else None
-        yield from _sftp(text)
+        batch = given.value("-b") or "-"
+        yield from _sftp(call.written(batch) if call.was_written(batch) or call.stdin else None)
 
 
 def _sftp(text: str | None) -> Iterator[Answer]:
@@ -56,6 +60,26 @@ def _sftp(text: str | None) -> Iterator[Answer]:
         yield script(
             words[1:] if words.startswith("!") else words if words.startswith("rm") else ":"
         )
+
+
+_FTP_DELETES = re.compile(
+    r"(?:^|[;\n&|])\s*(?:m?rm|rmdir|mrm|m?delete|mirror\b[^;\n]{0,200}--(?:delete|Remove)[\w-]*)\b"
+)
+
+
+def _ftp(call: Call) -> Iterator[Answer]:
+    """ftp and lftp: commands for the server, and lines for a shell after `!`."""
+    texts: list[str | None] = [*options(call.args, "e c u p f").all_values("-e", "-c")]
+    if call.stdin and not call.stdin.file:
+        texts.append(call.stdin.text)
+    for text in texts:
+        if text is None:
+            yield script(None)
+            continue
+        if _FTP_DELETES.search(text):
+            yield ask("delete", f"{call.name} deletes files on the server")
+        for line in re.findall(r"(?m)(?:^|;)\s*!(.+)$", text):
+            yield script(line)
 
 
 def _vagrant(call: Call) -> Iterator[Answer]:
@@ -83,6 +107,7 @@ def _cloud(call: Call) -> Iterator[Answer]:
 RULES: RuleTable = {
     **table("ssh autossh mosh slogin", _ssh),
     **table("scp sftp", _copy),
+    **table("ftp lftp", _ftp),
     "vagrant": _vagrant,
     **table("pssh parallel-ssh pdsh clush dsh", _many),
     **table("gcloud fly flyctl az", _cloud),
