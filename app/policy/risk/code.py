@@ -18,34 +18,35 @@ _DANGER: dict[str, str] = {
     r"(?:fs-extra|jetpack).{0,400}\bremove\s*\(|\b(?:unlinkSync|rmSync|rmdirSync|truncateSync)\b"
     r"|[{,]\s*(?:rm|unlink|rmdir|truncate|remove)\b[^}]*\}\s*(?:=|from\b)|\bWorker\b.*\beval\s*:"
     r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|"
-    r"fork)\s*\(|\beval\b(?!\s*:)|new\s+Function|\bFunction\s*\("
+    r"fork)\s*\(|(?<!typeof )\beval\b(?!\s*:)|new\s+Function|\bFunction\b\s*\)?\s*\("
     r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
     r"Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\(\s*(?!\.[\w@./-])"
-    r"|constructor\s*\[|\$`|\[[^\]\n]{0,200}\+[^\]\n]{0,200}\]\s*\(",
+    r"|constructor\s*\[|\.constructor\s*(?:\(|\.constructor)|runIn\w*Context|"
+    r"\.(?:del|trash|rimraf|execa|cross-spawn|shelljs|vm)\(\)|\$`|\[[^\]\n]{0,200}\+[^\]\n]{0,200}\]\s*\(",
     "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"
     r"syscall|fork)\b(?!\s*=>)|`"
     r"|&\s*[$]|POSIX::(?:remove|unlink|rmdir)|"
-    r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)(?:\\.|(?!\1)[^\\\n]){0,200}+\1(?:\\.|(?!\1)[^\\\n]){0,200}+\1\w*e",
-    "ruby": r"FileUtils|\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|"
-    r"popen)|\b(?:system|exec|spawn|fork|eval|"
+    r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)(?:\\.|(?!\1)[^\\\n]){0,200}+\1(?:\\.|(?!\1)[^\\\n]){0,200}+\1\w*e\w*e",
+    "ruby": r"FileUtils|\bmethod\s*\(|"
+    r"\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|popen)|\b(?:system|exec|spawn|fork|eval|"
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"
     r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree)\b|Process\.kill"
     r"|\b(?!(?:ENV|Set|Hash|Array)\b)[A-Z]\w{0,60}[.\[(][^;\n]{0,200}\.delete\b"
     r"|\b(?:Pathname|Tempfile|Dir)\b.{0,400}\.delete\b",
     "lua": r"(?<!\btable)\.\s*(?:remove|execute|popen)\b|os\s*\.\s*(?:remove|execute|rename)"
-    r"|io\s*\.\s*popen|\b(?:load|loadstring|"
+    r"|\brmdir\b|io\s*\.\s*popen|\b(?:load|loadstring|"
     r"dofile|loadfile)\b|os\s*\[",
     "php": r"\b(?:unlink|rmdir|exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec|"
     r"eval|assert|ftruncate|create_function|"
     r"call_user_func\w*|(?:include|require)(?:_once)?(?!\w|\s*\(?\s*(?:__DIR__\s*\.\s*)?\"\"\s*\)?\s*;))\b\s*\(?|`|\$\w+\s*\(",
-    "R": r"\b(?:unlink|file\.remove|system2?|shell|eval|source)\s*\(",
+    "R": r"\b(?:unlink|file\.remove|(?:file|dir)_delete|system2?|shell|eval|source)\s*\(",
     "applescript": r"do shell script|\bdelete\b|empty.{0,8}trash|shut down|restart|keystroke",
     "julia": r"\b(?:rm|run|eval|include_string)\s*\(|`|ccall",
     "elixir": r"File\.rm|System\.(?:cmd|shell|stop|halt)|:os\.cmd|Code\.eval|Port\.open|:file\.del",
     "erlang": r"os:cmd|file:del|open_port|init:stop",
     "groovy": r"\.execute\(|\.delete\w*\(|ProcessBuilder|Runtime|evaluate",
     "scala": r"sys\.process|\.delete\w*|ProcessBuilder|Runtime|Files\.",
-    "clojure": r"\bsh\b|delete-file|eval|ProcessBuilder|Runtime",
+    "clojure": r"\bsh\b|delete-file|fs/delete|eval|ProcessBuilder|Runtime",
     "haskell": r"remove(?:File|Directory|Path)|system|callCommand|readProcess|createProcess|unsafe",
     "scheme": r"system|delete-file|eval|primitive-load|rmdir|popen|open-pipe",
     "lisp": r"delete-(?:file|directory)|shell-command|call-process|start-process|run-program|"

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, ask, names, run, script
+from app.policy.risk.model import RiskLevel
 from app.policy.risk.python_files import on_files
 from app.policy.risk.python_names import (
     IMPORTS,
@@ -49,12 +50,22 @@ _POWER = frozenset(
         "_posixsubprocess.fork_exec cffi.FFI _ctypes.dlopen"
     )
 )
+_LOSES = frozenset(
+    names(
+        "flushall flushdb drop_database drop_collection drop_all remove_tree ftruncate "
+        "delete_many delete_bucket delete_object delete_objects delete_table delete_stack "
+        "delete_db_instance terminate_instances"
+    )
+)
+"""Methods of clients, whoever holds them, that lose what is stored."""
+_HTTP_DELETES = frozenset(names("requests.delete httpx.delete"))
+_GIT_FORCE = re.compile(r"--(?:hard|force|force-with-lease|mirror|delete)|-[a-z]*[fD][a-z]*")
 _RUNS_TEXT = frozenset(
     names("timeit.timeit timeit.repeat timeit.main pdb.run cProfile.run profile.run trace.run")
 )
 _MODULES = frozenset(names("os subprocess shutil pty ctypes importlib builtins posix nt"))
 _SUSPECT = re.compile(
-    r"import|__|open|write|copy|link|chmod|extractall|timeit|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system|modules|execute"
+    r"import|__|open|write|copy|link|chmod|extractall|timeit|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system|modules|execute|drop_all"
     r"|[^\x00-\x7f]"
 )
 _LOOKS_UP = re.compile(r"getattr|__dict__|__builtins__|globals|vars|import|modules")
@@ -151,6 +162,10 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
         yield ask("code_danger", f"Python calls {path}")
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _SQL and node.args:
         yield from _sql(node)
+    elif path in _HTTP_DELETES:
+        yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
+    elif isinstance(node.func, ast.Attribute) and _loses(node, node.func, names):
+        yield ask("code_danger", f"Python calls {node.func.attr}")
     elif path in _RUNS_TEXT:
         values = [constant(item) for item in (*node.args, *(each.value for each in node.keywords))]
         yield from (script(text, "python") for text in values if isinstance(text, str))
@@ -160,6 +175,21 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
         and _LOOKS_UP.search(ast.unparse(node.func))
     ):
         yield ask("opaque_code", "Python calls a function that is looked up at run time")
+
+
+def _loses(node: ast.Call, function: ast.Attribute, names: dict[str, str]) -> bool:
+    if function.attr in _LOSES:
+        return True
+    if function.attr == "truncate":
+        return isinstance(function.value, ast.Call) and (
+            dotted(function.value.func, names) in {"open", "io.open"}
+        )
+    # GitPython: `repo.git.reset("--hard")`.
+    return (
+        isinstance(function.value, ast.Attribute)
+        and function.value.attr == "git"
+        and any(_GIT_FORCE.fullmatch(str(constant(given))) for given in node.args)
+    )
 
 
 def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterator[Answer]:
@@ -249,7 +279,10 @@ def _harmless(base: str, name: str) -> bool:
 
 
 def _sql(node: ast.Call) -> Iterator[Answer]:
-    text = constant(node.args[0])
+    given = node.args[0]
+    if isinstance(given, ast.Call) and given.args:
+        given = given.args[0]  # `text("DROP …")` of SQLAlchemy.
+    text = constant(given)
     if isinstance(text, str) and re.match(
         r"\s*(?:drop|truncate|delete|alter|update)\b", text, re.IGNORECASE
     ):

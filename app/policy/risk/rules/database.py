@@ -280,7 +280,8 @@ def _mix(call: Call) -> Iterator[Answer]:
     if call.args[:1] in (["run"], ["eval"]):
         given = options(call.args[1:], "e r -eval -require")
         codes = given.rest[:1] if call.args[0] == "eval" else given.all_values("-e", "--eval")
-        yield from (script(code, "elixir") for code in codes)
+        for code in codes:
+            yield from _application_code(code, "elixir")
 
 
 def _django(call: Call) -> Iterator[Answer]:

@@ -64,7 +64,7 @@ _INTERPRETERS: dict[str, Interpreter] = {
     "erl": Interpreter("erlang", "eval", "pa pz s sname name", clusters=False),
     "groovy": Interpreter("groovy", "e", "cp"),
     "scala": Interpreter("scala", "e", "cp"),
-    "clojure": Interpreter("clojure", "e -eval", "m"),
+    **dict.fromkeys(["clojure", "bb"], Interpreter("clojure", "e -eval", "m")),
     **dict.fromkeys(["ghc", "ghci", "runghc"], Interpreter("haskell", "e")),
     "irb": _RUBY,
     "bpython": _PYTHON,
@@ -116,6 +116,8 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
         )
     for text in found:
         yield script(text, spec.language)
+    if found and spec.language == "python" and given.has("-i") and call.stdin:
+        yield script(call.stdin.text, "python")
     if found or given.has("--version", "--help", "-V", "-h"):
         return
     if spec.module and (module := given.value("-" + spec.module)):
@@ -182,6 +184,11 @@ def _deno(call: Call) -> Iterator[Answer]:
         word.startswith(("http:", "https:", "data:")) for word in options(call.args[1:]).rest[:1]
     ):
         yield ask("remote_code", "runs a program from the network")
+    elif call.args[:1] == ["run"] and (
+        package := next((word[4:] for word in call.args if word.startswith("npm:")), "")
+    ):
+        at = call.args.index(f"npm:{package}")
+        yield run([package.split("@")[0] or package, *call.args[at + 1 :]])
     elif call.args[:2] == ["run", "-"] and call.stdin:
         yield script(call.stdin.text, "node")
 
