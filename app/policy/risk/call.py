@@ -203,7 +203,8 @@ def options(
 ) -> Options:
     """Read options.
 
-    `valued` lists those that take the next word as value, without the first dash: `u -user`.
+    `valued` lists those that take the next word as value, without the first dash: `u -user`;
+    a `=` at its end (`-prune=`) says that only an attached value counts.
     `stop`: the first operand ends the options, as for wrappers. `clusters` False: one dash
     is as good as two (`find`, `terraform`). `optional` letters take only an attached value.
     """
@@ -250,7 +251,20 @@ def _long(found: Options, arg: str, following: str, wanted: frozenset[str]) -> b
     elif name in wanted:
         found.values.setdefault(name, []).append(following)
         return True
+    if name not in wanted:
+        # A beginning is enough for getopt. Without "=" the word may as well be an operand.
+        for full in _completions(name, wanted, attached=bool(equals)):
+            found.values.setdefault(full, []).append(value if equals else following)
     return False
+
+
+@lru_cache(maxsize=1024)
+def _completions(name: str, wanted: frozenset[str], *, attached: bool) -> tuple[str, ...]:
+    """The options with a value that the long option `name` may be short for."""
+    if len(name) < 3 or name[:2] != "--":
+        return ()
+    fulls = (full.removesuffix("=") for full in wanted if attached or full[-1] != "=")
+    return tuple(sorted(full for full in fulls if full.startswith(name) and full != name))
 
 
 def _cluster(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.policy.risk.call import (
-    UNKNOWN,
     Answer,
     Call,
     Rule,
@@ -19,6 +17,7 @@ from app.policy.risk.call import (
     run,
     script,
 )
+from app.policy.risk.env_words import env
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,6 @@ _WRAPPERS: dict[str, Wrapper] = {
         moves="D -chdir",
     ),
     "doas": Wrapper("u C a", lookup="L"),
-    "env": Wrapper("u C S -unset -chdir -split-string", code="", assigns=True, moves="C -chdir"),
     "nice": Wrapper("n -adjustment"),
     "ionice": Wrapper("c n p P u -class -classdata -pid"),
     "timeout": Wrapper("k s -kill-after -signal", skip=1),
@@ -84,10 +82,11 @@ _WRAPPERS: dict[str, Wrapper] = {
     ),
     "systemd-inhibit": Wrapper(),
     "runuser": Wrapper(
-        "u g G s c -user -group -command -shell -session-command", code="c -command"
+        "u g G s c w -user -group -command -shell -session-command -whitelist-environment",
+        code="c -command -session-command",
     ),
     "su": Wrapper(
-        "c g G s w -command -group -shell -session-command",
+        "c g G s w -command -group -shell -session-command -whitelist-environment",
         code="c -command -session-command",
         skip=-1,
     ),
@@ -221,7 +220,7 @@ _CHANGES_WHO_OR_WHERE = frozenset(
         "daemonize perf op doppler aws-vault dbus-launch strace ltrace valgrind"
     )
 )
-TRANSPARENT = frozenset(_WRAPPERS) - _CHANGES_WHO_OR_WHERE
+TRANSPARENT = frozenset(["env", *_WRAPPERS]) - _CHANGES_WHO_OR_WHERE
 """Wrappers that only run the command they are given, as the same user on the same host."""
 
 
@@ -247,18 +246,14 @@ def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
         }:
             return
         args = before.rest[1:]
-    if call.name == "env":
-        args = [arg for arg in args if arg != "-"]
     given = options(args, spec.valued, stop=True)
     if spec.lookup and given.has(*("-" + name for name in spec.lookup.split())):
         return
     code = tuple("-" + name for name in spec.code.split())
     plain = [arg for arg in args if arg != "--"] if call.name == "su" else args
-    for text in options(plain, spec.valued).all_values(*code):
-        yield script(text, stdin=call.stdin)
+    if texts := options(plain, spec.valued).all_values(*code):
+        yield from (script(text, stdin=call.stdin) for text in texts)
         return
-    if call.name == "env":
-        given.rest = [*_split_string(given.all_values("-S", "--split-string")), *given.rest]
     previous = args[given.first - 1] if 0 < given.first < len(args) else ""
     if (
         previous.startswith("--")
@@ -290,25 +285,6 @@ def _inner(spec: Wrapper, call: Call, rest: list[str], moves: str | None) -> Ite
         yield script(" ".join(inner), stdin=call.stdin)
     elif inner:
         yield run(inner, stdin=call.stdin, moves=moves, here=call.name in {"command", "builtin"})
-
-
-def _split_string(values: list[str]) -> list[str]:
-    words: list[str] = []
-    for value in values:
-        try:
-            words.extend(shlex.split(value))
-        except ValueError:
-            words.append(UNKNOWN)
-    return words
-
-
-def _env_assignments(call: Call) -> Iterator[Answer]:
-    from app.policy.risk.rules.environment import assignment
-
-    for arg in call.args:
-        name, equals, value = arg.partition("=")
-        if equals and re.fullmatch(r"[A-Za-z_]\w*(?:%%|\(\))?", name):
-            yield from assignment(name, value)
 
 
 def _privileged_shell(call: Call) -> Iterator[Answer]:
@@ -426,7 +402,7 @@ def _as_other(call: Call) -> Iterator[Answer]:
 
 
 RULES: RuleTable = {
-    name: _rule(spec) for name, spec in _WRAPPERS.items() if name not in {"sudo", "su", "env"}
+    name: _rule(spec) for name, spec in _WRAPPERS.items() if name not in {"sudo", "su"}
 }
 
 
@@ -441,7 +417,7 @@ def _both(first: Rule, second: Rule) -> Rule:
 RULES |= {
     "sudo": _both(_privileged_shell, _rule(_WRAPPERS["sudo"])),
     "su": _both(_switch_user, _rule(_WRAPPERS["su"])),
-    "env": _both(_env_assignments, _rule(_WRAPPERS["env"])),
+    "env": env,
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _package_runner),
     "hyperfine": _texts(
         "w m M r n p s c P D L S -warmup -runs -prepare -setup -cleanup -export-json "

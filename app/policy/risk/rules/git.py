@@ -236,7 +236,7 @@ def _reflog(call: Call, args: list[str]) -> Iterator[Answer]:
 
 
 def _gc(call: Call, args: list[str]) -> Iterator[Answer]:
-    if any(re.match(r"--prune=(?!never)", arg) for arg in args):
+    if options(args, "-prune=").value("--prune") not in {None, "never"}:
         yield _lossy("git_gc", "deletes unreachable commits")
 
 
@@ -325,9 +325,15 @@ def _remote(call: Call, args: list[str]) -> Iterator[Answer]:
 def _fetched(handler: _Handler) -> _Handler:
     def also(call: Call, args: list[str]) -> Iterator[Answer]:
         yield from handler(call, args)
-        for operand in options(args, "j o s X -upload-pack -depth").rest[1:]:
+        given = options(args, "j o s X -upload-pack -depth")
+        forced = given.has("-f", "--force")
+        for operand in given.rest[1:]:
             source, _, target = operand.partition(":")
-            if source.startswith("+") and target and not target.startswith("refs/remotes/"):
+            if (
+                (forced or source.startswith("+"))
+                and target
+                and not target.startswith("refs/remotes/")
+            ):
                 yield _lossy("git_branch", "overwrites a local branch")
 
     return also
@@ -393,7 +399,7 @@ _VERBS: dict[str, _Handler] = {
     "replace": _when("git_refs", "deletes or overwrites a replacement", "-d", "--delete", "-f"),
     "rebase": _programs("x s X -exec -onto -strategy", "-x", "--exec"),
     "difftool": _programs("x t -extcmd -tool", "-x", "--extcmd"),
-    "grep": _programs("e f A B C m", "-O", "--open-files-in-pager"),
+    "grep": _programs("e f A B C m -open-files-in-pager=", "-O", "--open-files-in-pager"),
     "clone": _templated(_FETCH),
     "init": _templated(_programs("b -initial-branch -template")),
     "lfs": _lfs,
