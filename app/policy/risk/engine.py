@@ -26,6 +26,7 @@ MAX_WINDOWS = 24_000
 MAX_NESTING = 16
 
 _DESCRIPTOR = re.compile(r"\d*-?")
+_OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 _NO_VALUES: dict[str, str] = {}
 _ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])
@@ -327,18 +328,20 @@ class Assessor(ControlFlow):
         expander = Expander(scope, self)
         for redirect in redirects:
             value = expander.text(redirect.target)
+            taken = stdin
             if redirect.op in {"<<", "<<-", "<<<"}:
                 newline = "\n" if redirect.op == "<<<" else ""
-                stdin = Stream(None if UNKNOWN in value else value + newline)
-                continue
-            if redirect.op == "<":
-                stdin = self._input(value, scope)
+                taken = Stream(None if UNKNOWN in value else value + newline)
+            elif redirect.op == "<":
+                taken = self._input(value, scope)
             elif redirect.op == "<&":
-                stdin = None if value == "-" else UNSEEN
+                taken = None if value == "-" else UNSEEN
             elif redirect.op != ">&" or not _DESCRIPTOR.fullmatch(value):
-                files.append((redirect.op, self._writes(value, scope)))
-                if redirect.op == "<>":
-                    stdin = UNSEEN
+                op = redirect.op if redirect.descriptor in {"", "1"} else redirect.descriptor
+                files.append((op, self._writes(value, scope)))
+                taken = UNSEEN if redirect.op == "<>" else stdin
+            if redirect.descriptor in {"", "0"}:
+                stdin = taken
         return stdin, files
 
     def _writes(self, value: str, scope: Scope) -> str:
@@ -349,6 +352,8 @@ class Assessor(ControlFlow):
 
     def _input(self, value: str, scope: Scope) -> Stream:
         path = resolve(value, scope.cwd, scope.home)
+        if path == "/dev/null":
+            return SILENT
         for hit in reading(path, scope.home):
             self.found(hit, None)
         if path in scope.files:
@@ -357,11 +362,17 @@ class Assessor(ControlFlow):
 
     def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
         for op, path in files:
-            if op in {">", ">>", ">|", "&>", "&>>"}:
-                before = scope.files.get(path, "") if ">>" in op else ""
-                known = before is not None and output.text is not None
-                scope.files[path] = f"{before}{output.text}" if known else None
-                output = SILENT
+            if path in _OWN_OUTPUT:
+                continue
+            if op not in {">", ">>", ">|", ">&", "&>", "&>>"}:
+                # Another descriptor: the output goes where it went.
+                scope.files[path] = None
+                continue
+            before = scope.files.get(path, "") if ">>" in op else ""
+            known = before is not None and output.text is not None
+            scope.files[path] = f"{before}{output.text}" if known else None
+            output = SILENT
+        scope.files.pop("/dev/null", None)
         return output
 
 

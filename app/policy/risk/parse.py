@@ -32,7 +32,7 @@ _SPACE = re.compile(r"(?:[ \t\n]++|\\\n|#[^\n]*)++")
 _TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
 _SKIPPED = frozenset([" ", "\t", "\\", "#"])
 _BLANK = re.compile(r"(?:[ \t]++|\\\n)++")
-_REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||>|<)|(&>>|&>)")
+_REDIRECT = re.compile(r"(\d+|\{\w+\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||>|<)|(&>>|&>)")
 _ASSIGN = re.compile(r"([A-Za-z_]\w*+)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
 _RESERVED = re.compile(
     r"(?:if|then|elif|else|fi|while|until|for|select|do|done|case|esac|in|function|coproc|time"
@@ -462,14 +462,14 @@ class ScriptReader(WordReader):
         starts = self.text[self.at : self.at + 1] in _REDIRECT_STARTS
         if not starts or not (match := _REDIRECT.match(self.text, self.at)):
             return None
-        op = match.group(1) or match.group(2)
+        op = match.group(2) or match.group(3)
         if op in {"<", ">"} and self.text.startswith("(", match.end()) and match.group() == op:
             return None
         self.at = match.end()
         self.spend()
         self.blanks()
         start = self.at
-        redirect = Redirect(op, self._required_word())
+        redirect = Redirect(op, self._required_word(), match.group(1) or "")
         if op in {"<<", "<<-"}:
             raw = self.text[start : self.at]
             quoted = any(char in raw for char in "'\"\\")

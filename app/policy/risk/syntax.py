@@ -66,10 +66,14 @@ class Assign:
 
 @dataclass(slots=True)
 class Redirect:
-    """`target` is the file word, or the text for `<<` and `<<<`."""
+    """`target` is the file word, or the text for `<<` and `<<<`.
+
+    `descriptor` is what stands before the operator: a number or `{name}`.
+    """
 
     op: str
     target: Word
+    descriptor: str = ""
 
 
 @dataclass(slots=True)
