@@ -119,6 +119,7 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
     if match:
         what = match.group().strip()[:40] or "code"
         yield ask("code_danger", f"{language} code uses {what}")
+        yield from _removed_paths(text)
 
 
 _QUOTING_COMMANDS = frozenset(["perl", "ruby", "php"])
@@ -132,6 +133,11 @@ _A_SHELL = re.compile(r"\b(?:ba|da|z)?sh\b")
 _WRITES = re.compile(
     r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|"
     r"(?:File|IO)\.(?:bin)?write)\s*\(?\s*(['\"])(?P<path>[^'\"\n]+)\1"
+)
+_READS = re.compile(
+    r"\b(?:readFile\w*|createReadStream|file_get_contents|readfile|(?:File|IO)\.(?:bin)?read\w*|"
+    r"(?:File|IO)\.foreach)\s*\(?\s*(?P<home>process\.env\.HOME\s*\+\s*|Dir\.home\s*\+\s*)?"
+    r"(['\"])(?P<path>[^'\"\n]+)\2"
 )
 _UNNAMED_WRITES = re.compile(
     r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|"
@@ -151,6 +157,22 @@ _PERL_OPEN = re.compile(
     r"(?:\1\s*,\s*(['\"]))?(?P<path>[^'\"\n]+)['\"]"
 )
 _PIPED_OPEN = re.compile(r"\bopen\b[^;]*['\"]\s*\||\bopen\b[^;]*\|\s*['\"]")
+
+
+_REMOVES = re.compile(
+    r"\b(?P<verb>rm(?:dir)?(?:Sync)?|unlink(?:Sync)?|rimraf(?:\.sync)?|remove(?:Sync|_tree|_dir)?|"
+    r"rm_rf?|rm_r|rmtree|delete|remove_entry\w*)\s*\(?\s*"
+    r"(?:(['\"])(?P<path>[^'\"\n]+)\2|(?:require\(\s*['\"](?:node:)?os['\"]\s*\)|\bos)\.homedir\(\)"
+    r"|process\.env\.HOME\b|Dir\.home\b|\$?ENV[\[{]['\"]?HOME\b)"
+)
+"""A removing function with the path that it is given; the home directory where that is none."""
+
+
+def _removed_paths(text: str) -> Iterator[Answer]:
+    for match in _REMOVES.finditer(text):
+        single = match["verb"].startswith(("unlink", "delete")) or match["verb"] == "remove"
+        flag = "-f" if single else "-rf"
+        yield run(["rm", flag, "--", match["path"] or "~"])
 
 
 def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
@@ -177,6 +199,9 @@ def _to_paths(language: str, text: str, held: list[str]) -> Iterator[Answer]:
             written.append(match["target"])
     for path in written:
         yield script(f"cat > {shlex.quote(path)}", stdin=Stream(None))
+    for match in _READS.finditer(text):
+        path = f"~{match['path']}" if match["home"] else match["path"]
+        yield script(f": < {shlex.quote(path)}")
 
 
 def _written_paths(language: str, text: str, held: list[str]) -> Iterator[str]:

@@ -35,6 +35,7 @@ _WRITES = {
 }
 """Where a function's parameter is that names what is written, and what it is called."""
 _PATH_WRITES = frozenset(names("write_text write_bytes touch mkdir symlink_to hardlink_to"))
+_PATH_READS = frozenset(names("read_text read_bytes"))
 _WRITING_FLAGS = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 
 
@@ -44,10 +45,13 @@ def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
         mode = constant(argument(node, 1, "mode"))
         if isinstance(mode, int) and mode & 0o6000:
             yield ask("setuid", "Python sets the setuid or setgid bit")
+    method = node.func if isinstance(node.func, ast.Attribute) else None
     if path in _REMOVES:
-        target = reader.path(argument(node, 0, "path"))
-        if target is not None:
-            yield run(["rm", "-rf" if path == "shutil.rmtree" else "-f", "--", target])
+        yield from _removed(reader.path(argument(node, 0, "path")), tree=path == "shutil.rmtree")
+    elif method and method.attr == "unlink":
+        yield from _removed(reader.path(method.value), tree=False)
+    elif method and method.attr in _PATH_READS:
+        yield from _shown(reader.path(method.value))
     elif path in _MOVES:
         words = [reader.path(argument(node, at, name)) for at, name in enumerate(("src", "dst"))]
         if None not in words:
@@ -57,6 +61,16 @@ def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
     for written in _written(node, path, reader.names):
         if (target := reader.path(written)) is not None:
             yield _write_to(target)
+
+
+def _removed(target: str | None, *, tree: bool) -> Iterator[Answer]:
+    if target is not None:
+        yield run(["rm", "-rf" if tree else "-f", "--", target])
+
+
+def _shown(path: str | None) -> Iterator[Answer]:
+    if path is not None:
+        yield script(f": < {shlex.quote(path)}")
 
 
 def _written(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[ast.expr | None]:
@@ -98,9 +112,11 @@ def _writes(mode: str) -> bool:
 def _opened(node: ast.Call, name: str | None) -> Iterator[Answer]:
     given = argument(node, 1, "mode")
     mode = "r" if given is None else constant(given)
-    if name is not None:
-        writes = isinstance(mode, str) and any(letter in mode for letter in "wa+x")
-        yield _write_to(name) if writes else script(f": < {shlex.quote(name)}")
+    if isinstance(mode, str) and any(letter in mode for letter in "wa+x"):
+        if name is not None:
+            yield _write_to(name)
+    else:
+        yield from _shown(name)
 
 
 def _write_to(target: str) -> Answer:

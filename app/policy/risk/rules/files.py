@@ -142,7 +142,8 @@ RULES: RuleTable = {
         "grep egrep fgrep rg ag sed awk "
         "gawk cut sort tr scp rsync tar zip gzip gpg openssl curl wget nc ncat socat "
         "vim vi nano view jq yq "
-        "diff cmp wc xclip pbcopy rclone split paste fold rev source strip dd",
+        "diff cmp wc xclip pbcopy rclone split paste fold rev source strip dd "
+        "uniq comm join column fmt pr expand iconv perl ruby",
         _reader,
     ),
 }
