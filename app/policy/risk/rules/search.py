@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from app.policy.risk import floor
@@ -10,6 +11,7 @@ from app.policy.risk.call import (
     UNKNOWN,
     Answer,
     Call,
+    Options,
     RuleTable,
     Stream,
     ask,
@@ -23,6 +25,7 @@ from app.policy.risk.call import (
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
+from app.policy.risk.words import decode_ansi
 
 MAX_OPERANDS = 200
 """More are not judged one by one: a longer list counts as unknown."""
@@ -109,10 +112,10 @@ def _xargs(call: Call) -> Iterator[Answer]:
     )
     if not given.rest:
         return
-    operands = _operands(call, given.value("-a", "--arg-file"))
     marker = given.value("-I", "-J", "--replace") or (
         "{}" if given.has("-i", "--replace") else None
     )
+    operands = _operands(call, given, lines=marker is not None)
     if marker:
         for operand in operands:
             yield run([word.replace(marker, operand) for word in given.rest])
@@ -120,15 +123,31 @@ def _xargs(call: Call) -> Iterator[Answer]:
         yield run([*given.rest, *operands])
 
 
-def _operands(call: Call, file: str | None) -> list[str]:
+def _operands(call: Call, given: Options, *, lines: bool) -> list[str]:
+    file = given.value("-a", "--arg-file")
     text = call.stdin.text if call.stdin else None
     if file is not None:
         text = call.written(file)
     if text is None:
         listed = call.stdin.listed if call.stdin and file is None else ()
         return [*listed, UNKNOWN]
-    words = text.split()
+    words = _items(text, given, lines=lines)
     return words if 0 < len(words) <= MAX_OPERANDS else [UNKNOWN]
+
+
+def _items(text: str, given: Options, *, lines: bool) -> list[str]:
+    """What xargs makes of its input: words, with quotes as in a shell, lines, or by a mark."""
+    if given.has("-0", "--null"):
+        return text.removesuffix("\0").split("\0")
+    if mark := given.value("-d", "--delimiter"):
+        mark = decode_ansi(mark)[:1]
+        return text.removesuffix(mark).split(mark)
+    try:
+        if lines:
+            return [" ".join(shlex.split(line)) for line in text.splitlines() if line.strip()]
+        return shlex.split(text)
+    except ValueError:
+        return [UNKNOWN]
 
 
 def _fd(call: Call) -> Iterator[Answer]:
