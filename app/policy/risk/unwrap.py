@@ -94,6 +94,12 @@ _WRAPPERS: dict[str, Wrapper] = {
     "script": Wrapper("c o I O B T t E m -command -log-out", code="c -command", skip=1),
     "sshpass": Wrapper("p f d P"),
     "catchsegv": Wrapper(),
+    "lerna": Wrapper("-scope -ignore -concurrency", needs="exec", dashes=True),
+    **dict.fromkeys(
+        names("ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1"),
+        Wrapper("-library-path -preload -audit -argv0 -inhibit-rpath", lookup="-list -verify"),
+    ),
+    **dict.fromkeys(names("qemu-x86_64 qemu-aarch64 qemu-i386 qemu-arm"), Wrapper("L E U cpu B s")),
     "shx": Wrapper(),
     "watchexec": Wrapper(
         "e w i f d s o -exts -watch -ignore -filter -shell -debounce", joined=True
@@ -301,13 +307,14 @@ def _switch_user(call: Call) -> Iterator[Answer]:
 
 
 def _package_runner(call: Call) -> Iterator[Answer]:
-    """npm exec, pnpm dlx, yarn dlx, bun x: run a package's program."""
+    """npm exec, pnpm dlx, yarn dlx, yarn workspace NAME exec, bun x: run a package's program."""
     given = options(call.args, "w C -prefix -workspace -filter -dir -cwd", stop=True)
     if given.rest[:1] == ["explore"] and "--" in given.rest:
         yield run(given.rest[given.rest.index("--") + 1 :])
-    if not given.rest or given.rest[0] not in {"exec", "x", "dlx"}:
+    words = given.rest[2:] if given.rest[:1] == ["workspace"] else given.rest
+    if not words or words[0] not in {"exec", "x", "dlx"}:
         return
-    inner = options(given.rest[1:], "p c -package -call", stop=True)
+    inner = options(words[1:], "p c -package -call", stop=True)
     if code := inner.value("-c", "--call"):
         yield script(code)
     elif inner.rest:

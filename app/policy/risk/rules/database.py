@@ -214,6 +214,9 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "flyway": r"\bclean\b|\bundo\b",
         "liquibase": r"drop-?[aA]ll|rollback",
         "artisan": r"migrate:(?:fresh|reset|refresh|rollback)|db:wipe|queue:flush",
+        "console": r"doctrine:(?:database|schema):drop|doctrine:fixtures:load(?!.*--append)|"
+        r"doctrine:migrations:migrate\s+(?:first|prev|0)\b",
+        "dotnet": r"^ef database (?:drop|update 0)",
         "mix": r"ecto\.(?:drop|reset|rollback)",
         "drizzle-kit": r"\bdrop\b|push.*--force",
         "supabase": r"db reset|projects delete|branches delete|functions delete",
@@ -287,11 +290,12 @@ def _mix(call: Call) -> Iterator[Answer]:
 def _django(call: Call) -> Iterator[Answer]:
     args = call.args[1:] if call.name.startswith("python") else call.args
     if call.name.startswith(("python", "php")):
-        if not call.args or call.args[0].rsplit("/", 1)[-1] not in {"manage.py", "artisan"}:
+        tool = call.args[0].rsplit("/", 1)[-1] if call.args else ""
+        if tool not in {"manage.py", "artisan", "console"}:
             return
         args = call.args[1:]
-        if call.args[0].endswith("artisan") and _MIGRATIONS["artisan"].search(" ".join(args)):
-            yield ask("migration", "artisan can lose the database's content")
+        if tool in _MIGRATIONS and _MIGRATIONS[tool].search(" ".join(args)):
+            yield ask("migration", f"{tool} can lose the database's content")
             return
         for code in options(args, "-execute").all_values("--execute"):
             yield from _application_code(code, "php")

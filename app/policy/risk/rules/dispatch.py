@@ -22,6 +22,7 @@ from app.policy.risk.call import (
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
+from app.policy.risk.rules.remote import on_target
 
 _PROGRAM_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rg": ("e f g t A B C m -pre -pre-glob -glob -type -hostname-bin", ("--pre", "--hostname-bin")),
@@ -233,7 +234,7 @@ def _rsync(call: Call) -> Iterator[Answer]:
         if deletes[0].startswith("--del") and floor.is_catastrophic(target, call.home):
             yield deny("catastrophic_delete", f"rsync empties {target}")
     if given.rest:
-        yield from writing(call.at(given.rest[-1]), call.home)
+        yield from on_target(call, given.rest[-1])
 
 
 def _gdb(call: Call) -> Iterator[Answer]:

@@ -114,7 +114,7 @@ def _kubectl(call: Call) -> Iterator[Answer]:
     rolled = words[:2] == ["rollout", "undo"]
     if verb in {"delete", "drain", "cordon", "taint"} or scaled or forced or rolled:
         yield ask("cluster_delete", f"kubectl {verb} removes or stops workloads")
-    elif verb == "exec":
+    elif verb in {"exec", "rsh"}:
         yield from _after_dashes(call)
     elif verb == "config" and set(words[1:2]) & {
         "delete-context",
@@ -190,7 +190,8 @@ def _gh(call: Call) -> Iterator[Answer]:
 def _hosting(call: Call) -> Iterator[Answer]:
     text = " ".join(call.args)
     if re.search(
-        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge)\b|pg:reset|sites:delete", text
+        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable)\b|pg:reset|sites:delete",
+        text,
     ):
         yield ask("cloud_delete", f"{call.name} deletes resources")
 

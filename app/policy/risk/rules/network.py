@@ -21,6 +21,9 @@ _CURL = (
 _ENGINES = ("docker.sock", "containerd.sock", "podman.sock")
 
 
+_DELETING_URL = re.compile(r"/(?:do|_)?delete(?:[-_]\w+)*/?(?:[?&#]|$)", re.IGNORECASE)
+
+
 def _curl(call: Call) -> Iterator[Answer]:
     given = options(call.args, _CURL)
     method = (given.value("-X", "--request") or "").upper()
@@ -49,8 +52,9 @@ def _curl(call: Call) -> Iterator[Answer]:
             yield ask("host_access", "speaks to the container engine, which owns the host")
     if given.has("-K", "--config"):
         yield ask("opaque_code", "takes its options from a file", RiskLevel.MEDIUM)
+    sends = method in {"POST", "PUT", "PATCH"} or bool(sent)
     for url in given.rest:
-        if "_delete_by_query" in url and (method or given.has("-d", "--data")):
+        if sends and _DELETING_URL.search(url):
             yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
         if url.startswith("file://"):
             yield from reading(call.at(url[7:]), call.home)
@@ -83,7 +87,10 @@ def _wget(call: Call) -> Iterator[Answer]:
 
 
 def _httpie(call: Call) -> Iterator[Answer]:
-    if any(arg.upper() == "DELETE" for arg in options(call.args).rest[:1]):
+    words = options(call.args).rest[:2]
+    verb = words[0].upper() if words else ""
+    sends = verb == "POST" and any(map(_DELETING_URL.search, words[1:]))
+    if verb == "DELETE" or sends:
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
 
 

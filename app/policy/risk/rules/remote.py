@@ -39,13 +39,29 @@ def _ssh(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text)
 
 
+_REMOTE = re.compile(r"(?:\S+@)?[\w.%\[\]:-]*?:(?P<path>/.*)")
+
+
+def on_target(call: Call, target: str) -> Iterator[Answer]:
+    """Where `scp` and `rsync` write: a path of this host, or `host:path` of another."""
+    if ":" not in target.split("/", 1)[0]:
+        yield from writing(call.at(target), call.home)
+    elif found := _REMOTE.fullmatch(target):
+        path = call.at(found["path"])
+        if path in _REMOTE_FOLDERS or any(True for _ in writing(path, call.home)):
+            yield ask("system_write", f"writes the system path {path} of another host")
+
+
+_REMOTE_FOLDERS = frozenset(["/", "/root", "/var", "/var/lib"])
+
+
 def _copy(call: Call) -> Iterator[Answer]:
     given = options(call.args, "c F i J l o P S D X b B R s")
     yield from _settings(given.all_values("-o"))
     for program in given.all_values("-S"):
         yield script(program)
-    if call.name == "scp" and given.rest and ":" not in given.rest[-1]:
-        yield from writing(call.at(given.rest[-1]), call.home)
+    if call.name == "scp" and given.rest:
+        yield from on_target(call, given.rest[-1])
     if call.name == "sftp" and (given.has("-b") or call.stdin):
         batch = given.value("-b") or "-"
         yield from _sftp(call.written(batch) if call.was_written(batch) or call.stdin else None)
