@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.policy.risk.answers import quoted
-from app.policy.risk.call import UNKNOWN, Hit
+from app.policy.risk.call import UNKNOWN, Hit, ask
 from app.policy.risk.model import (
     OPAQUE_CODES,
     Finding,
@@ -83,7 +83,16 @@ class Collected:
         if at >= MAX_SEGMENTS or self.walked > MAX_WALKED:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
         self.segments.append(Met(tuple(argv), scope.cwd))
+        if argv[0] == "kill" and UNKNOWN in argv[-1]:
+            self._killed_by_name(argv, at)
         return at
+
+    def _killed_by_name(self, argv: list[str], at: int) -> None:
+        """`kill $(pgrep x)` and `pgrep x | xargs kill` do what `pkill x` does."""
+        before = {met.argv[0] for met in self.segments[max(0, at - 3) : at]}
+        if not before.isdisjoint({"pgrep", "pidof"}) and "-0" not in argv:
+            why = "kill ends every process that a name finds"
+            self.found(ask("kill_by_name", why, RiskLevel.MEDIUM), at)
 
     def tentatively(self, walk: Callable[[], object]) -> None:
         """Keep what `walk` adds to the report only if it finds something new, or if it holds a

@@ -21,10 +21,22 @@ _CURL = (
 _ENGINES = ("docker.sock", "containerd.sock", "podman.sock")
 
 
+_CREDENTIALS_URL = re.compile(
+    r"(?:https?://)?(?:169\.254\.169\.254|100\.100\.100\.200|metadata\.google\.internal"
+    r"|\[fd00:ec2::254\])(?:[:/]|$)"
+)
+
+
+def _metadata(call: Call) -> Iterator[Answer]:
+    if any(_CREDENTIALS_URL.match(arg) for arg in call.args):
+        yield ask("secret_read", "asks the cloud for the credentials of this host")
+
+
 _DELETING_URL = re.compile(r"/(?:do|_)?delete(?:[-_]\w+)*/?(?:[?&#]|$)", re.IGNORECASE)
 
 
 def _curl(call: Call) -> Iterator[Answer]:
+    yield from _metadata(call)
     given = options(call.args, _CURL)
     method = (given.value("-X", "--request") or "").upper()
     if method == "DELETE" or (
@@ -61,6 +73,7 @@ def _curl(call: Call) -> Iterator[Answer]:
 
 
 def _wget(call: Call) -> Iterator[Answer]:
+    yield from _metadata(call)
     given = options(
         call.args,
         "O o a P i e U t T w Q A R D l -output-document -output-file "
@@ -87,6 +100,7 @@ def _wget(call: Call) -> Iterator[Answer]:
 
 
 def _httpie(call: Call) -> Iterator[Answer]:
+    yield from _metadata(call)
     words = options(call.args).rest[:2]
     verb = words[0].upper() if words else ""
     sends = verb == "POST" and any(map(_DELETING_URL.search, words[1:]))
