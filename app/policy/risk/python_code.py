@@ -74,7 +74,7 @@ _MAX = 40_000
 
 def assess_python(text: str) -> Iterator[Answer]:
     """Findings for a program; asks when it does not parse."""
-    for line in re.findall(r"(?m)^\s*!(.+)$", text):
+    for line in re.findall(r"(?m)^\s*(?:!|%(?:sx|system)\s|%(?=(?:rm|rmdir|mv)\b))(.+)$", text):
         yield script(line)
     text = re.sub(r"(?m)^\s*!.+$", "pass", text)
     if not _SUSPECT.search(text):

@@ -27,8 +27,9 @@ _DANGER: list[tuple[str, str]] = [
     (r"(?:with\b.*)?delete\b(?!.*\bwhere\b)", "deletes every row"),
     (r"(?:with\b.*)?update\b(?=.*\bset\b)(?!.*\bwhere\b)", "changes every row"),
     (
-        r"(?:with\b.*)?delete\b.*\bwhere\b\s*\(?\s*(?:1\s*=\s*1|true|1)\s*\)?\s*$",
-        "deletes every row",
+        r"(?:with\b.*)?(?:delete|update)\b.*\bwhere\b\s*\(?\s*"
+        r"(?:1\s*=\s*1|true|1|(\w+)\s*=\s*\1)\s*\)?\s*$",
+        "deletes or changes every row",
     ),
     (
         r"do\b|execute\b|exec\b|prepare\b|declare\b|call\b.*\bexec",
@@ -48,16 +49,18 @@ _DANGER: list[tuple[str, str]] = [
 ]
 _PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
 _META = re.compile(
-    r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|!(?=\w)|system\b)\s*(.*)$", re.MULTILINE
+    r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|!(?=\w)|system\b|\\P\s|pager\s)\s*(.*)$"
+    r"|^\s*\\\w[^`\n]*`([^`\n]+)`|\\gx?\s*(?:\([^)\n]*\)\s*)?\|([^\n]+)",
+    re.MULTILINE,
 )
 _PIPED = re.compile(
-    r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import)\s+['\"]?\|)\s*([^'\"\n]+)"
+    r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import|read)\s+['\"]?\|)\s*([^'\"\n]+)"
 )
 _EXECUTES = re.compile(r"\\gexec\b")
 _COPY = re.compile(r"(?m)^\s*\\copy\b")
 _CLIENTS_OWN = re.compile(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$")
 _STATEMENTS = re.compile(
-    r";|\\g\w*|(?m:^go\s*$)|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|"
+    r";|\\g\w*|(?m:^go\s*$)|\bdelimiter\s+\S+|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|"
     r"\\c(?:onnect)?\s+\S+"
 )
 _SPACES = re.compile(r"\s+")
@@ -73,7 +76,7 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
     For a client that is not known to be MySQL's, both readings of its quotes count.
     """
     for meta in _META.finditer(text):
-        yield script(meta.group(1))
+        yield script(meta.group(1) or meta.group(2) or meta.group(3) or "")
     for piped in _PIPED.findall(text):
         yield script(piped, stdin=Stream(None))
     if _EXECUTES.search(text):

@@ -146,7 +146,7 @@ _WRAPPERS: dict[str, Wrapper] = {
     "torify": Wrapper(),
     "proxychains": Wrapper("f"),
     "proxychains4": Wrapper("f"),
-    "faketime": Wrapper("f", skip=1),
+    "faketime": Wrapper(skip=1),
     "direnv": Wrapper(skip=1, needs="exec"),
     "poetry": Wrapper(needs="run"),
     "pipenv": Wrapper(needs="run"),
@@ -163,7 +163,9 @@ _WRAPPERS: dict[str, Wrapper] = {
     "bundle": Wrapper(needs="exec"),
     "rbenv": Wrapper(needs="exec"),
     "pyenv": Wrapper(needs="exec"),
-    "asdf": Wrapper(needs="exec", skip=1),
+    "asdf": Wrapper(needs="exec"),
+    "grc": Wrapper("c"),
+    "xdotool": Wrapper("-args", needs="exec"),
     "mise": Wrapper("c -command", needs="exec", code="c -command", dashes=True),
     "doppler": Wrapper("p c -project -config -command", needs="run", code="-command"),
     "op": Wrapper("-env-file -account", needs="run", dashes=True),
@@ -210,7 +212,6 @@ _WRAPPERS: dict[str, Wrapper] = {
     "wine": Wrapper(),
     "winpty": Wrapper(),
     "nix-shell": Wrapper("p I A -run -command -packages", code="-run -command"),
-    "capsh": Wrapper("c", code="c"),
     "machinectl": Wrapper("E p M H -uid -setenv -machine -host", needs="shell", skip=1),
     "lxc-attach": Wrapper("n P -name"),
     "start-stop-daemon": Wrapper("x p u c n a", lookup="K -stop"),
@@ -221,7 +222,7 @@ _CHANGES_WHO_OR_WHERE = frozenset(
     names(
         "sudo doas su runuser sg chroot unshare nsenter systemd-run script gosu su-exec chpst "
         "run0 please setuidgid s6-setuidgid schroot guix lldb "
-        "setpriv runcon pkexec capsh lxc-attach machinectl proot fakeroot firejail wine nix-shell "
+        "setpriv runcon pkexec lxc-attach machinectl proot fakeroot firejail wine nix-shell "
         "npx bunx pnpx uvx pipx dlx corepack conda mamba micromamba start-stop-daemon "
         "daemonize perf op doppler aws-vault dbus-launch strace ltrace valgrind"
     )

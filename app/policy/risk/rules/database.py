@@ -63,7 +63,7 @@ _CLIENTS: dict[str, Client] = {
     "mycli": Client("e -execute", "u h P D"),
     "beeline": Client("e", "u n p"),
     **dict.fromkeys(("hive", "spark-sql"), Client("e", "f")),
-    "impala-shell": Client("q -query", "i f"),
+    "impala-shell": Client("q -query", "i f d -database"),
     "snow": Client("q -query", "c f -connection", needs="sql"),
     **dict.fromkeys(("isql-fb", "surreal", "mclient", "db2"), Client("", "")),
     "turso": Client("", "", operand=3, needs="shell"),
@@ -157,7 +157,7 @@ _MONGO = re.compile(
     r"dropDatabase|\.drop\w*\s*\(|(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*[,)]|"
     r"deleteMany|deleteOne|\.remove\s*\(|"
     r"shutdownServer|\beval\b|renameCollection|\[\s*['\"]"
-    r"|findOneAndDelete|updateMany\s*\(\s*\{\s*\}|(?:admin|run)Command\s*\([^)]*"
+    r"|findOneAndDelete|updateMany\s*\(\s*\{\s*\}|(?:admin|run)?Command\s*\([^)]*"
     r"\b(?:shutdown|drop\w*|delete)['\"]?\s*:"
 )
 
@@ -208,6 +208,9 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         r"migrate:(?:reset|redo|down)|seed:replant|structure:load)|\b(?:destroy|d)\s|"
         r"runner\b.*(?:delete|destroy|drop)",
         "flask": r"db downgrade",
+        "aerich": r"^downgrade",
+        "mikro-orm mikro-orm-esm": r"schema:(?:drop|fresh)|migration:(?:down|fresh)",
+        "sea-orm-cli": r"migrate (?:reset|fresh|down|refresh)",
         "sequelize sequelize-cli": r"db:drop|db:migrate:undo",
         "knex": r"migrate:(?:rollback|down)",
         "typeorm typeorm-ts-node-commonjs": r"schema:drop|migration:revert|schema:sync",
@@ -226,7 +229,7 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "diesel": r"database reset|migration (?:revert|redo)",
         "sqlx": r"database (?:drop|reset)|migrate revert",
         "atlas": r"schema clean|migrate down|schema apply.*--auto-approve",
-        "influx": r"\bdelete\b|\bDROP\b",
+        "influx": r"\bdelete\b|\b(?:DROP|drop)\b",
         "etcdctl": r"\bdel\b|member remove",
         "consul": r"kv delete|leave",
         "vault": r"\bdelete\b|\bdestroy\b|secrets disable|\brevoke\b",

@@ -46,10 +46,21 @@ def _programs(call: Call) -> Iterator[Answer]:
         yield from writing(call.at(target), call.home)
 
 
+def _spelled(letters: str, rest: list[str]) -> list[str]:
+    """`cfI a.tar prog` as `-c -f a.tar -I prog`: the values follow in the letters' order."""
+    words: list[str] = []
+    for letter in letters:
+        words.append("-" + letter)
+        if letter in "fCITXFbKLNHgV" and rest:
+            words.append(rest[0])
+            rest = rest[1:]
+    return words + rest
+
+
 def _tar(call: Call) -> Iterator[Answer]:
     args = call.args
     if args and not args[0].startswith("-") and re.fullmatch(r"[A-Za-z]+", args[0]):
-        args = ["-" + args[0].replace("f", "").replace("C", "").replace("I", ""), *args[1:]]
+        args = _spelled(args[0], args[1:])
     given = options(
         args,
         "f C I T X F -file -directory -use-compress-program -checkpoint-action "
@@ -240,7 +251,9 @@ def _rsync(call: Call) -> Iterator[Answer]:
 def _gdb(call: Call) -> Iterator[Answer]:
     given = options(call.args, "ex o O eval-command iex x command", clusters=False)
     for text in given.all_values("-o", "-O", "-ex", "--eval-command", "-iex", "--iex"):
-        if match := re.match(r"\s*(?:platform\s+shell|!|shell\s|pipe\s|python\s|call\s)(.*)", text):
+        if match := re.match(
+            r"\s*(?:platform\s+shell|!|shell\s|pipe\s|python\s|script\s|call\s)(.*)", text
+        ):
             yield (
                 script(match.group(1))
                 if text.strip().startswith(("!", "shell", "platform"))

@@ -76,6 +76,6 @@ def _pager(call: Call) -> Iterator[Answer]:
 
 RULES: RuleTable = {
     **table("less more most", _pager),
-    **table("vim vi nvim view gvim ex vimdiff", _vim),
+    **table("vim vi nvim view gvim rvim rview ex vimdiff", _vim),
     **table("ed red", _ed),
 }

@@ -33,7 +33,7 @@ _RUN_KEYS = re.compile(
     r"|merge\..*\.driver|(?:merge|diff)tool\..*\.(?:cmd|path)|browser\..*\.cmd|"
     r"man\..*\.cmd|interactive\.difffilter|remote\..*\.(?:uploadpack|receivepack|vcs)"
     r"|uploadpack\.packobjectshook|web\.browser|trailer\..*\.(?:command|cmd)|"
-    r"sendemail\..*cmd|submodule\..*\.update|init\.templatedir"
+    r"sendemail\..*cmd|submodule\..*\.update"
 )
 _Handler = Callable[[Call, list[str]], Iterator[Answer]]
 
@@ -87,7 +87,9 @@ def _setting(key: str, value: str) -> Iterator[Answer]:
     if lowered == "core.hookspath":
         if value not in {"/dev/null", ""}:
             yield ask("git_config", "makes git run hooks from another folder")
-    elif lowered == "protocol.ext.allow" or lowered.startswith(("include.", "includeif.")):
+    elif lowered in {"protocol.ext.allow", "init.templatedir"} or lowered.startswith(
+        ("include.", "includeif.")
+    ):
         yield ask("git_config", f"{key} lets git run or load other code")
     elif lowered == "clean.requireforce":
         yield ask("git_config", "lets git clean delete without --force")
@@ -105,7 +107,14 @@ def may_run(key: str) -> bool:
     """Whether a setting of this name may make git run or load something."""
     lowered = key.lower()
     return bool(_RUN_KEYS.fullmatch(lowered)) or lowered.startswith(
-        ("alias.", "core.hookspath", "protocol.ext.allow", "include.", "includeif.")
+        (
+            "alias.",
+            "core.hookspath",
+            "init.templatedir",
+            "protocol.ext.allow",
+            "include.",
+            "includeif.",
+        )
     )
 
 

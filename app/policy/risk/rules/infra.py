@@ -56,7 +56,7 @@ def _aws(call: Call) -> Iterator[Answer]:
         or re.match(r"(?:stop|disable|detach|schedule-key|change-resource-record)-", verb)
     ):
         yield ask("cloud_delete", f"aws {service} {verb} deletes or stops resources")
-    elif verb == "send-command":
+    elif verb in {"send-command", "start-session"} and "--parameters" in call.args:
         yield from _sent_command(call)
     elif re.search(r"--desired-c(?:ount|apacity)[= ]0(?: |$)", " ".join(call.args)):
         yield ask("cloud_delete", f"aws {service} {verb} stops all instances")
@@ -190,7 +190,7 @@ def _gh(call: Call) -> Iterator[Answer]:
 def _hosting(call: Call) -> Iterator[Answer]:
     text = " ".join(call.args)
     if re.search(
-        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable)\b|pg:reset|sites:delete",
+        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable)\b|pg:(?:reset|killall)|sites:delete",
         text,
     ):
         yield ask("cloud_delete", f"{call.name} deletes resources")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -66,7 +67,11 @@ _INTERPRETERS: dict[str, Interpreter] = {
     "scala": Interpreter("scala", "e", "cp"),
     **dict.fromkeys(["clojure", "bb"], Interpreter("clojure", "e -eval", "m")),
     **dict.fromkeys(["ghc", "ghci", "runghc"], Interpreter("haskell", "e")),
-    "irb": _RUBY,
+    **dict.fromkeys(["irb", "pry"], _RUBY),
+    "sage": Interpreter("python", "c"),
+    "jjs": Interpreter("node", ""),
+    "jrunscript": Interpreter("node", "e", "f l cp classpath", clusters=False),
+    "slsh": Interpreter("octave", "e"),
     "bpython": _PYTHON,
     "kotlin": Interpreter("java", "e", "cp classpath"),
     **dict.fromkeys(["racket", "csi", "mit-scheme"], Interpreter("scheme", "e -eval", "l")),
@@ -76,14 +81,14 @@ _INTERPRETERS: dict[str, Interpreter] = {
     "guile": Interpreter("scheme", "c", "l s"),
     "emacs": Interpreter("lisp", "-eval f", "l"),
     "emacsclient": Interpreter("lisp", "e -eval", "s"),
-    "octave": Interpreter("octave", "-eval"),
+    **dict.fromkeys(["octave", "octave-cli"], Interpreter("octave", "-eval")),
     "gnuplot": Interpreter("gnuplot", "e"),
     "swipl": Interpreter("prolog", "g t f"),
     "dc": Interpreter("dc", "e -expression", "f"),
     "m4": Interpreter("m4", "", "D I"),
     "jshell": Interpreter("java", "", ""),
     "maxima": Interpreter("octave", "-batch-string"),
-    "matlab": Interpreter("octave", "batch r"),
+    "matlab": Interpreter("octave", "batch r", clusters=False),
     "sbcl": Interpreter("lisp", "-eval", "-load"),
     "tclsh": Interpreter("tcl", "", ""),
     "expect": Interpreter("tcl", "c", "f"),
@@ -146,6 +151,8 @@ def _module(call: Call, module: str) -> Iterator[Answer]:
     )
     if module in {"alembic", "django", "pip", "twine", "shutil", "awscli", "poetry", "uv", "flask"}:
         yield run([module, *following])
+    elif module in {"code", "pdb", "asyncio"} and call.stdin and not call.stdin.file:
+        yield script(call.stdin.text, "python")
     elif module == "sqlite3":
         yield run(["sqlite3", *following])
     elif module == "timeit":
@@ -173,6 +180,11 @@ def _subcommand(verbs: str, language: str) -> Rule:
             yield script(call.stdin.text, language)
 
     return rule
+
+
+def _operands(call: Call) -> list[str]:
+    """The words of `deno run`, from the program on."""
+    return options(call.args[1:], stop=True).rest if call.args[:1] == ["run"] else []
 
 
 def _deno(call: Call) -> Iterator[Answer]:

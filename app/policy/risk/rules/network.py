@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, script, table
+from app.policy.risk.call import (
+    Answer,
+    Call,
+    Options,
+    RuleTable,
+    ask,
+    names,
+    options,
+    run,
+    script,
+    table,
+)
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import reading, writing
 
 _CURL = (
-    "o X d H u A e b c F T K m x w C E r Y y z -output -request -data -data-binary "
+    "o X d H u A e b c F T K m x w C E r Y y z Q -quote -output -request -data -data-binary "
     "-data-raw -data-urlencode -header -user "
     "-user-agent -referer -cookie -form -upload-file -config -max-time -proxy "
     "-write-out -cacert -cert -key -connect-timeout "
@@ -35,27 +46,30 @@ def _metadata(call: Call) -> Iterator[Answer]:
 _DELETING_URL = re.compile(r"/(?:do|_)?delete(?:[-_]\w+)*/?(?:[?&#]|$)", re.IGNORECASE)
 
 
+_CURL_SENDS = names("-d --data --data-binary --data-urlencode -F --form -T --upload-file --json")
+
+
+def _asks_to_delete(given: Options, *, sends: bool) -> bool:
+    method = (given.value("-X", "--request") or "").upper()
+    if not {"DELETE", "FLUSHALL", "DELE"}.isdisjoint(method.split()):
+        return True
+    if any(
+        re.match(r"[-+*]?(?:DELE|RMD|rm|rmdir)\b", text)
+        for text in given.all_values("-Q", "--quote")
+    ):
+        return True
+    sends = sends or method in {"POST", "PUT", "PATCH"}
+    return sends and any(_DELETING_URL.search(url) for url in given.rest)
+
+
 def _curl(call: Call) -> Iterator[Answer]:
     yield from _metadata(call)
     given = options(call.args, _CURL)
-    method = (given.value("-X", "--request") or "").upper()
-    if method == "DELETE" or (
-        method and any(word in {"FLUSHALL", "DELE"} for word in method.split())
-    ):
+    sent = given.all_values(*_CURL_SENDS)
+    if _asks_to_delete(given, sends=bool(sent)):
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
     for target in given.all_values("-o", "--output"):
         yield from writing(call.at(target), call.home)
-    sent = given.all_values(
-        "-d",
-        "--data",
-        "--data-binary",
-        "--data-urlencode",
-        "-F",
-        "--form",
-        "-T",
-        "--upload-file",
-        "--json",
-    )
     for value in sent:
         path = re.sub(r"^[^@<]*[@<]", "", value)
         yield from reading(call.at(path), call.home)
@@ -64,10 +78,7 @@ def _curl(call: Call) -> Iterator[Answer]:
             yield ask("host_access", "speaks to the container engine, which owns the host")
     if given.has("-K", "--config"):
         yield ask("opaque_code", "takes its options from a file", RiskLevel.MEDIUM)
-    sends = method in {"POST", "PUT", "PATCH"} or bool(sent)
     for url in given.rest:
-        if sends and _DELETING_URL.search(url):
-            yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
         if url.startswith("file://"):
             yield from reading(call.at(url[7:]), call.home)
 
@@ -113,6 +124,11 @@ def _netcat(call: Call) -> Iterator[Answer]:
     for text in given.all_values("-e", "-c", "--exec", "--sh-exec"):
         yield ask("remote_shell", "hands a program to the network")
         yield script(text)
+    if call.stdin and _EMPTIES.match(call.stdin.text or ""):
+        yield ask("redis", "empties a database or a cache through the network")
+
+
+_EMPTIES = re.compile(r"\s*(?:flushall|flushdb|flush_all|shutdown)\b", re.IGNORECASE)
 
 
 def _socat(call: Call) -> Iterator[Answer]:

@@ -99,7 +99,7 @@ def _conda(call: Call) -> Iterator[Answer]:
 def _project_script(call: Call) -> Iterator[Answer]:
     """`yarn rimraf x`, `pnpm prisma …`: a program of the project run by its name."""
     words = options(call.args, "C -cwd -filter -dir", stop=True).rest
-    words = words[1:] if words[:1] == ["run"] else words
+    words = options(words[1:], stop=True).rest if words[:1] == ["run"] else words
     if words[:1] and words[0] in {
         "rimraf",
         "del-cli",
@@ -128,4 +128,4 @@ def _scripts_too(call: Call) -> Iterator[Answer]:
     yield from _project_script(call)
 
 
-RULES |= table("yarn pnpm", _scripts_too)
+RULES |= table("yarn pnpm bun", _scripts_too)

@@ -58,11 +58,17 @@ def _rpm(call: Call) -> Iterator[Answer]:
     for text in given.all_values("-E", "--eval", "-D", "--define"):
         for inner in re.findall(r"%\((.*)\)", text):
             yield script(inner)
+        for inner in re.findall(r"%\{lua:(.*)\}", text):
+            yield script(inner, "lua")
 
 
 def _pandoc(call: Call) -> Iterator[Answer]:
-    for program in options(call.args, "F -filter o f t r w").all_values("-F", "--filter"):
+    given = options(call.args, "F L -filter -lua-filter o f t r w")
+    for program in given.all_values("-F", "--filter"):
         yield run([program])
+    for path in given.all_values("-L", "--lua-filter"):
+        if call.was_written(path):
+            yield script(call.written(path), "lua")
 
 
 def _miller(call: Call) -> Iterator[Answer]:
@@ -99,7 +105,7 @@ RULES: RuleTable = {
     "cpio": _valued("--rsh-command"),
     "cargo": _cargo,
     **table("npm pnpm yarn", _npm),
-    **table("rpm rpmbuild", _rpm),
+    **table("rpm rpmbuild rpmdb rpmspec", _rpm),
     "pandoc": _pandoc,
     "mlr": _miller,
     "bpftrace": _tracer,
