@@ -136,7 +136,7 @@ _WRITES = re.compile(
 )
 _READS = re.compile(
     r"\b(?:readFile\w*|createReadStream|file_get_contents|readfile|(?:File|IO)\.(?:bin)?read\w*|"
-    r"(?:File|IO)\.foreach)\s*\(?\s*(?P<home>process\.env\.HOME\s*\+\s*|Dir\.home\s*\+\s*)?"
+    r"(?:File|IO)\.foreach)\s*+\(?\s*+(?P<home>process\.env\.HOME\s*\+\s*|Dir\.home\s*\+\s*)?"
     r"(['\"])(?P<path>[^'\"\n]+)\2"
 )
 _UNNAMED_WRITES = re.compile(
@@ -161,7 +161,7 @@ _PIPED_OPEN = re.compile(r"\bopen\b[^;]*['\"]\s*\||\bopen\b[^;]*\|\s*['\"]")
 
 _REMOVES = re.compile(
     r"\b(?P<verb>rm(?:dir)?(?:Sync)?|unlink(?:Sync)?|rimraf(?:\.sync)?|remove(?:Sync|_tree|_dir)?|"
-    r"rm_rf?|rm_r|rmtree|delete|remove_entry\w*)\s*\(?\s*"
+    r"rm_rf?|rm_r|rmtree|delete|remove_entry\w*)\s*+\(?\s*+"
     r"(?:(['\"])(?P<path>[^'\"\n]+)\2|(?:require\(\s*['\"](?:node:)?os['\"]\s*\)|\bos)\.homedir\(\)"
     r"|process\.env\.HOME\b|Dir\.home\b|\$?ENV[\[{]['\"]?HOME\b)"
 )

@@ -21,25 +21,25 @@ _ESCAPES = re.compile(r"\\[_fnrtv]")
 
 
 def env(call: Call) -> Iterator[Answer]:
-    args, moves = list(call.args), None
-    while args and args[0][:1] == "-" and args[0] != "--":
-        option, value, args = _option(args)
+    ahead, moves = call.args[::-1], None
+    while ahead and ahead[-1][:1] == "-" and ahead[-1] != "--":
+        option, value = _option(ahead)
         if option == "--split-string":
-            args = [*_split(value), *args]
+            ahead.extend(reversed(_split(value)))
         elif option == "--chdir":
             moves = value
-    args = args[1:] if args[:1] == ["--"] else args
-    while args and "=" in args[0]:
-        name, _, value = args[0].partition("=")
+    if ahead and ahead[-1] == "--":
+        ahead.pop()
+    while ahead and "=" in ahead[-1]:
+        name, _, value = ahead.pop().partition("=")
         yield from assignment(name, value)
-        args = args[1:]
-    if args:
-        yield run(args, stdin=call.stdin, moves=moves)
+    if ahead:
+        yield run(ahead[::-1], stdin=call.stdin, moves=moves)
 
 
-def _option(args: list[str]) -> tuple[str, str, list[str]]:
-    """The first option's full name, its value, and the words after both."""
-    word, rest = args[0], args[1:]
+def _option(ahead: list[str]) -> tuple[str, str]:
+    """Take an option, and its value, from the end of the words that are still `ahead`."""
+    word = ahead.pop()
     if word[:2] == "--":
         name, equals, value = word.partition("=")
         full = next((full for full in _LONG if full.startswith(name)), name)
@@ -48,8 +48,8 @@ def _option(args: list[str]) -> tuple[str, str, list[str]]:
         full, value = _VALUED.get(word[at], ""), word[at + 1 :]
         equals = value
     if full in _VALUED.values() and not equals:
-        return full, rest[0] if rest else "", rest[1:]
-    return full, value, rest
+        value = ahead.pop() if ahead else ""
+    return full, value
 
 
 def _split(text: str) -> list[str]:

@@ -49,16 +49,16 @@ _DANGER: list[tuple[str, str]] = [
 ]
 _PATTERNS = [(re.compile(pattern, re.DOTALL), why) for pattern, why in _DANGER]
 _META = re.compile(
-    r"^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|!(?=\w)|system\b|\\P\s|pager\s)\s*(.*)$"
-    r"|^\s*\\\w[^`\n]*`([^`\n]+)`|\\gx?\s*(?:\([^)\n]*\)\s*)?\|([^\n]+)",
+    r"^[^\S\n]*+(?:\\!|\.shell\b|\.system\b|\.sh\b|!!|!(?=\w)|system\b|\\P\s|pager\s)\s*(.*)$"
+    r"|^[^\S\n]*+\\\w[^`\n]*`([^`\n]+)`|\\gx?\s*(?:\([^)\n]{0,200}\)\s*)?\|([^\n]+)",
     re.MULTILINE,
 )
 _PIPED = re.compile(
-    r"(?m)^\s*(?:\\[ogw]\w*\s*\||\.(?:once|output|import|read)\s+['\"]?\|)\s*([^'\"\n]+)"
+    r"(?m)^[^\S\n]*+(?:\\[ogw]\w*\s*\||\.(?:once|output|import|read)\s+['\"]?\|)\s*([^'\"\n]+)"
 )
 _EXECUTES = re.compile(r"\\gexec\b")
-_COPY = re.compile(r"(?m)^\s*\\copy\b")
-_CLIENTS_OWN = re.compile(r"(?m)^\s*(?:\\(?!g)\w|\.[a-z])[^\n]*$")
+_COPY = re.compile(r"(?m)^[^\S\n]*+\\copy\b")
+_CLIENTS_OWN = re.compile(r"(?m)^[^\S\n]*+(?:\\(?!g)\w|\.[a-z])[^\n]*$")
 _STATEMENTS = re.compile(
     r";|\\g\w*|(?m:^go\s*$)|\bdelimiter\s+\S+|\bbegin\b|\bexplain\s+analyze\b|\bas\s*\(|\bthen\b|"
     r"\\c(?:onnect)?\s+\S+"

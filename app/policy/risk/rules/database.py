@@ -85,7 +85,7 @@ def _texts(call: Call, given: Options, texts: list[str], language: str) -> Itera
         if piped.startswith("|"):
             yield script(piped[1:])
     for text in texts:
-        for path in re.findall(r"(?m)^\s*(?:\.read|\\ir?|source|\\\.)\s+(\S+)", text):
+        for path in re.findall(r"(?m)^[^\S\n]*+(?:\.read|\\ir?|source|\\\.)\s+(\S+)", text):
             if call.was_written(path.rstrip(";")):
                 yield script(call.written(path.rstrip(";")), language)
         yield script(text, language)

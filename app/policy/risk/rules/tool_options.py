@@ -56,10 +56,10 @@ def _rpm(call: Call) -> Iterator[Answer]:
     for text in given.all_values("--pipe"):
         yield script(text)
     for text in given.all_values("-E", "--eval", "-D", "--define"):
-        for inner in re.findall(r"%\((.*)\)", text):
-            yield script(inner)
-        for inner in re.findall(r"%\{lua:(.*)\}", text):
-            yield script(inner, "lua")
+        if found := re.search(r"%\(([^\n]*)", text):
+            yield script(found.group(1).rpartition(")")[0])
+        if found := re.search(r"%\{lua:([^\n]*)", text):
+            yield script(found.group(1).rpartition("}")[0], "lua")
 
 
 def _pandoc(call: Call) -> Iterator[Answer]:
