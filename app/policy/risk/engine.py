@@ -284,14 +284,19 @@ class Assessor(ControlFlow):
             if not words or is_traceless(words[0], scope):
                 return self.argv(words, scope, payload.stdin) if words else None
         inner = scope if payload.here else scope.child()
+        before = scope.given
         if payload.given:
             inner.list_words(ARGUMENTS, payload.given[1:])
             inner.given = certain_words(payload.given[1:])
             inner.record("0", payload.given[0])
+        given = inner.given
         if payload.moves is not None:
             moved = resolve(payload.moves, scope.cwd, scope.home)
             inner.be_in([None if UNKNOWN in moved else moved])
         output = self._run(payload, index, inner)
+        if payload.given and payload.here:
+            # A sourced file has arguments of its own, unless it sets those of all.
+            scope.given = before if scope.given == given else None
         if not payload.contained:
             scope.files.update(inner.files)
         return output

@@ -45,22 +45,27 @@ def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
         mode = constant(argument(node, 1, "mode"))
         if isinstance(mode, int) and mode & 0o6000:
             yield ask("setuid", "Python sets the setuid or setgid bit")
-    method = node.func if isinstance(node.func, ast.Attribute) else None
     if path in _REMOVES:
         yield from _removed(reader.path(argument(node, 0, "path")), tree=path == "shutil.rmtree")
-    elif method and method.attr == "unlink":
-        yield from _removed(reader.path(method.value), tree=False)
-    elif method and method.attr in _PATH_READS:
-        yield from _shown(reader.path(method.value))
     elif path in _MOVES:
         words = [reader.path(argument(node, at, name)) for at, name in enumerate(("src", "dst"))]
         if None not in words:
             yield run(["mv", "--", *map(str, words)])
     elif path in _OPENS:
         yield from _opened(node, reader.path(argument(node, 0, "file")))
+    elif isinstance(node.func, ast.Attribute):
+        yield from _on_path(node.func, reader)
     for written in _written(node, path, reader.names):
         if (target := reader.path(written)) is not None:
             yield _write_to(target)
+
+
+def _on_path(method: ast.Attribute, reader: PathReader) -> Iterator[Answer]:
+    """What `Path(text).unlink()` removes and `Path(text).read_text()` shows."""
+    if method.attr == "unlink":
+        yield from _removed(reader.path(method.value), tree=False)
+    elif method.attr in _PATH_READS:
+        yield from _shown(reader.path(method.value))
 
 
 def _removed(target: str | None, *, tree: bool) -> Iterator[Answer]:

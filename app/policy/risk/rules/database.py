@@ -238,7 +238,6 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "kafka-topics kafka-topics.sh": r"--delete",
         "fauna": r"\bdelete\b",
         "hasura": r"metadata clear|migrate delete",
-        "dotnet": r"^ef database drop\b",
     }.items()
     for name in names.split()
 }

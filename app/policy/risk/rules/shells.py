@@ -43,7 +43,8 @@ def _file(path: str) -> Iterator[Answer]:
 def _source(call: Call) -> Iterator[Answer]:
     path = call.args[0] if call.args else ""
     if _STDIN.fullmatch(path):
-        yield script(call.stdin.text if call.stdin else None, here=True)
+        given = tuple(call.args) if len(call.args) > 1 else ()
+        yield script(call.stdin.text if call.stdin else None, here=True, given=given)
     elif path.startswith(("/dev/fd/", "/proc/")):
         yield script(None)
     elif path and not path.strip(UNKNOWN):
