@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import pairwise, starmap
 from typing import Protocol
 
 from app.policy.risk.call import UNKNOWN
@@ -17,6 +18,7 @@ _HOLE = 0xE000
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
 _SLICE = re.compile(r"([1-9]\d{0,3})(?::(\d{1,3}))?", re.ASCII)
+_PADDED = re.compile(r"-?0\d")
 _SPLIT = (Var, Cmd)
 """Parts whose value becomes several words where they are not quoted."""
 _MAX_BRACES = 512
@@ -152,7 +154,8 @@ class Expander:
         arg = "".join(self._value(piece) for piece in part.arg)
         if part.op in {":-", "-", ":=", "="}:
             return self._default(part, value, arg)
-        if part.op in {":+", "+"} and value and (UNKNOWN not in value or arg.startswith("-")):
+        is_given = bool(value) or part.op == "+"
+        if part.op in {":+", "+"} and is_given and (UNKNOWN not in value or arg.startswith("-")):
             return arg
         if part.op in {":?", "?"} and value and UNKNOWN not in value:
             return value
@@ -171,7 +174,10 @@ class Expander:
             return arg
         if part.op.endswith("="):
             self.scope.forget([part.name])
-        return UNKNOWN if UNKNOWN in value else value or arg
+        if UNKNOWN in value:
+            return UNKNOWN
+        # Without the colon an empty value is one.
+        return value if value or part.op[0] != ":" else arg
 
 
 def _sliced(words: Sequence[str], part: Var) -> list[str] | None:
@@ -241,16 +247,30 @@ def _braces(word: Word) -> Iterator[Word]:
     if len(word) > _MAX_PARTS or any(
         isinstance(part, Lit) and _PRIVATE.search(part.text) for part in word
     ):
-        yield [Lit(UNKNOWN, quoted=True)]
+        yield _TOLD_LATER
         return
     budget = [_MAX_BRACES]
     for text in _brace_texts(pattern, budget):
         pieces = re.split("([\ue000-\uf8ff])", text)
-        yield [
+        parts = [
             word[ord(piece) - _HOLE] if at % 2 else Lit(piece)
             for at, piece in enumerate(pieces)
             if piece and (at % 2 == 0 or ord(piece) - _HOLE < len(word))
         ]
+        yield _TOLD_LATER if any(starmap(_is_longer_name, pairwise(parts))) else parts
+
+
+_TOLD_LATER: Word = [Lit(UNKNOWN, quoted=True)]
+_GOES_ON = re.compile(r"\w", re.ASCII)
+
+
+def _is_longer_name(part: Part, following: Part) -> bool:
+    """Whether braces have put more letters behind a name: `$c{a,b}` is `$ca $cb`."""
+    if not isinstance(part, Var) or part.quoted or part.op:
+        return False
+    return (
+        isinstance(following, Lit) and not following.quoted and bool(_GOES_ON.match(following.text))
+    )
 
 
 def _brace_texts(pattern: str, budget: list[int]) -> list[str]:
@@ -303,4 +323,8 @@ def _brace_range(text: str) -> list[str]:
     numbers = range(first, last + (1 if by > 0 else -1), by)
     if len(numbers) > _MAX_BRACES:
         return [UNKNOWN]
-    return [str(number) if numeric else chr(number) for number in numbers]
+    if not numeric:
+        return [chr(number) for number in numbers]
+    padded = any(_PADDED.match(end) for end in (low, high))
+    width = max(len(low), len(high)) if padded else 0
+    return [f"{number:0{width}d}" for number in numbers]

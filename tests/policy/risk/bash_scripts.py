@@ -2,7 +2,7 @@
 
 Each script is made of what changes what a later command is: variables, arguments, functions,
 directories, files that are then run, traps, branches, loops and processes of their own. The
-only programs are `rm`, `ls` and the shell. Functions call no functions, so that all ends.
+only programs are `rm`, `ls`, `show` and the shell. Functions call no functions, so that all ends.
 """
 
 from __future__ import annotations
@@ -86,3 +86,22 @@ _LINES = st.recursive(st.one_of(_STEPS, _CALLS), _around, max_leaves=6)
 SCRIPTS = st.tuples(_FUNCTIONS | _STEPS, st.lists(_LINES, min_size=1, max_size=4)).map(
     lambda parts: "; ".join([parts[0], *parts[1]])
 )
+
+
+_KNOWN = st.sampled_from(["", "c=rm; ", 'c=rm; d="a  b c"; e=; ', "c=-rf; d='-r -f'; c+=x; "])
+_PIECES = _one_of(r"""
+r  m  ls  -rf  a  =  +  :  .  _  ,  ^  'r m'  ''  '$c'  '"'  '\'  'a{b,c}'  '*'  "r m"  ""
+"$c"  "${d}"  "\$c"  "\""  "a\b"  "`echo q`"  "$(echo "q r")"  "${e:-z z}"  "$c$d"  "a{b,c}"
+"${#c}"  "${c^}"  "${d// /_}"  "${d%% *}"  "${d#* }"  "$((1+2))"  "${e:+y}"  "${u-def}"  $'\x72m'
+$'\162m'  $'a\tb'  $'\u0072'  $'\''  $'\cA'  $'a\0b'  $'\?'  $"rm"  $"$c"  \r  \m  \$  \"  \{  \,
+$c  ${c}  $d  $e  ${e:-x}  ${e-"a b"}  ${e+y}  ${c#r}  ${c%m}  ${c/r/l}  ${c//[r]/l}  ${c^^}
+${c:1:1}  ${u:-a b}  ${d:2}  ${c:-$d}  $(echo rm)  `echo rm`  $(printf "\x72m")  $(echo -e "\x72m")
+$(echo -n a; echo b)  $(echo $d)  $(printf "%b" "\162m")  $(printf %s%s r m)  $(echo '$c')  $((1+1))
+{a,b}  {1..3}  {a..c}  {r,}m  a{b,c{d,e}}f  {a,b  {a}  {}  {,}  {1..5..2}  {03..05}  {$c,x}  {c..a}
+{a,"b c"}  {a\,b,c}  x{a,b}{c,d}  {a,b}$c  $c{a,b}  ${c}{a,b}
+""")
+_WORD = st.lists(_PIECES, min_size=1, max_size=3).map("".join)
+SHOWN = st.tuples(_KNOWN, st.lists(_WORD, min_size=1, max_size=3)).map(
+    lambda parts: f"{parts[0]}show {' '.join(parts[1])}"
+)
+"""A command that shows its words, after assignments."""
