@@ -112,7 +112,7 @@ class Scope:
     def may_be_in(self, places: Iterable[str | None]) -> None:
         others = dict.fromkeys([*self.places, *places])
         found = [place for place in others if place not in {None, self.cwd}]
-        self.places = tuple(found[:_MOST_VALUES])  # type: ignore[arg-type]
+        self.places = tuple(found[:_MOST_VALUES])
 
     def may_write(self, files: Mapping[str, str | None]) -> None:
         """`files` may have been written; a file that held other text holds one of the two."""
