@@ -46,6 +46,11 @@ def test_every_operation_is_told(document: dict[str, Any]):
     assert len(set(ids)) == len(ids)
 
 
+def test_no_schema_is_called_after_a_module(document: dict[str, Any]):
+    """Two models of one name are told apart by their modules, and clients are made of names."""
+    assert [name for name in document["components"]["schemas"] if "__" in name] == []
+
+
 def test_what_is_wrong_with_a_field_is_described(document: dict[str, Any]):
     schemas = document["components"]["schemas"]
     field = {"$ref": "#/components/schemas/FieldProblem"}

@@ -115,7 +115,7 @@ class ToolChange(Body):
     force: bool = Field(default=False, description="Switch a core tool off all the same.")
 
 
-class ToolSwitch(Body):
+class ManyToolsSwitch(Body):
     """Many tools at once: all of them are switched, or none."""
 
     model_config = example(names=["bash", "write_file"], enabled=False)
@@ -246,7 +246,9 @@ async def change_tool(
     summary="Switch many tools at once",
     responses=problems(ToolNotFound, Conflict, body=True),
 )
-async def switch_tools(body: ToolSwitch, service: ServiceDep, principal: Admin) -> ToolsSwitched:
+async def switch_tools(
+    body: ManyToolsSwitch, service: ServiceDep, principal: Admin
+) -> ToolsSwitched:
     """Scope `admin`. All or none: `details.unknown` names everything that is no tool."""
     catalog = service.gate.registry.snapshot()
     entries = {name: catalog.lookup(name) for name in body.names}
