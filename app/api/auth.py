@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 from app.api.attempts import Attempts
 from app.api.principal import ALL_SCOPES, Principal, holder_of
 from app.core.clock import Clock
-from app.core.errors import Forbidden, Unauthenticated
+from app.core.errors import Forbidden, TollgateError, Unauthenticated
 from app.core.settings import Settings
+from app.core.text import truncate
 from app.governance.audit.writing import Audit
 from app.governance.identity.logins import Logins, csrf_matches
 from app.governance.identity.token_rules import ADMIN_USER, LOCAL_USER
@@ -30,6 +31,7 @@ CSRF_HEADER = "x-csrf-token"
 UNKNOWN_SOURCE = "unknown"
 # How long an open connection or stream may outlive what gave it its rights.
 RECHECK_S = 2.0
+_MAX_TOLD = 300
 
 
 class Authenticator:
@@ -168,6 +170,13 @@ class Authenticator:
         if token_id is None:
             return Principal(ADMIN_USER, ALL_SCOPES, login_id=login_id, came_by="login")
         return holder_of(await self._tokens.holder(token_id), login_id=login_id)
+
+    def forbade(
+        self, principal: Principal, error: TollgateError, *, source: str, what: str
+    ) -> None:
+        """Put on record what somebody who is known may not do."""
+        detail = {"what": truncate(what, _MAX_TOLD), "token_id": principal.token_id}
+        self._audit.refused(source, reason=error.message, user_id=principal.user_id, detail=detail)
 
     def _refused(self, source: str, how: str, token: str) -> None:
         # Of a secret of ours the stored prefix, which tells which token was tried.

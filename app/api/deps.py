@@ -69,6 +69,8 @@ async def principal_of(
 ) -> Principal:
     """Who sent the request. A token wins over a cookie.
 
+    The request keeps it, so that what it is refused stands in the audit.
+
     Raises:
         Unauthenticated: the token is wrong, or missing where one is needed.
         Forbidden: a cookie, but not from a page of ours.
@@ -79,10 +81,13 @@ async def principal_of(
     if token is None and secret is not None:
         principal = await authenticator.signed_in(secret)
         if principal is not None:
+            request.state.principal = principal
             changes = request.method not in SAFE_METHODS
             authenticator.check_page(secret, request.headers, changes=changes)
             return principal
-    return await authenticator.authenticate(token, source=source_of(request))
+    principal = await authenticator.authenticate(token, source=source_of(request))
+    request.state.principal = principal
+    return principal
 
 
 # Whoever may come in at all; what needs no more than that tells nothing about others.

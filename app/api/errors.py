@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.api.deps import source_of
 from app.core.errors import (
     BadFrame,
     Forbidden,
@@ -140,8 +141,13 @@ def _response(shown: Problem, headers: Mapping[str, str] | None = None) -> Respo
     return Response(body, shown.status, headers=headers, media_type=MEDIA_TYPE)
 
 
-async def _tollgate_error(_: Request, error: Exception) -> Response:
+async def _tollgate_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, TollgateError)
+    principal = getattr(request.state, "principal", None)
+    if isinstance(error, Forbidden) and principal is not None:
+        what = f"{request.method} {request.url.path}"
+        authenticator = request.app.state.service.authenticator
+        authenticator.forbade(principal, error, source=source_of(request), what=what)
     return problem_response(error)
 
 

@@ -27,7 +27,13 @@ from app.api.ws.outbox import Outbox
 from app.api.ws.raw import EXTENSION, write_all
 from app.api.ws.subscription import Subscription
 from app.core.clock import stamp
-from app.core.errors import RateLimited, StorageUnavailable, TollgateError, Unauthenticated
+from app.core.errors import (
+    Forbidden,
+    RateLimited,
+    StorageUnavailable,
+    TollgateError,
+    Unauthenticated,
+)
 from app.core.ids import new_id
 from app.events.control import Ack, ErrorMessage, GoingAway, Heartbeat, Ready
 from app.events.envelope import Wire
@@ -221,6 +227,11 @@ class Connection:
         """Exactly one `ack` or `error`; a repeated command gets the answer it got before."""
         done, error = await contain(self._once(dispatcher, command), command.type)
         if error is not None:
+            if isinstance(error, Forbidden):
+                source = source_of(self._socket)
+                self._service.authenticator.forbade(
+                    self.principal, error, source=source, what=command.type
+                )
             self.send(ErrorMessage(ref=command.id, error=error_body(error)))
         elif done is not None and done[0] is not None:
             self.send(Ack(ref=command.id, result=done[0], duplicate=done[1]))

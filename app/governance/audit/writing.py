@@ -135,15 +135,26 @@ class Audit:
         )
         add_within(transaction, row)
 
-    def refused(self, source: str, *, reason: str, detail: Mapping[str, Any] | None = None) -> None:
-        """A refused sign-in or token. A flood of them leaves few rows, which count the rest."""
-        left_out = self._refusals.admit(source, self._clock.monotonic())
+    def refused(
+        self,
+        source: str,
+        *,
+        reason: str,
+        user_id: str | None = None,
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        """A refused sign-in or token, or what a known user may not do.
+
+        A flood of them leaves few rows, which count the rest.
+        """
+        who = source if user_id is None else f"user {user_id}"
+        left_out = self._refusals.admit(who, self._clock.monotonic())
         if left_out is None:
             return
         facts = {"reason": reason, **(detail or {})}
         if left_out:
             facts["left_out"] = left_out
-        self.record("auth.refused", actor="unknown", subject=source, detail=facts)
+        self.record("auth.refused", actor=user_id or "unknown", subject=source, detail=facts)
 
     def arguments(self, arguments: Any) -> str | None:
         """A call's arguments as JSON text at the level of detail; None when nothing is kept."""

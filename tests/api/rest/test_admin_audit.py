@@ -164,3 +164,20 @@ async def test_wrong_tokens_leave_a_row_and_a_flood_only_few(
     refused = await rows(admin, kind="auth.refused")
     assert 1 <= len(refused) <= 15
     assert "wrong-token" not in str(refused)
+
+
+async def test_what_a_known_user_may_not_do_leaves_a_row_and_a_flood_only_few(
+    serving: Running, admin: httpx2.AsyncClient
+):
+    async with user(serving, "ann", "chat") as ann:
+        for _ in range(30):
+            assert (await ann.patch("/admin/tools/bash", json={})).status_code == 403
+        for _ in range(30):
+            assert (await ann.get("/sessions/none")).status_code == 404
+    refused = await rows(admin, kind="auth.refused", actor="ann")
+    assert len(refused) == 10
+    detail = refused[-1]["detail"]
+    assert detail["reason"] == "This needs the scope 'admin'"
+    assert detail["what"] == "PATCH /api/v1/admin/tools/bash"
+    (token,) = [item for item in await serving.service.tokens.list_all() if item.name == "ann"]
+    assert detail["token_id"] == token.id

@@ -9,6 +9,7 @@ import pytest
 import websockets
 
 from app.core.errors import Unauthenticated
+from app.governance.audit.reading import AuditReader, Filters
 from tests.api.people import browser
 from tests.support.service import Chat, Running, serving, settings_for
 
@@ -161,3 +162,21 @@ async def test_a_revoked_token_carries_out_no_further_command(tmp_path: Path):
 
     assert code == 4506
     assert not (running.service.settings.workspace_dir / "log").exists()
+
+
+async def test_what_a_token_may_not_do_stands_in_the_audit(tmp_path: Path):
+    async with serving(settings_for(tmp_path, token=OWNER)) as running:
+        secret, _ = await running.service.tokens.create("ann", ("chat",))
+        session = running.session(user_id="ann")
+        call = {"name": "calculator", "arguments": {"expression": "1"}}
+        async with running.connect(hello={"auth": {"token": secret}}) as ann:
+            refused = await ann.command(type="tool_call", session_id=session.id, **call)
+        await running.service.gate.ledger.durable()
+        (row,) = await AuditReader(running.service.database).page(
+            Filters(kind="auth.refused"), limit=5
+        )
+
+    assert refused["error"]["code"] == "forbidden"
+    assert row.actor == "ann"
+    assert "This needs the scope 'tools:call'" in row.detail
+    assert '"what":"tool_call"' in row.detail
