@@ -11,6 +11,27 @@ from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Stream, ask, names,
 _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh)[\d.]+")
 
 
+_SCRIPT = re.compile(r"[\w./-]*[\w-]\.\w+|\.{0,2}/[\w./-]+")
+_SIMPLE_FLAG = re.compile(r"-[a-zA-Z]+")
+
+
+def reads_written(call: Call, files: Mapping[str, str | None]) -> bool:
+    """Whether a reader reads a file that this script wrote.
+
+    `python3 process.py data.json` runs what its first word names, and no other.
+    """
+    if not any(call.at(arg) in files for arg in call.args):
+        return False
+    if call.name in {"cat", "source", "."}:
+        return True
+    for arg in call.args:
+        if _SCRIPT.fullmatch(arg):
+            return call.at(arg) in files
+        if not _SIMPLE_FLAG.fullmatch(arg) or not set(arg).isdisjoint("cesmrIMWXoOS"):
+            break
+    return True
+
+
 def file_operand(call: Call, files: Mapping[str, str | None]) -> Stream:
     """For readers (`cat f`) and interpreters (`bash f`) of a file that this script wrote."""
     written = next(files[call.at(arg)] for arg in call.args if call.at(arg) in files)

@@ -24,6 +24,7 @@ EFFECTIVE = frozenset(
         *DECLARING,
         *_MOVING,
         *names("set shift alias source . trap tee curl wget aria2c cp mv ln install dd sponge"),
+        *names("scp rsync aws gsutil gcloud s3cmd mc rclone"),
     ]
 )
 
@@ -166,6 +167,8 @@ def written_files(call: Call, scope: Scope) -> dict[str, str | None]:
         return {call.at(path): text for path in options(call.args).rest}
     if call.name in {"curl", "wget", "aria2c"}:
         return dict.fromkeys(_downloads(call))
+    if call.name in _FETCHES:
+        return dict.fromkeys(_fetched(call))
     if call.name in {"cp", "mv", "ln", "install"}:
         return _copied(call, scope)
     if call.name in {"dd", "sponge"}:
@@ -177,10 +180,14 @@ def written_files(call: Call, scope: Scope) -> dict[str, str | None]:
 
 
 def _copied(call: Call, scope: Scope) -> dict[str, str | None]:
-    operands = options(call.args, "t m o g S").rest
+    given = options(call.args, "t m o g S -target-directory")
+    folder = given.value("-t", "--target-directory")
+    operands = [*given.rest, folder] if folder else given.rest
     if len(operands) != 2:
         return {}
     source, target = (call.at(path) for path in operands)
+    if folder or operands[1].endswith("/") or operands[1] in {".", ".."}:
+        target = f"{target.rstrip('/')}/{_last(source)}"
     if operands[0] in {"-", "/dev/stdin"}:
         return {target: call.stdin.text if call.stdin else None}
     if source in scope.files:
@@ -194,11 +201,31 @@ def _copied(call: Call, scope: Scope) -> dict[str, str | None]:
 def _downloads(call: Call) -> list[str]:
     given = options(
         call.args,
-        "o -output O -output-document H d X A u P e -header"
+        "o -output O -output-document H d X A u P -directory-prefix e -header"
         if call.name == "wget"
-        else "o -output H -header d -data X -request A u -user e T F",
+        else "o -output H -header d -data -dir -output-dir -out X -request A u -user e T F",
     )
-    saved = given.all_values("-o", "-O", "--output", "--output-document")
-    if call.name != "curl" or given.has("-O", "--remote-name"):
-        saved += [url.split("?", 1)[0].rstrip("/").rsplit("/", 1)[-1] for url in given.rest]
-    return [call.at(name) for name in saved if name not in {"-", "", "/dev/null"}]
+    saved = given.all_values("-o", "-O", "--output", "--output-document", "--out")
+    if call.name != "curl" or given.has("-O", "--remote-name", "--remote-name-all"):
+        saved += [_last(url.split("?", 1)[0]) for url in given.rest]
+    folder = given.value("-P", "--directory-prefix", "--output-dir", "--dir")
+    if call.name == "aria2c":
+        folder = given.value("-d", "--dir")
+    names = [name for name in saved if name not in {"-", "", "/dev/null"}]
+    return [call.at(f"{folder}/{name}" if folder and name[0] != "/" else name) for name in names]
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+_FETCHES = frozenset(names("scp rsync aws gsutil gcloud s3cmd mc rclone"))
+
+
+def _fetched(call: Call) -> list[str]:
+    """Where a copy from another host or a store arrives."""
+    words = options(call.args, "i P F o l c e -profile -region -exclude -include").rest
+    if len(words) < 2 or ":" not in words[-2] or ":" in words[-1] or words[-1] == "-":
+        return []
+    target = call.at(words[-1])
+    return [target, f"{target}/{_last(words[-2].rpartition(':')[2])}"]

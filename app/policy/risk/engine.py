@@ -11,7 +11,7 @@ from app.policy.risk import effects, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny, resolve
 from app.policy.risk.code import code_answers
-from app.policy.risk.command import READERS, file_operand, plain_name, unresolved
+from app.policy.risk.command import READERS, file_operand, plain_name, reads_written, unresolved
 from app.policy.risk.control import SILENT, UNSEEN, ControlFlow, is_traceless
 from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible, written_by
@@ -235,7 +235,7 @@ class Assessor(ControlFlow):
 
     def _answers(self, call: Call, scope: Scope) -> tuple[Answer, ...]:
         files = scope.files
-        if files and call.name in READERS and any(call.at(arg) in files for arg in call.args):
+        if files and call.name in READERS and reads_written(call, files):
             call.stdin = file_operand(call, files)
         if call.name in scope.functions and call.name not in RULES:
             return ()

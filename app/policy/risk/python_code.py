@@ -45,7 +45,7 @@ _CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECA
 _SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
 _POWER = frozenset(
     names(
-        "pty.spawn os.kill os.killpg os.fork os.forkpty os.abort ctypes.CDLL ctypes.PyDLL "
+        "os.dup2 pty.spawn os.kill os.killpg os.fork os.forkpty os.abort ctypes.CDLL ctypes.PyDLL "
         "ctypes.cdll.LoadLibrary ctypes.pydll.LoadLibrary ctypes.util.find_library "
         "_posixsubprocess.fork_exec cffi.FFI _ctypes.dlopen"
     )

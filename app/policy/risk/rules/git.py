@@ -289,7 +289,9 @@ def _submodule(call: Call, args: list[str]) -> Iterator[Answer]:
     words = options(args, stop=True).rest
     if words[:1] == ["foreach"]:
         yield script(" ".join(options(words[1:], stop=True).rest))
-    elif words[:1] == ["deinit"] and options(args).has("-f", "--force", "--all"):
+    elif words[:1] in (["deinit"], ["update"]) and options(args, "-reference -depth j").has(
+        "-f", "--force", "--all"
+    ):
         yield _lossy("git_submodule", "deletes a submodule's work tree")
 
 
@@ -371,7 +373,7 @@ def _send_pack(call: Call, args: list[str]) -> Iterator[Answer]:
 
 
 def _credential(call: Call, args: list[str]) -> Iterator[Answer]:
-    if args[:1] in (["fill"], ["get"]):
+    if options(args, "-file -timeout -socket").rest[:1] in (["fill"], ["get"]):
         yield ask("secret_read", "shows stored credentials")
 
 
@@ -399,6 +401,8 @@ _VERBS: dict[str, _Handler] = {
     "update-ref": _update_ref,
     "send-pack": _send_pack,
     "credential": _credential,
+    "credential-store": _credential,
+    "credential-cache": _credential,
     "filter-branch": _always("git_rewrite", "rewrites history"),
     "filter-repo": _always("git_rewrite", "rewrites history"),
     "prune": _always("git_prune", "deletes unreachable commits"),

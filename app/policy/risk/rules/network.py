@@ -46,6 +46,7 @@ def _metadata(call: Call) -> Iterator[Answer]:
 _DELETING_URL = re.compile(r"/(?:do|_)?delete(?:[-_]\w+)*/?(?:[?&#]|$)", re.IGNORECASE)
 
 
+_ENVIRONMENT = re.compile(r"(?:^|/)\.env(?:\.(?!example|sample|template|dist)\w+)*$")
 _CURL_SENDS = names("-d --data --data-binary --data-urlencode -F --form -T --upload-file --json")
 
 
@@ -73,6 +74,8 @@ def _curl(call: Call) -> Iterator[Answer]:
     for value in sent:
         path = re.sub(r"^[^@<]*[@<]", "", value)
         yield from reading(call.at(path), call.home)
+        if _ENVIRONMENT.search(path):
+            yield ask("secret_read", f"sends {path}, which holds settings and keys")
     for socket in given.all_values("--unix-socket", "--abstract-unix-socket"):
         if socket.endswith(_ENGINES):
             yield ask("host_access", "speaks to the container engine, which owns the host")
@@ -108,6 +111,8 @@ def _wget(call: Call) -> Iterator[Answer]:
             yield from writing(call.at(value.strip()), call.home)
     for path in given.all_values("--post-file", "--body-file"):
         yield from reading(call.at(path), call.home)
+        if _ENVIRONMENT.search(path):
+            yield ask("secret_read", f"sends {path}, which holds settings and keys")
 
 
 def _httpie(call: Call) -> Iterator[Answer]:
