@@ -120,6 +120,8 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
         what = match.group().strip()[:40] or "code"
         yield ask("code_danger", f"{language} code uses {what}")
         yield from _removed_paths(text)
+        if language in {"perl", "ruby", "php"}:
+            yield from (script(inner) for inner in re.findall(r"`([^`$#\n]+)`", text))
 
 
 _QUOTING_COMMANDS = frozenset(["perl", "ruby", "php"])

@@ -62,6 +62,8 @@ def _destroy(call: Call) -> Iterator[Answer]:
     devices = [arg for arg in call.args if floor.is_block_device(call.at(arg))]
     if devices:
         yield deny("raw_device", f"overwrites the device {devices[0]}")
+    if any(floor.is_account_file(call.at(arg)) for arg in call.args):
+        yield deny("account_file", f"{call.name} destroys the account database")
     yield ask("destroy", f"{call.name} destroys file content")
 
 

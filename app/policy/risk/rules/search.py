@@ -116,6 +116,11 @@ def _xargs(call: Call) -> Iterator[Answer]:
         "{}" if given.has("-i", "--replace") else None
     )
     operands = _operands(call, given, lines=marker is not None)
+    listed = call.stdin.listed if call.stdin else ()
+    if given.rest[0].rsplit("/", 1)[-1] in _WHOLE_TREE:
+        for folder in (call.at(path) for path in listed):
+            if floor.is_catastrophic(folder, call.home):
+                yield deny("catastrophic_delete", f"xargs runs {given.rest[0]} for all of {folder}")
     if marker:
         for operand in operands:
             yield run([word.replace(marker, operand) for word in given.rest])
