@@ -20,15 +20,16 @@ _OWN = rf"{_COMMENT}|--(?=\s|$)[^\n]*|\#[^\n]*|(?P<text>{_ESCAPED})|{_NAMES}"
 _MYSQL = re.compile(rf"{_OWN}|(?P<dollar>(?!))", re.DOTALL)
 """MySQL reads a backslash in a text, `#` and `--` in its own way, and has no `$$` texts."""
 _LIKE_MYSQL = re.compile(rf"{_OWN}|{_DOLLAR}", re.DOTALL)
+_ALWAYS = r"\bwhere\b\s*\(?\s*(?:true|1|(?P<same>[\w.']+)\s*=\s*(?P=same))\s*\)?\s*$"
+"""A condition that every row meets."""
 _DANGER: list[tuple[str, str]] = [
     (r"drop\b", "drops objects"),
     (r"truncate\b", "empties tables"),
-    (r"alter\b.*\b(?:drop|delete)\b", "drops part of a table"),
+    (r"alter\b.*\b(?:drop|delete|truncate)\b", "drops part of a table"),
     (r"(?:with\b.*)?delete\b(?!.*\bwhere\b)", "deletes every row"),
     (r"(?:with\b.*)?update\b(?=.*\bset\b)(?!.*\bwhere\b)", "changes every row"),
     (
-        r"(?:with\b.*)?(?:delete|update)\b.*\bwhere\b\s*\(?\s*"
-        r"(?:1\s*=\s*1|true|1|(\w+)\s*=\s*\1)\s*\)?\s*$",
+        rf"(?:with\b.*)?(?:delete|update)\b.*{_ALWAYS}",
         "deletes or changes every row",
     ),
     (
@@ -36,7 +37,7 @@ _DANGER: list[tuple[str, str]] = [
         "runs statements made at run time",
     ),
     (r"alter\s+(?:user|role)\b.*\b(?:superuser|password|createrole)\b", "changes accounts"),
-    (r"set\s+(?:global|persist)\b", "changes the server's settings"),
+    (r"set\s+(?:global|persist)\b|alter\s+system\b", "changes the server's settings"),
     (r"copy\b.*\bprogram\b", "runs a program on the database server"),
     (r"(?:revoke|grant)\b", "changes permissions"),
     (
@@ -65,7 +66,7 @@ _STATEMENTS = re.compile(
 )
 _SPACES = re.compile(r"\s+")
 _ANYWHERE = re.compile(
-    r"\bxp_cmdshell\b|\bsys_exec\b|\blo_unlink\b|\bpg_terminate_backend\b|"
+    r"\bxp_cmdshell\b|\bsys_exec\b|\blo_(?:unlink|import|export)\b|\bpg_read_\w*file\b|\bload_file\b|\bshellfs\b|\bpg_terminate_backend\b|"
     r"\binto\s+(?:outfile|dumpfile)\b"
 )
 
@@ -86,6 +87,8 @@ def assess_sql(text: str, *, mysql: bool) -> Iterator[Answer]:
     readings = [
         _plain(text, tokens) for tokens in ((_MYSQL,) if mysql else (_STANDARD, _LIKE_MYSQL))
     ]
+    if any("\\!" in plain for plain in readings):
+        yield from (script(line) for line in re.findall(r"\\!\s*([^\n]+)", text))
     for plain in dict.fromkeys(readings):
         yield from _statements(plain)
 

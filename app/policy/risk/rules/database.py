@@ -15,6 +15,7 @@ from app.policy.risk.call import (
     ask,
     asking,
     options,
+    run,
     script,
     table,
 )
@@ -135,6 +136,18 @@ def _redis(call: Call) -> Iterator[Answer]:
         "UNKNOWN_INPUT",
         "SWAPDB",
         "MODULE",
+        "GETDEL",
+        "HDEL",
+        "LREM",
+        "LTRIM",
+        "SPOP",
+        "SREM",
+        "XDEL",
+        "XTRIM",
+        "ZREM",
+        "ZREMRANGEBYLEX",
+        "ZREMRANGEBYRANK",
+        "ZREMRANGEBYSCORE",
         "REPLICAOF",
         "SLAVEOF",
     }
@@ -169,6 +182,17 @@ def _mongo(call: Call) -> Iterator[Answer]:
         texts = [call.stdin.text] if call.stdin.text is not None else ["eval"]
     if any(_MONGO.search(text) for text in texts):
         yield ask("mongo", "deletes documents, collections or databases")
+    yield from (script(text, "node") for text in texts)
+
+
+def _mysqlsh(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "e f u h P D p -execute -file -user -host -port -schema -password")
+    languages = {"--py": "python", "--js": "node"}
+    language = next((languages[flag] for flag in given.flags if flag in languages), "mysql")
+    texts: list[str | None] = [*given.all_values("-e", "--execute")]
+    if not texts and call.stdin and not call.stdin.file:
+        texts.append(call.stdin.text)
+    yield from (script(text, language) for text in texts)
 
 
 def _cypher(call: Call) -> Iterator[Answer]:
@@ -205,11 +229,10 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "prisma": r"migrate reset|db push.*(?:--force-reset|--accept-data-loss)|db execute",
         "alembic": r"\bdowngrade\b(?!.*--sql)",
         "rails rake": r"\bdb:(?:drop|reset|purge|schema:load|rollback|setup|truncate_all|"
-        r"migrate:(?:reset|redo|down)|seed:replant|structure:load)|\b(?:destroy|d)\s|"
-        r"runner\b.*(?:delete|destroy|drop)",
+        r"migrate:(?:reset|redo|down)|seed:replant|structure:load)|^(?:destroy|d)\s",
         "flask": r"db downgrade",
         "aerich": r"^downgrade",
-        "mikro-orm mikro-orm-esm": r"schema:(?:drop|fresh)|migration:(?:down|fresh)",
+        "mikro-orm mikro-orm-esm": r"(?:schema|migration):(?:drop|fresh|down)|database:drop",
         "sea-orm-cli": r"migrate (?:reset|fresh|down|refresh)",
         "sequelize sequelize-cli": r"db:drop|db:migrate:undo",
         "knex": r"migrate:(?:rollback|down)",
@@ -229,7 +252,7 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "diesel": r"database reset|migration (?:revert|redo)",
         "sqlx": r"database (?:drop|reset)|migrate revert",
         "atlas": r"schema clean|migrate down|schema apply.*--auto-approve",
-        "influx": r"\bdelete\b|\b(?:DROP|drop)\b",
+        "influx": r"(?i:\bdelete\b|\bdrop\b)",
         "etcdctl": r"\bdel\b|member remove",
         "consul": r"kv delete|leave",
         "vault": r"\bdelete\b|\bdestroy\b|secrets disable|\brevoke\b",
@@ -237,7 +260,17 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "rabbitmqctl": r"\b(?:reset|force_reset|delete_\w+|purge_queue|stop\w*)\b",
         "kafka-topics kafka-topics.sh": r"--delete",
         "fauna": r"\bdelete\b",
-        "hasura": r"metadata clear|migrate delete",
+        "hasura": r"metadata clear|migrate delete|migrate apply.*--down",
+        "ace": r"migration:(?:fresh|reset|rollback|refresh)|db:(?:wipe|truncate)",
+        "console": r"doctrine:(?:database:drop|schema:drop|mongodb:schema:drop)|"
+        r"doctrine:migrations:(?:rollup|migrate\s+(?:first|prev))",
+        "gradle gradlew mvn mvnw": r"(?i:flyway:?clean|liquibase:?drop-?all)",
+        "airflow superset": r"\bdb (?:reset|downgrade|clean)\b",
+        "wp": r"\bdb (?:reset|drop|clean)\b|\b(?:delete|uninstall|empty)\b",
+        "drush": r"\bsql[:-]drop\b|\b(?:entity:delete|site:install|si)\b",
+        "magento": r"setup:uninstall",
+        "tern": r"migrate\b.*-d (?:0|-)",
+        "mongoimport": r"--drop\b",
     }.items()
     for name in names.split()
 }
@@ -254,7 +287,7 @@ _CHANGES_ROWS = re.compile(
 )
 _DJANGO = re.compile(
     r"^(?:flush|reset_db|clean_\w+|remove_stale_contenttypes)\b|"
-    r"^migrate\s+\S+\s+(?:zero|\d{1,4}\w*)\b"
+    r"^migrate\s+(?!.*--plan\b)\S+\s+(?:zero|\d{1,4}\w*)\b"
 )
 
 
@@ -289,6 +322,12 @@ def _mix(call: Call) -> Iterator[Answer]:
             yield from _application_code(code, "elixir")
 
 
+def _console(call: Call) -> Iterator[Answer]:
+    """`node ace …`, `php bin/console …`: a program of the project that has rules of its own."""
+    if call.args[:1] and (name := call.args[0].rsplit("/", 1)[-1]) in {"ace", "console"}:
+        yield run([name, *call.args[1:]])
+
+
 def _django(call: Call) -> Iterator[Answer]:
     args = call.args[1:] if call.name.startswith("python") else call.args
     if call.name.startswith(("python", "php")):
@@ -312,11 +351,17 @@ def _django(call: Call) -> Iterator[Answer]:
         yield ask("migration", "Django would empty or roll back the database")
 
 
+def _php(call: Call) -> Iterator[Answer]:
+    yield from _console(call)
+    yield from _django(call)
+
+
 RULES: RuleTable = {
     **{name: _rule(spec) for name, spec in _CLIENTS.items()},
     **table("redis-cli valkey-cli keydb-cli", _redis),
     **table("mongosh mongo", _mongo),
     "cypher-shell": _cypher,
+    "mysqlsh": _mysqlsh,
     **table("mysqladmin mariadb-admin", _mysqladmin),
     "pg_restore": _restore,
     "mongorestore": _restore,
@@ -327,9 +372,11 @@ RULES: RuleTable = {
     **table(" ".join(_MIGRATIONS), _migration),
     **table("rails rake", _rails),
     "flask": _flask,
+    "node": _console,
+    "php": _php,
     "mix": _mix,
     **asking("memcflush memflush", "database_admin", "empties a cache"),
     **table(
-        "python python3 django-admin manage.py php python3.11 python3.12 python3.13 django", _django
+        "python python3 django-admin manage.py python3.11 python3.12 python3.13 django", _django
     ),
 }
