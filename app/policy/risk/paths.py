@@ -12,6 +12,7 @@ from app.policy.risk.model import RiskLevel
 _HARMLESS_DEVICE = re.compile(
     r"/dev/(?:null|zero|full|u?random|std(?:in|out|err)|tty\w*|fd/|shm/|pts/|ptmx)"
 )
+_POWER = frozenset(["/proc/sysrq-trigger", "/sys/power/state", "/sys/power/disk"])
 _SYSTEM = re.compile(
     r"/(?:etc|boot|usr(?!/local/src)|bin|sbin|lib(?:32|64)?|sys|proc(?!/self/fd)|"
     r"var/spool/cron|dev)(?:/|$)"
@@ -70,6 +71,8 @@ def writing(path: str, home: str) -> Iterator[Hit]:
         yield deny("host_power", f"{path} crashes the host, turns it off or restarts it")
     elif floor.is_account_file(path):
         yield deny("account_file", f"writes the account database {path}")
+    elif path in _POWER:
+        yield deny("host_power", f"turns the host off or restarts it through {path}")
     elif path.startswith(("/dev/tcp/", "/dev/udp/")):
         yield ask("raw_socket", f"opens a network connection through {path}")
     elif _SYSTEM.match(path):

@@ -36,7 +36,7 @@ _LOSSY = frozenset(
         "volume:prune network:rm network:prune system:prune builder:prune "
         "buildx:prune buildx:rm context:rm swarm:leave stack:rm stack:down service:rm "
         "secret:rm config:rm node:rm plugin:rm pod:rm pod:prune machine:rm "
-        "system:reset container:remove image:remove volume:remove network:remove "
+        "system:reset kube:down container:remove image:remove volume:remove network:remove "
         "manifest:rm builder:rm trust:revoke model:rm"
     )
 )
@@ -56,6 +56,8 @@ def _docker(call: Call) -> Iterator[Answer]:
         yield ask("container_delete", f"{call.name} {verb} deletes containers, images or volumes")
     elif verb == "cp" or pair == "container:cp":
         yield from _copied(call, options(words).rest[-1])
+    elif verb == "unshare":
+        yield run(options(words[1:], stop=True).rest)
     elif verb in {"run", "exec", "create"} or pair in {
         "container:run",
         "container:exec",
@@ -104,6 +106,8 @@ def _host_access(call: Call, given: Options) -> Iterator[Answer]:
         yield from writing(path, call.home)
     if given.has("--privileged") or given.all_values("--device"):
         yield ask("host_access", "gives the container the host's devices")
+    if any("unconfined" in value for value in given.all_values("--security-opt")):
+        yield ask("host_access", "takes the container's confinement away")
     if "host" in given.all_values("--pid", "--ipc", "--userns", "--uts") or set(
         given.all_values("--cap-add")
     ) & {"ALL", "SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE"}:

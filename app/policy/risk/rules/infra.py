@@ -56,6 +56,10 @@ def _aws(call: Call) -> Iterator[Answer]:
         or re.match(r"(?:stop|disable|detach|schedule-key|change-resource-record)-", verb)
     ):
         yield ask("cloud_delete", f"aws {service} {verb} deletes or stops resources")
+    elif verb == "get-parameter" and given.has("--with-decryption"):
+        yield ask("secret_read", f"aws {service} {verb} shows secrets")
+    elif verb.startswith("attach-") and any("AdministratorAccess" in arg for arg in call.args):
+        yield ask("accounts", "makes an account an administrator of the cloud")
     elif verb in {"send-command", "start-session"} and "--parameters" in call.args:
         yield from _sent_command(call)
     elif re.search(r"--desired-c(?:ount|apacity)[= ]0(?: |$)", " ".join(call.args)):
@@ -74,8 +78,18 @@ def _sent_command(call: Call) -> Iterator[Answer]:
 def _gsutil(call: Call) -> Iterator[Answer]:
     yield from _verbs(call)
     words = options(call.args, "o h").rest
-    if words[:1] == ["rsync"] and "-d" in call.args:
+    if words[:1] == ["rsync"] and options(call.args, "o h").has("-d"):
         yield ask("cloud_delete", "gsutil rsync -d deletes what the source lacks")
+
+
+_SHOWS_SECRETS = (
+    "keyvault secret show",
+    "secrets versions access",
+    "auth print-",
+    "auth application-default print-",
+    "iam service-accounts keys create",
+    "account get-access-token",
+)
 
 
 def _verbs(call: Call) -> Iterator[Answer]:
@@ -83,8 +97,10 @@ def _verbs(call: Call) -> Iterator[Answer]:
     words = options(
         call.args, "n c p s a o -namespace -context -project -subscription -region -zone -format"
     ).rest
-    if words[:3] in (["keyvault", "secret", "show"], ["secrets", "versions", "access"]):
+    if " ".join(words[:4]).startswith(_SHOWS_SECRETS):
         yield ask("secret_read", f"{call.name} shows a secret")
+    if any(arg.startswith("--delete-unmatched") for arg in call.args):
+        yield ask("cloud_delete", f"{call.name} deletes what the source lacks")
     for word in words[:4]:
         stops = word in {"stop", "deallocate"} and call.name in {"gcloud", "az"}
         if stops or _LOSSY_VERB.match(word) or word in {"rm", "del", "rb", "prune"}:
@@ -109,6 +125,7 @@ def _kubectl(call: Call) -> Iterator[Answer]:
     if "--dry-run" in given.flags and verb != "exec":
         return
     yield from _started_pod(call, words)
+    yield from _cluster_powers(call, words)
     scaled = verb == "scale" and "0" in given.all_values("--replicas")
     forced = verb in {"replace", "apply"} and given.has("--force", "--prune")
     rolled = words[:2] == ["rollout", "undo"]
@@ -125,6 +142,20 @@ def _kubectl(call: Call) -> Iterator[Answer]:
         yield ask("cluster_delete", "deletes cluster settings")
     elif verb == "get" and set(words[1:2]) & {"secret", "secrets"} and given.has("-o", "--output"):
         yield ask("secret_read", "shows cluster secrets")
+
+
+def _cluster_powers(call: Call, words: list[str]) -> Iterator[Answer]:
+    text = " ".join(call.args)
+    if words[:1] == ["create"] and "cluster-admin" in text:
+        yield ask("accounts", "makes an account an administrator of the cluster")
+    elif words[:1] == ["patch"] and re.search(r"finalizers\"?\s*:\s*(?:null|\[\s*\])", text):
+        yield ask("cluster_delete", "lets what is being deleted go at once")
+    elif words[:1] == ["run"] and (
+        "--privileged" in text or re.search(r"host(?:PID|Path|IPC)", text)
+    ):
+        yield ask("host_access", "starts a pod with the powers of its node")
+    elif words[:2] == ["adm", "prune"]:
+        yield ask("cluster_delete", "deletes what the cluster keeps")
 
 
 def _started_pod(call: Call, words: list[str]) -> Iterator[Answer]:
@@ -148,7 +179,10 @@ def _after_dashes(call: Call) -> Iterator[Answer]:
 
 
 def _helm(call: Call) -> Iterator[Answer]:
-    words = options(call.args, "n -namespace -kube-context -kubeconfig").rest
+    valued = "n -namespace -kube-context -kubeconfig"
+    if call.name == "helmfile":
+        valued += " e f l -environment -file -selector"
+    words = options(call.args, valued).rest
     if (
         words[:1]
         and words[0] in {"uninstall", "delete", "del", "un", "rollback", "destroy"}
@@ -181,6 +215,10 @@ def _gh(call: Call) -> Iterator[Answer]:
         yield ask("forge_delete", "closes a request and deletes its branch")
     elif words[:2] == ["alias", "set"] and words[3:] and words[3].startswith("!"):
         yield script(words[3][1:])
+    elif words[:2] == ["repo", "edit"] and "public" in (
+        options(call.args, "-visibility").value("--visibility") or ""
+    ):
+        yield ask("publish", "shows the repository to everybody")
     elif words[:2] == ["auth", "token"]:
         yield ask("secret_read", "shows the forge's token")
     elif words[:2] == ["pr", "merge"] and given.has("--admin"):
@@ -203,7 +241,7 @@ def _ansible(call: Call) -> Iterator[Answer]:
         text := given.value("-a", "--args")
     ):
         yield script(text)
-    elif re.search(r"state=absent", given.value("-a", "--args") or ""):
+    elif re.search(r"state=(?:absent|stopped)", given.value("-a", "--args") or ""):
         yield ask("cloud_delete", "removes files or services on hosts")
 
 
@@ -278,7 +316,8 @@ RULES: RuleTable = {
     **table("helm helm3 helmfile", _helm),
     **table("gh glab hub tea", _gh),
     **table(
-        "heroku flyctl fly vercel netlify railway render firebase surge now platform lightsail",
+        "heroku flyctl fly vercel netlify railway render firebase firebase-tools surge now "
+        "platform lightsail",
         _hosting,
     ),
     "ansible": _ansible,

@@ -103,6 +103,22 @@ def _service(call: Call) -> Iterator[Answer]:
         yield ask("service", "stops a service", RiskLevel.MEDIUM)
 
 
+_STOPS = {
+    "initctl": {"stop"},
+    "rc-update": {"del", "delete"},
+    "update-rc.d": {"remove", "disable"},
+    "chkconfig": {"off", "--del"},
+    "supervisorctl": {"stop", "shutdown", "remove", "clear"},
+    "pm2": {"delete", "del", "kill"},
+    "forever": {"stopall", "cleanlogs"},
+}
+
+
+def _manager(call: Call) -> Iterator[Answer]:
+    if _STOPS[call.name] & set(call.args):
+        yield ask("service", f"{call.name} stops or removes services", RiskLevel.MEDIUM)
+
+
 def _kill(call: Call) -> Iterator[Answer]:
     if {"-l", "-L", "--list"} & set(call.args):
         return
@@ -293,6 +309,7 @@ RULES: RuleTable = {
     "rtcwake": _wake,
     "ipmitool": _power_supply,
     **table("service rc-service", _service),
+    **table(" ".join(_STOPS), _manager),
     "kill": _kill,
     **table("pkill killall skill", _pattern_kill),
     **asking("killall5", "kill_all", "ends every process", RiskLevel.CRITICAL),
