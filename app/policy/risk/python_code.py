@@ -31,6 +31,7 @@ _PROCESS = re.compile(
     r"|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|"
     r"sh\.\w+|pexpect\.\w+|invoke\.run)$"
 )
+_SHELL = re.compile(r"\b(?:ba|da|z)?sh\b|cmd\.exe|powershell")
 _PLATFORM = re.compile(r"^(?:posix|nt)\.")
 _DYNAMIC = frozenset(
     names(
@@ -156,6 +157,8 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
     yield from on_files(node, path, reader)
     if _PROCESS.match(path):
         yield from _process(node, path)
+        if "socket" in names.values() and node.args and _SHELL.search(ast.unparse(node.args[0])):
+            yield ask("remote_shell", "Python hands a shell to the network")
     elif path in _DYNAMIC:
         yield from _dynamic(node, path, names)
     elif path in _POWER:

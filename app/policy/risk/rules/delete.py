@@ -95,7 +95,9 @@ RULES: RuleTable = {
     **table("rmdir unlink grmdir", _rmdir),
     **table("shred wipe scrub bleachbit", _destroy),
     **asking("trash-empty", "delete", "empties the trash"),
-    **asking("trash trash-put rmtrash", "delete", "moves files to the trash", RiskLevel.MEDIUM),
+    **asking(
+        "trash trash-cli trash-put rmtrash", "delete", "moves files to the trash", RiskLevel.MEDIUM
+    ),
     "truncate": _truncate,
     "gio": _trash,
     "history": _history,

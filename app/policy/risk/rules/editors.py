@@ -37,7 +37,7 @@ def _vim(call: Call) -> Iterator[Answer]:
         texts.append(call.stdin.text if call.stdin.text is not None else UNKNOWN)
     for text in texts:
         yield from _editor_command(call, text)
-    for path in options(call.args, "l S u").all_values("-l", "-S", "-u"):
+    for path in options(call.args, "l S s u").all_values("-l", "-S", "-s", "-u"):
         if call.was_written(path):
             yield ask("opaque_code", "runs editor commands that the script wrote")
     if texts:

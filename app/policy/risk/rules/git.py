@@ -50,7 +50,7 @@ def _git(call: Call) -> Iterator[Answer]:
             aliases[key[6:]] = value
         else:
             yield from _setting(key, value)
-    if before.values.get("--exec-path") or before.values.get("--config-env"):
+    if any(before.values.get("--exec-path", ())) or before.values.get("--config-env"):
         yield ask("git_config", "git takes its programs or settings from elsewhere")
     if not before.rest:
         return
@@ -373,7 +373,8 @@ def _send_pack(call: Call, args: list[str]) -> Iterator[Answer]:
 
 
 def _credential(call: Call, args: list[str]) -> Iterator[Answer]:
-    if options(args, "-file -timeout -socket").rest[:1] in (["fill"], ["get"]):
+    words = options(args, "-file -timeout -socket").rest
+    if words[:1] in (["fill"], ["get"]) or words[-1:] == ["get"]:
         yield ask("secret_read", "shows stored credentials")
 
 

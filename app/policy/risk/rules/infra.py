@@ -197,6 +197,8 @@ def _gh(call: Call) -> Iterator[Answer]:
         "R X f F H q t b B -repo -method -jq -title -body -field -raw-field -header -input",
     )
     words = given.rest
+    if call.name == "hub" and words[:1] == ["delete"]:
+        yield ask("forge_delete", "hub deletes a repository")
     method = (given.value("-X", "--method") or "").upper()
     if words[:1] == ["api"] and (
         method == "DELETE"
