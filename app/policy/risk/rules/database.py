@@ -240,8 +240,9 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "flyway": r"\bclean\b|\bundo\b",
         "liquibase": r"drop-?[aA]ll|rollback",
         "artisan": r"migrate:(?:fresh|reset|refresh|rollback)|db:wipe|queue:flush",
-        "console": r"doctrine:(?:database|schema):drop|doctrine:fixtures:load(?!.*--append)|"
-        r"doctrine:migrations:migrate\s+(?:first|prev|0)\b",
+        "console": r"doctrine:(?:database|(?:mongodb:)?schema):drop|"
+        r"doctrine:fixtures:load(?!.*--append)|"
+        r"doctrine:migrations:(?:rollup|migrate\s+(?:first|prev|0))\b",
         "dotnet": r"^ef database (?:drop|update 0)",
         "mix": r"ecto\.(?:drop|reset|rollback)",
         "drizzle-kit": r"\bdrop\b|push.*--force",
@@ -262,8 +263,6 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "fauna": r"\bdelete\b",
         "hasura": r"metadata clear|migrate delete|migrate apply.*--down",
         "ace": r"migration:(?:fresh|reset|rollback|refresh)|db:(?:wipe|truncate)",
-        "console": r"doctrine:(?:database:drop|schema:drop|mongodb:schema:drop)|"
-        r"doctrine:migrations:(?:rollup|migrate\s+(?:first|prev))",
         "gradle gradlew mvn mvnw": r"(?i:flyway:?clean|liquibase:?drop-?all)",
         "airflow superset": r"\bdb (?:reset|downgrade|clean)\b",
         "wp": r"\bdb (?:reset|drop|clean)\b|\b(?:delete|uninstall|empty)\b",
@@ -322,9 +321,9 @@ def _mix(call: Call) -> Iterator[Answer]:
             yield from _application_code(code, "elixir")
 
 
-def _console(call: Call) -> Iterator[Answer]:
-    """`node ace …`, `php bin/console …`: a program of the project that has rules of its own."""
-    if call.args[:1] and (name := call.args[0].rsplit("/", 1)[-1]) in {"ace", "console"}:
+def _ace(call: Call) -> Iterator[Answer]:
+    """`node ace …`: a program of the project that has rules of its own."""
+    if call.args[:1] and (name := call.args[0].rsplit("/", 1)[-1]) == "ace":
         yield run([name, *call.args[1:]])
 
 
@@ -351,11 +350,6 @@ def _django(call: Call) -> Iterator[Answer]:
         yield ask("migration", "Django would empty or roll back the database")
 
 
-def _php(call: Call) -> Iterator[Answer]:
-    yield from _console(call)
-    yield from _django(call)
-
-
 RULES: RuleTable = {
     **{name: _rule(spec) for name, spec in _CLIENTS.items()},
     **table("redis-cli valkey-cli keydb-cli", _redis),
@@ -372,8 +366,8 @@ RULES: RuleTable = {
     **table(" ".join(_MIGRATIONS), _migration),
     **table("rails rake", _rails),
     "flask": _flask,
-    "node": _console,
-    "php": _php,
+    "node": _ace,
+    "php": _django,
     "mix": _mix,
     **asking("memcflush memflush", "database_admin", "empties a cache"),
     **table(
