@@ -106,6 +106,14 @@ def hostile() -> dict[str, str]:
         "brackets of Python": 'python3 -c "' + "(" * 20_000 + '"',
         "quotes of JavaScript": "node -e '" + '"a' * 15_000 + "'",
         "15,000 assignments": "env " + "A=1 " * 15_000 + "rm x",
+        "functions that double": 'f0() { ls "$1"; }; '
+        + "".join(f"f{at}() {{ f{at - 1} a; f{at - 1} b; }}; " for at in range(1, 25))
+        + "f24",
+        "500 functions named to 400 shells": "".join(f'f{at}() {{ "$1"; }}; ' for at in range(500))
+        + "bash -c 'f1 a'; " * 400,
+        "loops that move": "while :; do > f; cd a; done; " * 400,
+        "1,400 alternatives": " || ".join(["cd a"] * 1_400),
+        "files in alternatives": " || ".join(f"echo a > f{at}" for at in range(1_000)),
     }
 
 

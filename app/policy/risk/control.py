@@ -31,6 +31,7 @@ from app.policy.risk.syntax import (
 
 MAX_TURNS = 24
 MAX_REPEATS = 100
+MAX_COMPARED = 20_000
 _RUNS_HERE = frozenset(["eval", "command", "builtin", "exec"])
 _OWN = frozenset([ARGUMENTS])
 """What a function sets for itself alone."""
@@ -121,7 +122,7 @@ class ControlFlow(Collected):
             scope.record(name, scope.variables.get(name))
         for at, item in enumerate(node.items[1:], start=1):
             before = scope.cwd
-            written = scope.files.copy() if at in node.otherwise else None
+            written = self._files_before(scope, node) if at in node.otherwise else None
             outputs.append(self.node(item, scope, stdin))
             if written is not None:
                 scope.may_be_in([before])
@@ -135,6 +136,11 @@ class ControlFlow(Collected):
         scope.may_write(files)
         scope.forget(names)
         return _joined(outputs)
+
+    def _files_before(self, scope: Scope, node: AndOr) -> dict[str, str | None]:
+        if len(scope.files) * len(node.otherwise) > MAX_COMPARED:
+            raise Unreadable("one list writes too many files")
+        return scope.files.copy()
 
     def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy() if node.subshell else scope
