@@ -25,7 +25,7 @@ from app.policy.risk.syntax import Unreadable
 ANY_HOME = "/home/~"
 """Stands for a home directory whose place is not given."""
 MAX_SEGMENTS = 1_500
-MAX_WALKED = 2 * MAX_SEGMENTS
+MAX_WALKED = 2_250
 """Commands judged at most, those counted twice that are judged with other values again."""
 _PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)*+", re.ASCII)
 _Found = tuple[str, int | None, str, RiskLevel, Verdict]

@@ -24,6 +24,8 @@ from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Redirect, Simple, Un
 
 MAX_WINDOWS = 24_000
 MAX_NESTING = 16
+MAX_PLACES = 8
+"""In so many of the directories that commands ran in, a trap is judged."""
 
 _DESCRIPTOR = re.compile(r"\d*-?")
 _OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
@@ -43,9 +45,14 @@ class Assessor(ControlFlow):
 
     def finish(self, scope: Scope) -> None:
         """Judge what runs later than where it stands, `scope` being how the script ends."""
-        for text in list(self.traps):
-            if UNKNOWN not in text:
-                self.tentatively(partial(self.text, text, scope.copy(), "bash"))
+        texts = [text for text in self.traps if UNKNOWN not in text]
+        met = [segment.cwd for segment in self.segments] if texts else []
+        places = list(dict.fromkeys([scope.cwd, *met]))[:MAX_PLACES]
+        for text in texts:
+            for place in places:
+                inner = scope.copy()
+                inner.be_in([place])
+                self.tentatively(partial(self.text, text, inner, "bash"))
         self.judge_alone()
 
     def _trap(self, args: list[str], scope: Scope) -> None:
