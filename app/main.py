@@ -27,6 +27,8 @@ from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspaces
+from app.tools.automation.ports import SCHEDULES
+from app.tools.delegation.ports import DELEGATION
 from app.tools.skills.ports import SKILL_RUNS
 from app.tools.system.ports import SESSION_SEARCH
 
@@ -53,6 +55,23 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
         ConfigurationError: the workspace or the plugin folder cannot be used.
     """
     async with _installation(settings, clock=clock) as (gate, _):
+        yield gate
+
+
+@asynccontextmanager
+async def gate_as_served(settings: Settings) -> AsyncIterator[Gate]:
+    """As `local_gate`, with the tools of a running service: to tell what agents may use.
+
+    What only the service offers is named here and does nothing; nothing is called through it.
+
+    Raises:
+        StorageUnavailable: the data directory cannot be written.
+        ConfigurationError: the workspace or the plugin folder cannot be used.
+    """
+    async with local_gate(settings) as gate:
+        for name in (DELEGATION, SCHEDULES):
+            gate.services.register(name, object())
+        gate.resolver.forget()
         yield gate
 
 

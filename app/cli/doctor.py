@@ -62,9 +62,9 @@ def disabled_tools(settings: Settings) -> dict[str, DisabledReason]:
     """
 
     async def read() -> dict[str, DisabledReason]:
-        from app.main import local_gate
+        from app.main import gate_as_served
 
-        async with local_gate(settings) as gate:
+        async with gate_as_served(settings) as gate:
             return dict(gate.resolver.resolve().disabled_reasons)
 
     return asyncio.run(read()) if current_revision(settings.database_path) == HEAD else {}

@@ -11,7 +11,7 @@ from app.agents.preview import preview
 from app.core.settings import Settings
 from app.core.text import json_default
 from app.core.visible import visible
-from app.main import local_gate
+from app.main import gate_as_served
 
 
 async def show_resolved(
@@ -22,7 +22,7 @@ async def show_resolved(
     Raises:
         NotFound: there is no such agent; the message names those that there are.
     """
-    async with local_gate(settings) as gate:
+    async with gate_as_served(settings) as gate:
         document = await preview(gate, agent, subagent=subagent)
     if as_json:
         typer.echo(json.dumps(document, indent=2, default=json_default))

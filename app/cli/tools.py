@@ -14,7 +14,7 @@ from app.core.text import json_default
 from app.core.visible import visible
 from app.execution.setup import Gate
 from app.governance.agents import TOOLSET
-from app.main import local_gate
+from app.main import gate_as_served
 from app.resolver.resolver import ResolvedToolset
 
 ACTOR = "cli"
@@ -22,7 +22,7 @@ ACTOR = "cli"
 
 async def list_tools(settings: Settings, *, as_json: bool) -> int:
     """Print every tool and every plugin that could not be loaded."""
-    async with local_gate(settings) as gate:
+    async with gate_as_served(settings) as gate:
         catalog, resolved = gate.registry.snapshot(), gate.resolver.resolve()
     if as_json:
         typer.echo(json.dumps(as_document(catalog, resolved), indent=2, default=json_default))
@@ -45,7 +45,7 @@ async def switch_tools(
         NotFound: there is no such agent, or no such toolset.
         Conflict: a core tool would be switched off, and `force` is not set.
     """
-    async with local_gate(settings) as gate:
+    async with gate_as_served(settings) as gate:
         if any(name.startswith(TOOLSET) for name in names):
             await _switch_toolset(gate, names, enabled=enabled, agent=agent, force=force)
             return 0

@@ -102,6 +102,16 @@ def test_resolving_tells_people_what_and_why(house: Path):
     assert "tokens per request" in lines[-1]
 
 
+async def test_the_command_line_tells_what_a_running_service_tells(tmp_path: Path):
+    async with serving(settings_for(tmp_path)) as running:
+        served = running.service.gate.resolver.resolve()
+        told = await asyncio.to_thread(tollgate, tmp_path, "resolve", "--json")
+        listed = await asyncio.to_thread(tollgate, tmp_path, "tools", "--json")
+    assert json.loads(told.stdout)["tool_names"] == list(served.tool_names)
+    on = {row["name"] for row in json.loads(listed.stdout)["tools"] if row["enabled"]}
+    assert on == set(served.tool_names)
+
+
 def test_an_unknown_agent_is_told_with_those_that_there_are(house: Path):
     for words in (("resolve",), ("tools", "enable", "bash")):
         done = tollgate(house, *words, "--agent", "ghost")
