@@ -231,6 +231,8 @@ TRANSPARENT = frozenset(["env", *_WRAPPERS]) - _CHANGES_WHO_OR_WHERE
 """Wrappers that only run the command they are given, as the same user on the same host."""
 
 
+_ALSO = {"mise": "x", "sops": "exec-file"}
+"""A second word that does what `needs` does."""
 _PACKAGE_RUNNERS = frozenset(["npx", "bunx", "pnpx", "uvx", "pipx"])
 _VERSION = re.compile(r"(?<=.)@[\w.^~<>=*-]+$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -247,10 +249,7 @@ def _unwrapped(spec: Wrapper, call: Call) -> Iterator[Answer]:
     args = call.args
     if spec.needs:
         before = options(args, spec.valued, stop=True)
-        if not before.rest or before.rest[0] not in {
-            spec.needs,
-            "x" if call.name == "mise" else spec.needs,
-        }:
+        if not before.rest or before.rest[0] not in {spec.needs, _ALSO.get(call.name)}:
             return
         args = before.rest[1:]
     given = options(args, spec.valued, stop=True)
@@ -307,6 +306,12 @@ def _switch_user(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text)
 
 
+def _on_terminal(call: Call) -> Iterator[Answer]:
+    """`script file`: a shell that reads what is typed."""
+    if call.stdin and not options(call.args, _WRAPPERS["script"].valued).has("-c", "--command"):
+        yield script(call.stdin.text)
+
+
 def _package_runner(call: Call) -> Iterator[Answer]:
     """npm exec, pnpm dlx, yarn dlx, yarn workspace NAME exec, bun x: run a package's program."""
     given = options(call.args, "w C -prefix -workspace -filter -dir -cwd", stop=True)
@@ -320,6 +325,8 @@ def _package_runner(call: Call) -> Iterator[Answer]:
         yield script(code)
     elif inner.rest:
         words = inner.rest[1:] if inner.rest[0] == "--" else inner.rest
+        if len(words) == 1 and " " in words[0]:
+            yield script(words[0])
         yield run([_VERSION.sub("", words[0]), *words[1:]] if words else [])
 
 
@@ -410,7 +417,9 @@ def _as_other(call: Call) -> Iterator[Answer]:
 
 
 RULES: RuleTable = {
-    name: _rule(spec) for name, spec in _WRAPPERS.items() if name not in {"sudo", "su"}
+    name: _rule(spec)
+    for name, spec in _WRAPPERS.items()
+    if name not in {"sudo", "doas", "su", "script"}
 }
 
 
@@ -424,7 +433,9 @@ def _both(first: Rule, second: Rule) -> Rule:
 
 RULES |= {
     "sudo": _both(_privileged_shell, _rule(_WRAPPERS["sudo"])),
+    "doas": _both(_privileged_shell, _rule(_WRAPPERS["doas"])),
     "su": _both(_switch_user, _rule(_WRAPPERS["su"])),
+    "script": _both(_on_terminal, _rule(_WRAPPERS["script"])),
     "env": env,
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _package_runner),
     "hyperfine": _texts(

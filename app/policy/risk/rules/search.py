@@ -167,7 +167,10 @@ def _fd(call: Call) -> Iterator[Answer]:
 
 def _parallel(call: Call) -> Iterator[Answer]:
     given = options(
-        call.args, "j I a P S N n L d -jobs -arg-file -delay -retries -colsep C -id", stop=True
+        call.args,
+        "j I a P S N n L d -jobs -arg-file -delay -retries -colsep C -id -halt -joblog -timeout "
+        "-sshlogin -results -tmpdir -memfree -load -nice -env -max-args -max-procs -tagstring",
+        stop=True,
     )
     if given.has("--pipe", "--spreadstdin", "--pipepart") and given.rest:
         yield run(given.rest, stdin=Stream(None))

@@ -78,6 +78,10 @@ def _callback(call: Call) -> Iterator[Answer]:
     given = options(call.args, "C F W d n O s u c x A G P S X")
     for text in given.all_values("-C"):
         yield script(text)
+    if call.name == "compgen" and any(
+        "$(" in text or "`" in text for text in given.all_values("-W")
+    ):
+        yield ask("arithmetic_code", "compgen would run the command in its list of words")
     if call.name == "bind" and given.has("-x"):
         yield ask("deferred", "binds a key to a command")
 
