@@ -32,7 +32,8 @@ _DANGER: dict[str, str] = {
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"
     r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree)\b|Process\.kill"
     r"|\b(?!(?:ENV|Set|Hash|Array)\b)[A-Z]\w{0,60}[.\[(][^;\n]{0,200}\.delete\b"
-    r"|\b(?:Pathname|Tempfile|Dir)\b.{0,400}\.delete\b",
+    r"|\b(?:Pathname|Tempfile|Dir)\b.{0,400}\.delete\b"
+    r"|const_get|\b(?:File|Dir|FileUtils)\b(?!\s*(?:\.|::|\[))",
     "lua": r"(?<!\btable)\.\s*(?:remove|execute|popen)\b|os\s*\.\s*(?:remove|execute|rename)"
     r"|\brmdir\b|io\s*\.\s*popen|\b(?:load|loadstring|"
     r"dofile|loadfile)\b|os\s*\[",

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, ask, names, run, script
+from app.policy.risk.call import UNKNOWN, Answer, ask, names, run, script
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.python_files import on_files
 from app.policy.risk.python_names import (
@@ -46,7 +46,8 @@ _CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECA
 _SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
 _POWER = frozenset(
     names(
-        "os.dup2 pty.spawn os.kill os.killpg os.fork os.forkpty os.abort ctypes.CDLL ctypes.PyDLL "
+        "requests.delete httpx.delete os.dup2 "
+        "pty.spawn os.kill os.killpg os.fork os.forkpty os.abort ctypes.CDLL ctypes.PyDLL "
         "ctypes.cdll.LoadLibrary ctypes.pydll.LoadLibrary ctypes.util.find_library "
         "_posixsubprocess.fork_exec cffi.FFI _ctypes.dlopen"
     )
@@ -55,7 +56,8 @@ _LOSES = frozenset(
     names(
         "flushall flushdb drop_database drop_collection drop_all remove_tree ftruncate "
         "delete_many delete_bucket delete_object delete_objects delete_table delete_stack "
-        "delete_db_instance terminate_instances"
+        "delete_db_instance terminate_instances delete_function delete_queue delete_topic "
+        "delete_secret"
     )
 )
 """Methods of clients, whoever holds them, that lose what is stored."""
@@ -238,10 +240,11 @@ def _process(node: ast.Call, path: str) -> Iterator[Answer]:
         )
     )
     words = words_of(argument)
-    if (
-        path.startswith(("os.exec", "os.spawn", "sh.", "pexpect", "os.posix"))
-        or "subprocess_exec" in path
-    ):
+    if path.startswith("sh."):
+        values = [constant(argument) for argument in node.args]
+        yield run([path[3:], *(v if isinstance(v, str) else UNKNOWN for v in values)])
+        return
+    if path.startswith(("os.exec", "os.spawn", "pexpect", "os.posix")) or "subprocess_exec" in path:
         values = [constant(argument) for argument in node.args]
         words = None
         if "subprocess_exec" in path and all(isinstance(value, str) for value in values):

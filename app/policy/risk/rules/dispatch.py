@@ -200,7 +200,7 @@ def _sed_program(call: Call, program: str) -> Iterator[Answer]:
             )
     bare = _SED_S.sub(" s ", program)
     bare = re.sub(r"/(?:\\.|[^/\\])*/", "/", bare)
-    for target in re.findall(r"(?:^|[;{}\d$])\s*[wW]\s*(/\S+)", program):
+    for target in re.findall(r"(?:^|[;{}\d$/])\s*[wW]\s*(/\S+)", program):
         yield from writing(call.at(target), call.home)
     if "a" not in bare[:3] and (match := _SED_E.search(bare)):
         yield script(match.group(1)) if match.group(1) else ask("code_danger", "sed runs its input")
