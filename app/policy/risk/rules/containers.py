@@ -141,9 +141,16 @@ def _attach(call: Call) -> Iterator[Answer]:
         yield run(options(call.args, "d u -distribution -user -cd", stop=True).rest)
 
 
+def _runtime(call: Call) -> Iterator[Answer]:
+    yield from _docker(call)
+    words = options(call.args, "n a r i t -namespace -address", stop=True).rest
+    if set(words[:2]) & {"rm", "remove", "rmp", "rmi", "delete", "del", "prune", "stopp"}:
+        yield ask("container_delete", f"{call.name} deletes containers, images or volumes")
+
+
 RULES: RuleTable = {
     **table("docker podman nerdctl docker.io", _docker),
     **table("docker-compose podman-compose", _compose_v1),
     **table("lxc incus multipass distrobox toolbox wsl", _attach),
-    **table("crictl ctr", _docker),
+    **table("crictl ctr", _runtime),
 }

@@ -26,7 +26,8 @@ _LOSSY_VERB = re.compile(
 def _terraform(call: Call) -> Iterator[Answer]:
     given = options(call.args, "", clusters=False)
     words = given.rest
-    verb = words[1] if words[:1] == ["run-all"] and len(words) > 1 else (words[0] if words else "")
+    runs_all = words[:1] == ["run-all"] or (words[:1] == ["run"] and call.name == "terragrunt")
+    verb = words[1] if runs_all and len(words) > 1 else (words[0] if words else "")
     if verb.startswith("destroy") or (given.has("-destroy", "--destroy") and verb == "apply"):
         yield ask("infra_destroy", "destroys infrastructure")
     elif verb in {"apply", "run-all"} and given.has(
@@ -53,7 +54,7 @@ def _aws(call: Call) -> Iterator[Answer]:
     if (
         (service == "s3" and lossy_s3)
         or _LOSSY_VERB.match(verb)
-        or re.match(r"(?:stop|disable|detach|schedule-key|change-resource-record)-", verb)
+        or re.match(r"(?:stop|disable|detach|release|schedule-key|change-resource-record)-", verb)
     ):
         yield ask("cloud_delete", f"aws {service} {verb} deletes or stops resources")
     elif verb == "get-parameter" and given.has("--with-decryption"):
@@ -73,6 +74,13 @@ def _sent_command(call: Call) -> Iterator[Answer]:
     sent = options(call.args, "-parameters", clusters=False).value("--parameters") or ""
     found = re.search(r"commands\"?\s*[=:]\s*(.+)", sent, re.DOTALL)
     yield script(re.sub(r"^[\[\s\"']+|[\]}\s\"']+$", "", found.group(1)) if found else None)
+
+
+def _edge(call: Call) -> Iterator[Answer]:
+    yield from _verbs(call)
+    given = options(call.args, "-command -file -config -env c e")
+    if given.rest[:2] == ["d1", "execute"]:
+        yield from (script(text, "sql") for text in given.all_values("--command"))
 
 
 def _gsutil(call: Call) -> Iterator[Answer]:
@@ -122,8 +130,10 @@ def _kubectl(call: Call) -> Iterator[Answer]:
             yield run(["kubectl", *call.args[call.args.index("kubectl") + 1 :]])
         return
     yield from unresolved_verb(call, verb)
-    if "--dry-run" in given.flags and verb != "exec":
+    if "--dry-run" in given.flags and verb != "exec" and "--dry-run=none" not in call.args:
         return
+    if call.name == "oc" and verb == "adm":
+        verb, words = (words[1] if words[1:] else ""), words[1:]
     yield from _started_pod(call, words)
     yield from _cluster_powers(call, words)
     scaled = verb == "scale" and "0" in given.all_values("--replicas")
@@ -221,6 +231,8 @@ def _gh(call: Call) -> Iterator[Answer]:
         options(call.args, "-visibility").value("--visibility") or ""
     ):
         yield ask("publish", "shows the repository to everybody")
+    elif words[:2] == ["workflow", "disable"] or (call.name == "hub" and words[:1] == ["delete"]):
+        yield ask("forge_delete", f"{call.name} {words[0]} takes something away")
     elif words[:2] == ["auth", "token"]:
         yield ask("secret_read", "shows the forge's token")
     elif words[:2] == ["pr", "merge"] and given.has("--admin"):
@@ -230,7 +242,7 @@ def _gh(call: Call) -> Iterator[Answer]:
 def _hosting(call: Call) -> Iterator[Answer]:
     text = " ".join(call.args)
     if re.search(
-        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable)\b|pg:(?:reset|killall)|sites:delete",
+        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable|unset|stop)\b|pg:(?:reset|killall)|sites:delete",
         text,
     ):
         yield ask("cloud_delete", f"{call.name} deletes resources")
@@ -262,7 +274,10 @@ def _fabric(call: Call) -> Iterator[Answer]:
 
 def _pulumi(call: Call) -> Iterator[Answer]:
     words = options(call.args, "s C -stack -cwd").rest
-    if words[:1] in (["destroy"], ["dn"]) or words[:2] in (["stack", "rm"], ["state", "delete"]):
+    if words[:1] in (["destroy"], ["dn"], ["down"]) or words[:2] in (
+        ["stack", "rm"],
+        ["state", "delete"],
+    ):
         yield ask("infra_destroy", "destroys infrastructure")
     elif words[:1] == ["up"] and options(call.args).has("-y", "--yes"):
         yield ask("infra_apply", "changes infrastructure without showing the plan")
@@ -281,6 +296,9 @@ def _storage(call: Call) -> Iterator[Answer]:
         "del",
         "rb",
         "forget",
+        "remove-all-but-n-full",
+        "remove-older-than",
+        "remove-all-inc-of-but-n-full",
         "prune",
         "sync",
         "move",
@@ -305,10 +323,11 @@ RULES: RuleTable = {
         "gcloud az doctl ibmcloud oci linode-cli hcloud scw eksctl kind "
         "minikube k3d kops civo bx openstack exo aliyun "
         "tccli ossutil vagrant virsh lxc incus multipass limactl colima argocd flux "
-        "istioctl machinectl cdktf amplify qm pct VBoxManage cdk sst serverless sls "
-        "sam copilot eb fastly cf wrangler turso pscale rabbitmqadmin ctr",
+        "istioctl machinectl cdktf amplify qm pct VBoxManage cdk aws-cdk sst serverless sls "
+        "sam copilot eb fastly cf turso pscale rabbitmqadmin ctr vultr-cli",
         _verbs,
     ),
+    "wrangler": _edge,
     "gsutil": _gsutil,
     "azcopy": _azcopy,
     **table("kubectl k oc microk8s.kubectl", _kubectl),

@@ -83,6 +83,14 @@ def _publish(call: Call) -> Iterator[Answer]:
         and "--help" not in call.args
     ):
         yield ask("publish", f"{call.name} {words[0]} cannot be taken back", RiskLevel.MEDIUM)
+    elif _of_registry(call):
+        yield ask("publish", f"{call.name} changes what the registry holds", RiskLevel.MEDIUM)
+
+
+def _of_registry(call: Call) -> bool:
+    pairs = {"owner rm", "token revoke", "access revoke", "dist-tag rm", "team rm", "hook rm"}
+    words = options(call.args, "-registry -prefix C").rest
+    return call.name in {"npm", "pnpm", "yarn"} and " ".join(words[:2]) in pairs
 
 
 def _dotnet(call: Call) -> Iterator[Answer]:

@@ -47,6 +47,12 @@ _SPECIAL: dict[str, re.Pattern[str]] = {
         "ssh-add": r"^-[a-zA-Z]*[dD]",
         "bfg": r"--(?:delete-files|delete-folders|strip-blobs\S*|replace-text)",
         "redis-trib": r"^del-node|^fix",
+        "pm2": r"^(?:delete|kill)\b",
+        "supervisorctl": r"^(?:stop|shutdown|remove)\b",
+        "dmsetup": r"^(?:remove|remove_all|wipe_table|suspend)\b",
+        "guix": r"^gc\b(?!.*--list)",
+        "nix": r"^store (?:gc|delete)\b",
+        "zkCli.sh zkCli": r"\b(?:delete|deleteall|rmr)\b",
     }.items()
     for name in listed.split()
 }
