@@ -104,6 +104,12 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
 
 
 def _scan(language: str, text: str) -> Iterator[Answer]:
+    if language == "node":
+        if not _STARTS_PROGRAMS.search(text):
+            # There is nothing but a regular expression that this may be a method of.
+            text = re.sub(r"\.exec\s*\(", ".match(", text)
+        for call in _LISTED_CALL.finditer(text):
+            yield run([word[1:-1] for word in _LITERAL.findall(call.group())])
     for call in _SHELL_CALL.finditer(text):
         yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
     if _SOCKET.search(text) and _A_SHELL.search(text):
@@ -125,6 +131,17 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
             yield from (script(inner) for inner in re.findall(r"`([^`$#\n]+)`", text))
 
 
+_STARTS_PROGRAMS = re.compile(
+    r"child_process|shelljs|execa|\bzx\b|\bBun\b|\bDeno\b|globalThis|\beval\b|Function|"
+    r"\.constructor|binding|mainModule|getBuiltinModule|dlopen|"
+    r"\b(?:require|import)(?!\s*\(\s*(?P<quote>['\"])[\w@./:-]+(?P=quote)\s*\)|\s+[\w{*'\"])"
+)
+"""By what a program of Node may come to start another one."""
+_LITERAL = re.compile(r"\"[^\"\\\n]*\"|'[^'\\\n]*'")
+_LISTED_CALL = re.compile(
+    rf"\b(?:spawn|spawnSync|execFile|execFileSync)\s*\(\s*(?:{_LITERAL.pattern})\s*,\s*"
+    rf"\[\s*(?:(?:{_LITERAL.pattern})\s*,?\s*)*\]"
+)
 _QUOTING_COMMANDS = frozenset(["perl", "ruby", "php"])
 _QUOTED_COMMAND = re.compile(r"`([^`\"'#$@\\\n]+)`")
 """A command between backticks with nothing in it that is put in."""
@@ -223,7 +240,7 @@ def _written_paths(language: str, text: str, held: list[str]) -> Iterator[str]:
 
 def _without_shell_calls(text: str) -> str:
     """Calls with a literal command are judged by that command alone."""
-    bare = _SHELL_CALL.sub(" ", text)
+    bare = _LISTED_CALL.sub(" (", _SHELL_CALL.sub(" ", text))
     if bare == text:
         return text
     return re.sub(r"require\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?", " ", bare)

@@ -7,15 +7,15 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, ask, names, run, script
+from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, names, run, script
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.python_files import on_files
 from app.policy.risk.python_names import (
     IMPORTS,
+    PROCESS,
     constant,
     dotted,
     loose_modules,
-    words_of,
 )
 from app.policy.risk.python_paths import PathReader
 
@@ -24,12 +24,6 @@ _DELETING = frozenset(
         "os.remove os.unlink os.rmdir os.removedirs os.truncate shutil.rmtree "
         "pathlib.Path.unlink pathlib.Path.rmdir send2trash.send2trash"
     )
-)
-_PROCESS = re.compile(
-    r"(?:subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|"
-    r"getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
-    r"|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|"
-    r"sh\.\w+|pexpect\.\w+|invoke\.run)$"
 )
 _SHELL = re.compile(r"\b(?:ba|da|z)?sh\b|cmd\.exe|powershell")
 _PLATFORM = re.compile(r"^(?:posix|nt)\.")
@@ -157,8 +151,8 @@ def _star(module: str) -> dict[str, str]:
 def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator[Answer]:
     path = _PLATFORM.sub("os.", dotted(node.func, names))
     yield from on_files(node, path, reader)
-    if _PROCESS.match(path):
-        yield from _process(node, path)
+    if PROCESS.match(path):
+        yield from _process(node, path, reader)
         if "socket" in names.values() and node.args and _SHELL.search(ast.unparse(node.args[0])):
             yield ask("remote_shell", "Python hands a shell to the network")
     elif path in _DYNAMIC:
@@ -177,6 +171,7 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
     elif (
         not path
         and isinstance(node.func, ast.Call | ast.Subscript)
+        and not _names_a_harmless(node.func, names)
         and _LOOKS_UP.search(ast.unparse(node.func))
     ):
         yield ask("opaque_code", "Python calls a function that is looked up at run time")
@@ -226,7 +221,7 @@ def _unknown_module(node: ast.Attribute, names: dict[str, str]) -> bool:
     )
 
 
-def _process(node: ast.Call, path: str) -> Iterator[Answer]:
+def _process(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
     argument = (
         node.args[0]
         if node.args
@@ -239,7 +234,7 @@ def _process(node: ast.Call, path: str) -> Iterator[Answer]:
             None,
         )
     )
-    words = words_of(argument)
+    words = reader.words(argument)
     if path.startswith("sh."):
         values = [constant(argument) for argument in node.args]
         yield run([path[3:], *(v if isinstance(v, str) else UNKNOWN for v in values)])
@@ -249,12 +244,26 @@ def _process(node: ast.Call, path: str) -> Iterator[Answer]:
         words = None
         if "subprocess_exec" in path and all(isinstance(value, str) for value in values):
             words = [str(value) for value in values]
-    if words:
-        yield run(words)
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if "executable" in given:
+        yield ask("opaque_code", f"Python names the program of {path} apart from its words")
+    if words and "shell" in given and constant(given["shell"]) is not False:
+        yield script(words[0])
+    elif words:
+        yield run(words, stdin=_fed(given))
     elif isinstance(text := constant(argument), str):
-        yield script(text)
+        yield script(text, stdin=_fed(given))
     else:
         yield ask("opaque_code", f"Python runs a command through {path}")
+
+
+def _fed(given: dict[str | None, ast.expr]) -> Stream | None:
+    """What `input=` or `stdin=` lets the other program read."""
+    if "input" in given:
+        text = constant(given["input"])
+        text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        return Stream(text if isinstance(text, str) else None)
+    return Stream(None) if "stdin" in given else None
 
 
 def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answer]:
@@ -279,9 +288,18 @@ def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answe
         yield ask("opaque_code", f"Python runs code through {path}")
 
 
+def _names_a_harmless(function: ast.expr, names: dict[str, str]) -> bool:
+    """`getattr(json, "dumps")`: of a module that starts nothing."""
+    if not isinstance(function, ast.Call) or dotted(function.func, names) != "getattr":
+        return False
+    base, name = dotted(function.args[0], names), constant(function.args[1])
+    root = base.split(".")[0]
+    return root in names.values() and root not in _MODULES and isinstance(name, str)
+
+
 def _harmless(base: str, name: str) -> bool:
     path = f"{base}.{name}"
-    return path not in _DELETING and not _PROCESS.match(path) and path not in _DYNAMIC
+    return path not in _DELETING and not PROCESS.match(path) and path not in _DYNAMIC
 
 
 def _sql(node: ast.Call) -> Iterator[Answer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from app.policy.risk.call import names as words
@@ -10,6 +11,14 @@ from app.policy.risk.call import names as words
 IMPORTS = frozenset(
     ["__import__", "builtins.__import__", "importlib.import_module", "importlib.__import__"]
 )
+
+PROCESS = re.compile(
+    r"(?:subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|"
+    r"getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
+    r"|asyncio\.create_subprocess_(?:exec|shell)|commands\.getoutput|"
+    r"sh\.\w+|pexpect\.\w+|invoke\.run)$"
+)
+"""Functions that start another program."""
 
 
 def dotted(node: ast.expr, names: dict[str, str]) -> str:

@@ -7,8 +7,9 @@ import posixpath
 from collections.abc import Sequence
 from functools import cached_property
 
+from app.policy.risk.call import UNKNOWN
 from app.policy.risk.call import names as words
-from app.policy.risk.python_names import argument, constant, dotted, shown_values
+from app.policy.risk.python_names import PROCESS, argument, constant, dotted, shown_values
 
 _SAME = frozenset(
     words(
@@ -62,6 +63,38 @@ class PathReader:
         found = self._composed(node)
         self.depth -= 1
         return found
+
+    def words(self, node: ast.expr | None) -> list[str] | None:
+        """The words of a list; one that is not told is UNKNOWN. None: no list."""
+        if isinstance(node, ast.Name):
+            node = self.values.get(node.id) if self._stays(node.id) else None
+        if not isinstance(node, ast.List | ast.Tuple):
+            return None
+        return [self._word(item) for item in node.elts]
+
+    def _stays(self, name: str) -> bool:
+        """Whether `name` is set once and then only handed to functions that start a program."""
+        handed = {
+            id(given)
+            for call in self.nodes
+            if isinstance(call, ast.Call) and PROCESS.match(dotted(call.func, self.names))
+            for given in call.args
+        }
+        stores = 0
+        for node in self.nodes:
+            if isinstance(node, ast.arg) and node.arg == name:
+                return False
+            if isinstance(node, ast.Name) and node.id == name:
+                stores += isinstance(node.ctx, ast.Store)
+                if not isinstance(node.ctx, ast.Store) and id(node) not in handed:
+                    return False
+        return stores == 1
+
+    def _word(self, node: ast.expr) -> str:
+        if dotted(node, self.names) == "sys.executable":
+            return "python3"
+        text = constant(node)
+        return text if isinstance(text, str) else UNKNOWN
 
     def _composed(self, node: ast.expr) -> str | None:
         match node:
