@@ -109,7 +109,8 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
             # There is nothing but a regular expression that this may be a method of.
             text = re.sub(r"\.exec\s*\(", ".match(", text)
         for call in _LISTED_CALL.finditer(text):
-            yield run([word[1:-1] for word in _LITERAL.findall(call.group())])
+            words = [call["program"], *_LITERAL.findall(call["words"])]
+            yield run([word[1:-1] for word in words])
     for call in _SHELL_CALL.finditer(text):
         yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
     if _SOCKET.search(text) and _A_SHELL.search(text):
@@ -139,9 +140,11 @@ _STARTS_PROGRAMS = re.compile(
 """By what a program of Node may come to start another one."""
 _LITERAL = re.compile(r"\"[^\"\\\n]*\"|'[^'\\\n]*'")
 _LISTED_CALL = re.compile(
-    rf"\b(?:spawn|spawnSync|execFile|execFileSync)\s*\(\s*(?:{_LITERAL.pattern})\s*,\s*"
-    rf"\[\s*(?:(?:{_LITERAL.pattern})\s*,?\s*)*\]"
+    rf"\b(?:spawn|spawnSync|execFile|execFileSync)\s*\(\s*(?P<program>{_LITERAL.pattern})\s*,\s*"
+    rf"\[(?P<words>\s*(?:(?:{_LITERAL.pattern})\s*(?:,\s*(?:{_LITERAL.pattern})\s*)*,?\s*)?)\]\s*"
+    r"(?:,\s*\{(?![^}]*\b(?:shell|input|stdio|argv0)\b)[\w\s:,'\"]*\}\s*)?\)"
 )
+"""A call whose program and words are all told, and that feeds it nothing."""
 _QUOTING_COMMANDS = frozenset(["perl", "ruby", "php"])
 _QUOTED_COMMAND = re.compile(r"`([^`\"'#$@\\\n]+)`")
 """A command between backticks with nothing in it that is put in."""
@@ -240,7 +243,7 @@ def _written_paths(language: str, text: str, held: list[str]) -> Iterator[str]:
 
 def _without_shell_calls(text: str) -> str:
     """Calls with a literal command are judged by that command alone."""
-    bare = _LISTED_CALL.sub(" (", _SHELL_CALL.sub(" ", text))
+    bare = _LISTED_CALL.sub(" ", _SHELL_CALL.sub(" ", text))
     if bare == text:
         return text
     return re.sub(r"require\(\s*['\"](?:node:)?child_process['\"]\s*\)\s*\.?", " ", bare)

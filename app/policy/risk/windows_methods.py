@@ -19,7 +19,7 @@ _METHOD = re.compile(
 )
 _BY_NAME = re.compile(r"\.foreach\(\s*['\"](?:delete|kill)", re.IGNORECASE)
 _POWER = re.compile(r"\.(?:win32shutdown\w*|reboot|shutdown)\(", re.IGNORECASE)
-_DOWNLOADS = re.compile(r"\.downloadfile\([^,)]*,\s*['\"]([^'\"]+)", re.IGNORECASE)
+_DOWNLOADS = re.compile(r"\.downloadfile\([^,)]{0,500},\s*['\"]([^'\"]+)", re.IGNORECASE)
 _DECODES = re.compile(r"frombase64string", re.IGNORECASE)
 _RUNS = re.compile(
     r"\b(?:iex|icm|saps|cmd|pwsh|powershell|start|invoke-\w+|start-\w+)\b|(?:^|[\s;|{(])[&.]\s*[($]",
