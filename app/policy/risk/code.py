@@ -20,7 +20,7 @@ _DANGER: dict[str, str] = {
     r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|"
     r"fork)\s*\(|(?<!typeof )\beval\b(?!\s*:)|new\s+Function|\bFunction\b\s*\)?\s*\("
     r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
-    r"Bun\.(?:spawn|\$)|globalThis\s*\[|\bimport\s*\(\s*(?!\.[\w@./-])"
+    r"Bun\.(?:spawn|\$)|\bgetRuntime\b|globalThis\s*\[|\bimport\s*\(\s*(?!\.[\w@./-])"
     r"|constructor\s*\[|\.constructor\s*(?:\(|\.constructor)|runIn\w*Context|"
     r"\.(?:del|trash|rimraf|execa|cross-spawn|shelljs|vm)\(\)|\$`|\[[^\]\n]{0,200}\+[^\]\n]{0,200}\]\s*\(",
     "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"

@@ -132,10 +132,10 @@ def _kubectl(call: Call) -> Iterator[Answer]:
     yield from unresolved_verb(call, verb)
     if "--dry-run" in given.flags and verb != "exec" and "--dry-run=none" not in call.args:
         return
+    yield from _cluster_powers(call, words)
     if call.name == "oc" and verb == "adm":
         verb, words = (words[1] if words[1:] else ""), words[1:]
     yield from _started_pod(call, words)
-    yield from _cluster_powers(call, words)
     scaled = verb == "scale" and "0" in given.all_values("--replicas")
     forced = verb in {"replace", "apply"} and given.has("--force", "--prune")
     rolled = words[:2] == ["rollout", "undo"]
