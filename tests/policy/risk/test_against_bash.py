@@ -78,7 +78,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 @pytest.mark.requirement("CNF-01")
 @given(script=SCRIPTS)
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=400, deadline=None, derandomize=True)
 def test_what_is_safe_does_no_harm_in_a_real_shell(shell: Shell, script: str) -> None:
     report = assess_command(script, cwd=str(shell.start), home=str(shell.home))
 
@@ -87,7 +87,7 @@ def test_what_is_safe_does_no_harm_in_a_real_shell(shell: Shell, script: str) ->
 
 @pytest.mark.requirement("CNF-01")
 @given(script=SHOWN)
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=400, deadline=None, derandomize=True)
 def test_the_words_that_are_told_are_those_of_a_real_shell(shell: Shell, script: str) -> None:
     segments = assess_command(script).segments
     told = next(segment.argv for segment in segments if segment.argv[0] == "show")
