@@ -35,10 +35,12 @@ _WRITTEN = re.compile(
 
 def downloaded(text: str) -> list[str]:
     """The files that `WebClient.DownloadFile` saves."""
-    return _DOWNLOADS.findall(text)
+    return _DOWNLOADS.findall(text) if "(" in text else []
 
 
 def methods(text: str) -> Iterator[Answer]:
+    if "(" not in text and "::" not in text and "." not in text:
+        return
     for match in _DELETED.finditer(text):
         if is_whole(match.group(2), "", "/"):
             yield deny("catastrophic_delete", "deletes a whole drive, home or system folder")

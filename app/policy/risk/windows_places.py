@@ -31,6 +31,7 @@ _LISTS_ALL = re.compile(r"-(?:r\w*|fo\w*|path|literalpath|hidden|file|directory)
 
 _SAVES = re.compile(r"-o(?:u\w*)?|--output", re.IGNORECASE)
 _WRITES = frozenset(names("set-content add-content out-file tee-object sc ac"))
+_REDIRECT = re.compile(r"\d?>>?(?!&)(.*)", re.DOTALL)
 _SCRIPTS = (".bat", ".cmd", ".ps1", ".vbs", ".js", ".sh")
 
 
@@ -70,8 +71,10 @@ class Places:
         name, *args = words
         name = name.lower()
         self.sent = self.listed if piped else ()
-        everything = all(_ROOT.fullmatch(arg) or _LISTS_ALL.fullmatch(arg) for arg in args)
-        self.listed = tuple(args) if name in _LISTS and everything else ()
+        lists = name in _LISTS and all(
+            _ROOT.fullmatch(arg) or _LISTS_ALL.fullmatch(arg) for arg in args
+        )
+        self.listed = tuple(args) if lists else ()
         if name in _MOVES:
             rest = [arg for arg in args if arg.lower() not in {"/d", "-path", "-literalpath"}]
             self.here = next((arg for arg in rest if _ROOT.fullmatch(arg)), "")
@@ -87,7 +90,7 @@ def _written(words: Sequence[str]) -> set[str]:
     """Scripts that a redirection or a cmdlet writes."""
     found = list(words) if words[0].lower() in _WRITES else []
     for word, following in pairwise([*words, ""]):
-        if match := re.fullmatch(r"\d?>>?(?!&)(.*)", word, re.DOTALL):
+        if ">" in word and (match := _REDIRECT.fullmatch(word)):
             found.append(match.group(1) or following)
     return {name for word in found if (name := file_name(word)).endswith(_SCRIPTS)}
 
