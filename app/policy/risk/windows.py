@@ -194,10 +194,14 @@ def _delete(name: str, args: list[str], home: str, places: Places) -> Iterator[A
         for arg in args
         if not re.fullmatch(r"(?:/[a-z])+(?::.*)?", arg.lower()) and not arg.startswith("-")
     ]
+    targets = [piece for target in targets for piece in target.split(",")]
     if recursive and any(is_whole(target, places.here, home) for target in targets):
         yield deny("catastrophic_delete", f"{name} deletes a whole drive, home or system folder")
     else:
         yield ask("delete", f"{name} deletes without a way back")
+
+
+_POWER_METHODS = frozenset(["shutdown", "reboot", "win32shutdown", "win32shutdowntracker"])
 
 
 def _asks(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
@@ -209,6 +213,8 @@ def _asks(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
         return
     if name == "cipher" and not any(arg.startswith("/w") for arg in lowered):
         return
+    if "win32_operatingsystem" in lowered and set(lowered) & _POWER_METHODS:
+        yield deny("host_power", f"{name} turns the host off or restarts it")
     yield ask("windows_admin", f"{name} {ASKS[name]}")
     if name in {"iex", "invoke-expression"}:
         yield script(" ".join(arg for arg in args if arg.lower() != "-command"), "powershell")

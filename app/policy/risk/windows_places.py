@@ -17,7 +17,7 @@ _VARIABLES = (
 _ROOT = re.compile(
     r"(?:[a-z]:|\\\\[?.]\\[a-z]:)[\\/]*\*?(?:\.\*)?|[\\/]+\*?(?:\.\*)?|~[\\/]?\*?|"
     r"\$(?:home|\{home\})[\\/]?\*?|"
-    rf"\$(?:env:(?:{_VARIABLES})|\{{env:(?:{_VARIABLES})\}})[\\/]*\*?|"
+    rf"\$(?:env:(?:{_VARIABLES})|\{{env:(?:{_VARIABLES})\}}|\(\$env:(?:{_VARIABLES})\))[\\/]*\*?|"
     rf"(?:%(?:{_VARIABLES})%)+[\\/]*\*?(?:\.\*)?|"
     r"[a-z]:[\\/](?:windows|users|program files(?: \(x86\))?|programdata)(?:[\\/]\*?)?"
     r"|[a-z]:[\\/]users[\\/][^\\/*]+(?:[\\/]\*?)?|[a-z]:[\\/]windows[\\/]system32(?:[\\/].*)?",
