@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, script, table
+from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, script, table
 from app.policy.risk.windows import in_cmd, judge
 from app.policy.risk.windows_tables import NAMES
 
@@ -26,7 +26,15 @@ def _powershell(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text, "powershell")
 
 
+def _block(call: Call) -> Iterator[Answer]:
+    """`ForEach-Object { command }`: to bash the braces are words."""
+    words = [word for word in call.args if word not in {"{", "}"} and not word.startswith("-")]
+    if words and UNKNOWN not in words[0]:
+        yield from judge(words, call.home)
+
+
 RULES: RuleTable = {
+    **table("foreach-object % where-object start-job measure-command", _block),
     **table(" ".join(name for name in NAMES if name not in {"rm", "rmdir"}), _native),
     "cmd": _cmd,
     "command.com": _cmd,
