@@ -218,6 +218,11 @@ def _holders(call: Call) -> Iterator[Answer]:
         yield ask("kill_by_name", "ends every process that uses a file", RiskLevel.MEDIUM)
 
 
+def _sockets(call: Call) -> Iterator[Answer]:
+    if options(call.args, "f A F D N").has("-K", "--kill"):
+        yield ask("kill_by_name", "closes connections of other programs", RiskLevel.MEDIUM)
+
+
 def _backups(call: Call) -> Iterator[Answer]:
     if any(arg.startswith(("delete", "thin", "disable")) for arg in call.args):
         yield ask("volume", "deletes backups")
@@ -336,6 +341,7 @@ RULES: RuleTable = {
     **table("ip ifconfig", _network_interface),
     **table("nmcli tc networksetup", _network_manager),
     "fuser": _holders,
+    "ss": _sockets,
     "tmutil": _backups,
     **asking("xkill", "kill_by_name", "ends a window's process", RiskLevel.MEDIUM),
     **asking("ssh-copy-id", "keys", "lets a key in on another host"),
