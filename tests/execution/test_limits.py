@@ -106,6 +106,14 @@ async def test_a_token_s_own_limit_is_counted_for_the_token(settings: Settings):
         assert await codes(lab, 1, **{**tight, "token_id": "tok_2"}) == [None]
 
 
+async def test_who_names_no_agent_is_counted_with_the_agent_that_governs_him(settings: Settings):
+    async with limited(settings) as (lab, _, _):
+        await add_agent(lab, "default", Limits(calls_per_minute=2))
+        assert await codes(lab, 1, agent_id="default") == [None]
+        assert await codes(lab, 2) == [None, "rate_limited"]
+        assert "the agent 'default' is limited" in (await lab.call("note")).text
+
+
 async def test_an_agent_s_limit_holds_for_that_agent_and_from_the_next_call_on(
     settings: Settings,
 ):

@@ -123,8 +123,9 @@ class Limiter:
             resolved = self._resolver.resolve(context.agent_id)
             state = resolved.states.get(call.tool_name)
             found.append((f"tool:{call.tool_name}", state.limits if state else NO_LIMITS))
-            profile = resolved.agent
-            found.append((f"agent:{context.agent_id}", profile.limits if profile else NO_LIMITS))
+            # Who names no agent is counted with those that name the one called `default`.
+            if profile := resolved.agent:
+                found.append((f"agent:{profile.id}", profile.limits))
         return tuple(Demand(key, limits) for key, limits in found if limits.of_calls)
 
     def _refused(self, call: Call, shortage: Shortage) -> Refusal:

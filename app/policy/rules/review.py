@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from app.policy.rules.definition import RuleDefinition
-from app.policy.rules.rule import Rule, build_rule
+from app.policy.rules.rule import DEFAULT_AGENT, Rule, build_rule
 from app.policy.rules.words import REST
 from app.toolkit.tool import Tool
 
@@ -102,7 +102,8 @@ def _alone(
 
 def _unknown_scope(definition: RuleDefinition, around: Surroundings) -> Iterable[tuple[str, str]]:
     kind, _, wanted = definition.scope.partition(":")
-    if kind == "agent" and around.agents is not None and wanted not in around.agents:
+    agents = None if around.agents is None else {*around.agents, DEFAULT_AGENT}
+    if kind == "agent" and agents is not None and wanted not in agents:
         yield "unknown_agent", f"There is no agent {wanted!r}"
     if kind == "session" and around.sessions is not None and wanted not in around.sessions:
         yield "unknown_session", f"There is no session {wanted!r}"

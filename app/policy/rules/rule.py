@@ -16,6 +16,8 @@ from app.policy.rules.sight import Sight
 from app.policy.rules.words import MAYBE, NO, YES, Match, Word, compile_word, glob, match_words
 from app.toolkit.tool import Tool
 
+# The agent that governs calls which name none; as `app.governance.identity.token_rules` has it.
+DEFAULT_AGENT = "default"
 _VERBS = {"allow": Verdict.ALLOW, "ask": Verdict.ASK, "deny": Verdict.DENY}
 
 
@@ -66,7 +68,7 @@ class Rule:
             return False
         kind, _, wanted = self.scope.partition(":")
         if kind == "agent":
-            return facts.agent_id == wanted
+            return (facts.agent_id or DEFAULT_AGENT) == wanted
         return kind == "global" or facts.session_id == wanted
 
     def match(self, sight: Sight) -> tuple[Match, int | None]:

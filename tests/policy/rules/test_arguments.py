@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from app.governance.identity import token_rules
+from app.policy.rules import rule
 from tests.policy.judging import Body, allow, deny, verdict
 
 NO_ENV = deny("secrets stay", match={"paths": ["**/.env"]})
@@ -231,12 +233,22 @@ def test_tools_are_named_by_name_glob_toolset_or_alias():
     )
 
 
+def test_a_rule_for_the_default_agent_speaks_about_calls_that_name_none():
+    assert rule.DEFAULT_AGENT == token_rules.DEFAULT_AGENT
+    scoped = deny(scope="agent:default")
+
+    assert verdict("ls", scoped) == "deny"
+    assert verdict("ls", scoped, agent_id="default") == "deny"
+    assert verdict("ls", scoped, agent_id="writer") == "allow"
+
+
 def test_a_rule_speaks_in_its_scope_until_it_expires():
     scoped = deny(scope="agent:writer")
     ending = deny(expires_at="1970-01-01T00:01:40Z")
 
     assert verdict("ls", scoped, agent_id="writer") == "deny"
     assert verdict("ls", scoped, agent_id="other") == "allow"
+    assert verdict("ls", scoped) == "allow"
     assert verdict("ls", deny(scope="session:s1"), session_id="s1") == "deny"
     assert verdict("ls", deny(scope="session:s1")) == "allow"
     assert verdict("ls", ending, now=99) == "deny"

@@ -185,6 +185,7 @@ def test_rules_that_hardly_do_what_was_meant_are_pointed_out():
     assert warned(deny(expires_at="1970-01-01T00:00:01Z"), now=2) == {"r0": ["expired"]}
     assert warned(deny(scope="agent:nobody")) == {"r0": ["unknown_agent"]}
     assert warned(deny(scope="agent:writer")) == {}
+    assert warned(deny(scope="agent:default")) == {}
     assert warned({**deny(), "tool": "gone"}) == {"r0": ["unknown_tool"]}
     assert warned({**deny(**argv("rm")), "tool": "fetch"}) == {"r0": ["never_matches"]}
     assert warned(allow()) == {"r0": ["allows_everything"]}
