@@ -72,6 +72,11 @@ def _is_no_reference(found: bytes) -> bool:
     return re.match(rb"[$<{%*]|/|\./|~", found.rpartition(b":")[2]) is None
 
 
+def _is_password(found: bytes) -> bool:
+    """`find … -name mysql -print` has no password behind its `-p`."""
+    return _is_no_reference(found) and found not in _OF_FIND
+
+
 def _always(_: bytes) -> bool:
     return True
 
@@ -79,6 +84,14 @@ def _always(_: bytes) -> bool:
 def _reads_as_key(found: bytes) -> bool:
     return _has_digit(found) or re.search(rb"[a-z][A-Z]|[A-Z][a-z]+[A-Z]", found) is not None
 
+
+_OF_FIND = frozenset((b"rint", b"rint0", b"rintf", b"ath", b"erm", b"rune"))
+# Programs that take a password behind a short option.
+_CLIENTS = (
+    r"\b(?:mysql|mariadb)[a-z\-]*\b[^\n|;&]*?\s-p",
+    r"\bsshpass\b[^\n|;&]*?\s-p ?",
+    r"\bredis-cli\b[^\n|;&]*?\s-a ",
+)
 
 # (what stays before, the secret, whether it is one)
 _CREDENTIALS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
@@ -96,6 +109,10 @@ _CREDENTIALS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
         lambda found: _has_digit(found) and _is_no_reference(found),
     ),
     (r"\bcurl\b[^\n|;]*?\s(?:-u|--user)[= ]?[\"']?[^\s:\"'$]+:", r"[^\s\"'$]{3,}", _always),
+    *(
+        (rf"{client}[\"'\\]*", r"[^\s\"'`$(){}<>;|&\\\-][^\s\"'`$;|&\\]{2,}", _is_password)
+        for client in _CLIENTS
+    ),
     (r"(?i:secret_?access_?key)[\"']?\s*[:=]\s*[\"']?", r"[A-Za-z0-9/+]{40}", _always),
     (r"\b(?:AccountKey|SharedAccessKey)=", r"[A-Za-z0-9+/]{40,}=*", _always),
     (rf"[?&](?i:{_QUERY})=", r"[^&\s\"'<>\\]{16,}", _always),
@@ -112,6 +129,7 @@ _LOOSE_HINTS = (
     rf"(?:{_NAMES})=",
     rf"--(?:[a-z0-9\-]+-)?(?:{_FLAGS})[= ]",
     r"curl[^|;]*(?:-u|--user)",
+    r"(?:mysql|mariadb|sshpass|redis-cli)[^|;&]*\s-[pa]",
     r"(?:AccountKey|SharedAccessKey)=",
     rf"[?&](?i:{_QUERY})=",
     r"hooks\.slack\.com/services/",
@@ -141,11 +159,15 @@ _TAIL = (
     rf"[A-Z0-9_]*(?:{_NAMES})={_WORD}",
     rf"--(?:[a-z0-9\-]+-)?(?:{_FLAGS})[= ]{_WORD}",
     r"\bcurl\b[^\n|;]*",
+    r"\b(?:mysql|mariadb|sshpass|redis-cli)[^\n|;&]*",
     rf"[?&][A-Za-z0-9_\-]*(?:={_WORD})?",
     r"-{1,2}[a-z][a-z\-]*",
     r"[A-Z_][A-Z0-9_]+",
 )
-_WORDS_BEFORE = ("authorization", "bearer", "secret_access_key", "-----begin ", "curl ")
+_WORDS_BEFORE = (
+    *("authorization", "bearer", "secret_access_key", "-----begin ", "curl "),
+    *("mysql", "mariadb", "sshpass", "redis-cli"),
+)
 _MIN_HELD = 4
 
 
@@ -200,7 +222,7 @@ _SECRETS: tuple[tuple[Any, Callable[[bytes], bool]], ...] = (
 # such characters or one of these words. Letters of other scripts may fold to ours.
 _LONG_RUN = re.compile(rb"[A-Za-z0-9_+/.=\-]{14}")
 _TELLING_WORD = re.compile(
-    rb"p(?:ass|wd)|s(?:ecret|ig)|c(?:red|ookie|url)|token|auth|bearer|key|://"
+    rb"p(?:ass|wd)|s(?:ecret|ig)|c(?:red|ookie|url)|token|auth|bearer|key|://|m(?:ysql|ariadb)|redis-"
 )
 
 
