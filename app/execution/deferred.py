@@ -45,12 +45,12 @@ class DeferredTools:
         scope = None if run_id is None else self._scopes.get(run_id)
         exposure = self._resolver.resolve(agent_id, subagent=scope).exposure
         tools = self._catalog().tools
-        known = (*exposure.visible, *exposure.deferred) if shown else exposure.deferred
+        # Who names a tool that is shown already must not read that there is none.
+        named = query.startswith(SELECT)
+        known = (*exposure.visible, *exposure.deferred) if shown or named else exposure.deferred
         # Between two reads the catalog may have lost one.
         candidates = [tools[name] for name in known if name in tools]
-        names = (
-            _selected(query, candidates) if query.startswith(SELECT) else _ranked(query, candidates)
-        )
+        names = _selected(query, candidates) if named else _ranked(query, candidates)
         found = names[:limit]
         self.reveal(run_id, (name for name in found if name in exposure.deferred))
         return [

@@ -110,6 +110,17 @@ async def test_tools_named_exactly_are_found_by_their_names_and_aliases(settings
         assert second.tool_names[-2:] == ["deploy_site", "bash"]
 
 
+async def test_a_tool_that_is_shown_already_is_found_by_its_name(settings: Settings):
+    turns = [Turn(search("select:search_tools")), Turn(text("x"))]
+    async with open_office(settings, *turns) as office:
+        office.add(*tools())
+        await office.ask()
+        first, second = office.provider.requests
+        told = second.tool_results()["s1"]["content"][0]["text"]
+        assert told.startswith("search_tools: Find further tools")
+        assert second.tool_names == first.tool_names
+
+
 async def test_a_search_that_finds_nothing_says_so(settings: Settings):
     async with open_office(settings, Turn(search("zzzz qqqq")), Turn(text("x"))) as office:
         office.add(*tools())
