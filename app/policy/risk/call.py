@@ -127,9 +127,19 @@ def names(text: str) -> list[str]:
     return text.split()
 
 
+def is_pattern(word: str) -> bool:
+    """Whether names of files may stand in a word's place: `git rese[t]` beside a file `reset`."""
+    return "[" in word or "*" in word or "?" in word
+
+
+def may_be_option(word: str) -> bool:
+    """Whether it is a pattern that an option's name may stand for."""
+    return word.startswith(("-", "[-")) and is_pattern(word.partition("=")[0])
+
+
 def unresolved_verb(call: Call, verb: str) -> Iterator[Hit]:
     """A subcommand that is not known decides everything, as the command's name does."""
-    if UNKNOWN in verb:
+    if UNKNOWN in verb or is_pattern(verb):
         yield ask("unresolved_command", f"what {call.name} is to do is not known before it runs")
 
 

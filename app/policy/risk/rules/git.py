@@ -13,6 +13,8 @@ from app.policy.risk.call import (
     Options,
     RuleTable,
     ask,
+    is_pattern,
+    may_be_option,
     options,
     run,
     script,
@@ -55,7 +57,7 @@ def _git(call: Call) -> Iterator[Answer]:
     if not before.rest:
         return
     verb, args = before.rest[0], before.rest[1:]
-    if UNKNOWN in verb or any(UNKNOWN in flag for flag in before.flags):
+    if UNKNOWN in verb or is_pattern(verb) or any(UNKNOWN in flag for flag in before.flags):
         yield ask("unresolved_command", "the git subcommand is not known before it runs")
     elif any(arg.startswith("ext::") for arg in args):
         yield ask("git_transport", "the address names a program to run")
@@ -64,6 +66,8 @@ def _git(call: Call) -> Iterator[Answer]:
     elif handler := _VERBS.get(verb):
         inner = _moved(call, before)
         yield from handler(inner, args)
+        if verb != "grep" and any(map(may_be_option, args)):
+            yield ask("unresolved_command", f"an option of git {verb} is not known before it runs")
 
 
 def _moved(call: Call, before: Options) -> Call:

@@ -16,6 +16,7 @@ from app.policy.risk.call import (
     Stream,
     ask,
     deny,
+    may_be_option,
     names,
     options,
     run,
@@ -70,6 +71,8 @@ def narrowed(args: list[str]) -> bool:
 def _find(call: Call) -> Iterator[Answer]:
     args = call.args
     folders, at = starts(args)
+    if any(map(may_be_option, folders)):
+        yield ask("unresolved_command", "what find does is not known before it runs")
     while at < len(args):
         word = args[at]
         if word in _RUNS:
@@ -84,6 +87,8 @@ def _find(call: Call) -> Iterator[Answer]:
             at += 1
         elif word in _VALUED:
             at += 1
+        elif may_be_option(word):
+            yield ask("unresolved_command", "what find does is not known before it runs")
         at += 1
 
 
