@@ -94,13 +94,17 @@ class Collected:
             why = "kill ends every process that a name finds"
             self.found(ask("kill_by_name", why, RiskLevel.MEDIUM), at)
 
-    def tentatively(self, walk: Callable[[], object]) -> None:
+    def tentatively(self, walk: Callable[[], object], *, told: bool = False) -> None:
         """Keep what `walk` adds to the report only if it finds something new, or if it holds a
-        call that alone decides what a function does (`kept`)."""
+        call that alone decides what a function does (`kept`).
+
+        Args:
+            told: what runs is certain, so that a command that was not met before is new too.
+        """
         segments, findings, targets = len(self.segments), len(self.findings), len(self.targets)
         kept = self.kept
         walk()
-        if self.kept != kept:
+        if self.kept != kept or (told and self._met_more(segments)):
             return
         if len(self.findings) > findings:
             every = [(code, why, verdict) for code, _, why, _, verdict in self.findings]
@@ -109,6 +113,11 @@ class Collected:
         del self.segments[segments:]
         _shorten(self.findings, findings)
         _shorten(self.targets, targets)
+
+    def _met_more(self, before: int) -> bool:
+        """Whether a command was met since that was none of the first `before`."""
+        known = {met.argv for met in self.segments[:before]}
+        return any(met.argv not in known for met in self.segments[before:])
 
 
 def _shown(text: str) -> str:

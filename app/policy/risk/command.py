@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Stream, ask, names, run
@@ -12,6 +13,7 @@ _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh
 
 
 _SCRIPT = re.compile(r"[\w./-]*[\w-]\.\w+|\.{0,2}/[\w./-]+")
+_NOT_TOLD = re.compile(f"[*?\\[{UNKNOWN}]")
 _SIMPLE_FLAG = re.compile(r"-[a-zA-Z]+")
 
 
@@ -30,6 +32,16 @@ def reads_written(call: Call, files: Mapping[str, str | None]) -> bool:
         if not _SIMPLE_FLAG.fullmatch(arg) or not set(arg).isdisjoint("cesmrIMWXoOS"):
             break
     return True
+
+
+def may_run_written(call: Call, files: Mapping[str, str | None]) -> bool:
+    """Whether the script that an interpreter runs may turn out to be one that was written
+    here: `bash ./*`, `. "$x/a"`."""
+    path = next((arg for arg in call.args if arg[:1] != "-"), "")
+    if call.name == "cat" or not _NOT_TOLD.search(path):
+        return False
+    pattern = call.at(path).replace(UNKNOWN, "*")
+    return any(fnmatchcase(written, pattern) for written in files)
 
 
 def file_operand(call: Call, files: Mapping[str, str | None]) -> Stream:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.policy.risk import effects
 from app.policy.risk.call import UNKNOWN, Call, Stream, ask, deny
 from app.policy.risk.collected import Collected
-from app.policy.risk.definitions import Definitions
+from app.policy.risk.definitions import CALLED_BY_SHELLS, Definitions
 from app.policy.risk.expand import Expander
 from app.policy.risk.scope import Scope, certain_words
 from app.policy.risk.syntax import (
@@ -48,6 +48,7 @@ class ControlFlow(Collected):
         self.repeats = 0
         self.running: set[str] = set()
         self.definitions = Definitions()
+        self.handlers: dict[str, Scope] = {}
 
     def simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
         raise NotImplementedError
@@ -240,6 +241,8 @@ class ControlFlow(Collected):
             scope.may_write(inner.files)
         scope.poisoned |= names
         scope.functions[node.name] = node.body
+        if node.name in CALLED_BY_SHELLS:
+            self.handlers[node.name] = scope
         return SILENT
 
     def _leaves(self, inner: Scope, names: frozenset[str], scope: Scope) -> None:
@@ -265,10 +268,12 @@ class ControlFlow(Collected):
             self.node(body, inner, call.stdin)
             self.kept += 1
         else:
-            self.tentatively(lambda: self.node(body, inner, call.stdin))
+            told = call.stdin is not None and call.stdin.text is not None and not scope.guess
+            self.tentatively(lambda: self.node(body, inner, call.stdin), told=told)
         self.running.discard(call.name)
         self._leaves(inner, names, scope)
         scope.files.update(inner.files)
+        scope.aliases.update(inner.aliases)
         scope.merge(replace(inner, lists={}, functions={}))
         scope.cwd, scope.places = inner.cwd, inner.places
 

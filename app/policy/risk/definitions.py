@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Function, Node
 
-_CALLED_BY_SHELLS = frozenset(["command_not_found_handle", "command_not_found_handler"])
+CALLED_BY_SHELLS = frozenset(["command_not_found_handle", "command_not_found_handler"])
 """Functions that a shell calls with words of its own."""
 
 
@@ -44,7 +44,7 @@ class Definitions:
             # Which of the two a call means is not followed.
             self.doubt(first)
             return False
-        if not node.reads_arguments or node.name in _CALLED_BY_SHELLS:
+        if not node.reads_arguments or node.name in CALLED_BY_SHELLS:
             return False
         self._waiting[id(node.body)] = Waiting(node, scope, contained)
         return True
@@ -68,6 +68,13 @@ class Definitions:
         """`text` runs in another process, to which functions may have been exported."""
         for waiting in self._waiting.values():
             if waiting.node.name in text:
+                waiting.is_doubtful = True
+
+    def called_outside(self, name: str) -> None:
+        """Another process runs `name`: when that is a function, this and all that it calls may
+        have been exported."""
+        if name in self._bodies:
+            for waiting in self._waiting.values():
                 waiting.is_doubtful = True
 
     def left(self) -> list[Waiting]:

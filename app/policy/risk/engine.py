@@ -11,7 +11,14 @@ from app.policy.risk import effects, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny, resolve
 from app.policy.risk.code import code_answers
-from app.policy.risk.command import READERS, file_operand, plain_name, reads_written, unresolved
+from app.policy.risk.command import (
+    READERS,
+    file_operand,
+    may_run_written,
+    plain_name,
+    reads_written,
+    unresolved,
+)
 from app.policy.risk.control import SILENT, UNSEEN, ControlFlow, is_traceless
 from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible, written_by
@@ -30,6 +37,7 @@ MAX_PLACES = 8
 _DESCRIPTOR = re.compile(r"\d*-?")
 _OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
+_RUNS_WRITTEN = ask("opaque_code", "may run a file that this same command writes")
 _NO_VALUES: dict[str, str] = {}
 _ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])
 
@@ -42,6 +50,7 @@ class Assessor(ControlFlow):
         self.nesting = 0
         self.guessed: set[tuple[object, ...]] = set()
         self.traps: dict[str, None] = {}
+        self.outside = 0
 
     def finish(self, scope: Scope) -> None:
         """Judge what runs later than where it stands, `scope` being how the script ends."""
@@ -53,6 +62,10 @@ class Assessor(ControlFlow):
                 inner = scope.copy()
                 inner.be_in([place])
                 self.tentatively(partial(self.text, text, inner, "bash"))
+        for name, at in self.handlers.items():
+            inner = at.copy()
+            inner.given = None
+            self.tentatively(partial(self.argv, [name, UNKNOWN], inner, None))
         self.judge_alone()
 
     def _trap(self, args: list[str], scope: Scope) -> None:
@@ -225,6 +238,8 @@ class Assessor(ControlFlow):
             self._alias(alias, argv, scope, call.stdin)
         if body := scope.functions.get(name):
             self.called(call, body, scope)
+        elif self.outside:
+            self.definitions.called_outside(name)
         output = self._written_script(call, word, scope, index) if "/" in word else None
         for answer in self._answers(call, scope):
             if type(answer) is Hit:
@@ -244,6 +259,8 @@ class Assessor(ControlFlow):
         files = scope.files
         if files and call.name in READERS and reads_written(call, files):
             call.stdin = file_operand(call, files)
+        elif files and call.name in READERS and may_run_written(call, files):
+            return (*judged(call), _RUNS_WRITTEN)
         if call.name in scope.functions and call.name not in RULES:
             return ()
         if call.stdin is None and (not files or call.name not in READING):
@@ -257,7 +274,11 @@ class Assessor(ControlFlow):
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy()
         inner.aliases.pop(argv[0], None)
-        output = self.text(f"{alias} {shlex.join(argv[1:])}", inner, "bash", stdin)
+        words = argv[1:]
+        while alias[-1:].isspace() and words and (following := inner.aliases.get(words[0])):
+            # Behind a blank at the end of an alias the next word is one too.
+            alias, words = alias + following, words[1:]
+        output = self.text(f"{alias} {shlex.join(words)}", inner, "bash", stdin)
         scope.join(inner)
         return output
 
@@ -322,7 +343,10 @@ class Assessor(ControlFlow):
         if payload.kind in {"shell", "powershell", "cmd"}:
             if not payload.here:
                 self.definitions.mentioned(payload.text)
-            return self.text(payload.text, inner, payload.kind, payload.stdin)
+            self.outside += not payload.here
+            output = self.text(payload.text, inner, payload.kind, payload.stdin)
+            self.outside -= not payload.here
+            return output
         for answer in code_answers(payload.kind, payload.text):
             self._answer(answer, index, inner)
         return None

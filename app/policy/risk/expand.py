@@ -154,7 +154,7 @@ class Expander:
         arg = "".join(self._value(piece) for piece in part.arg)
         if part.op in {":-", "-", ":=", "="}:
             return self._default(part, value, arg)
-        is_given = bool(value) or part.op == "+"
+        is_given = bool(value) or (part.op == "+" and self.scope.is_set(part.name))
         if part.op in {":+", "+"} and is_given and (UNKNOWN not in value or arg.startswith("-")):
             return arg
         if part.op in {":?", "?"} and value and UNKNOWN not in value:
@@ -177,7 +177,8 @@ class Expander:
         if UNKNOWN in value:
             return UNKNOWN
         # Without the colon an empty value is one.
-        return value if value or part.op[0] != ":" else arg
+        is_given = bool(value) or (part.op[0] != ":" and self.scope.is_set(part.name))
+        return value if is_given else arg
 
 
 def _sliced(words: Sequence[str], part: Var) -> list[str] | None:

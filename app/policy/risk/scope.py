@@ -155,6 +155,12 @@ class Scope:
             return self.cwd if self.cwd is not None else UNKNOWN
         return self.variables.get(name, UNKNOWN)
 
+    def is_set(self, name: str) -> bool:
+        """Whether a name whose value is known to be empty has one at all: a missing argument
+        has none."""
+        words = self.given if self.given is not None else self.lists.get(ARGUMENTS)
+        return words is None or not name.isdigit() or int(name[:9]) <= len(words)
+
     def _given(self, name: str) -> str | None:
         """The text of an argument, or of all of them, where it is certain."""
         assert self.given is not None
