@@ -22,7 +22,18 @@ _URL_FIELD = re.compile(r"(?:^|_)(?:url|urls|uri|uris|href|link|endpoint|host)$"
 _MAX_SEARCHED, _LONGEST_ADDRESS = 100_000, 8_192
 _HOST = re.compile(r"(?:[^@/\s]+@)?([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])")
 _SCP = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][\w.-]*):(?!//)(.*)", re.DOTALL)
-_ODD = re.compile(r"[\\\s\x00-\x20%]")
+_ODD = re.compile(r"[\\\s\x00-\x20%'\"<>`]")
+# A browser leaves these out wherever they stand, and takes any slashes for the two.
+_LEFT_OUT = re.compile(r"[\t\r\n]")
+_SCHEME = re.compile(r"(https?|wss?|ftp):[/\\]*", re.IGNORECASE)
+_SLASHES = re.compile(r"[/\\]{2,}")
+# What makes a client go elsewhere than to the address that it is given, and what `curl` makes
+# several addresses of.
+_DIVERTS = re.compile(
+    r"--(?:connect-to|resolve|proxy|preproxy|socks\w+|unix-socket|abstract-unix-socket|config|"
+    r"input-file)(?:=|$)|-[xK]"
+)
+_SEVERAL = re.compile(r"[{}]|\[[^\]:]*\]")
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "ssh": 22, "git": 9418}
 _TALKS = {
     **dict.fromkeys(names("curl wget http https xh httpie aria2c lynx w3m ab hey"), "http"),
@@ -134,10 +145,20 @@ def argument_addresses(values: Mapping[str, Any]) -> tuple[Address, ...]:
             found[_UNSEEN] = None
         if text is None:
             continue
-        for url in _URL.findall(text[:_MAX_SEARCHED]) or ([text] if telling else []):
+        texts = _URL.findall(text[:_MAX_SEARCHED])
+        for url in [*texts, _as_browsers_read(text)] if telling else texts:
             if (seen := address(url)) is not None:
                 found[seen] = None
     return tuple(found)
+
+
+def _as_browsers_read(text: str) -> str:
+    """A text that is one address: where the search for addresses ends may be in its middle."""
+    whole = _LEFT_OUT.sub("", text[:_MAX_SEARCHED]).strip()
+    if scheme := _SCHEME.match(whole):
+        return f"{scheme[1]}://{whole[scheme.end() :]}"
+    slashes = _SLASHES.match(whole)
+    return whole[slashes.end() :] if slashes else whole
 
 
 def word_addresses(segment: Segment) -> tuple[Address, ...]:
@@ -154,7 +175,13 @@ def word_addresses(segment: Segment) -> tuple[Address, ...]:
                 found[_UNSEEN] = None
             continue
         texts = _URL.findall(word)
+        if scheme == "http" and _SCHEME.match(word):
+            texts.append(_as_browsers_read(word))
+        elif scheme == "http" and _DIVERTS.match(word):
+            found[_UNSEEN] = None
         candidates = [address(text) for text in texts]
+        if program == "curl" and any(_SEVERAL.search(text.split("/")[2]) for text in texts):
+            found[_UNSEEN] = None
         if not texts and scheme is not None:
             candidates = list(_bare(word, scheme))
         found.update((item, None) for item in candidates if item is not None)

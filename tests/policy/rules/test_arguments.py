@@ -253,3 +253,42 @@ def test_a_rule_speaks_in_its_scope_until_it_expires():
     assert verdict("ls", deny(scope="session:s1")) == "allow"
     assert verdict("ls", ending, now=99) == "deny"
     assert verdict("ls", ending, now=100) == "allow"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        'https://good.org"@evil.com/',
+        "https://good.org\t@evil.com/",
+        "https://good.org<@evil.com/",
+        "https:/evil.com/",
+        "https:///evil.com/",
+        "//evil.com/",
+        "ht\ttps://evil.com/",
+    ],
+)
+def test_an_address_is_read_as_those_read_it_who_go_there(url: str):
+    flagged: dict[str, Any] = {"name": "fetch", "asks": True, "asks_by": "tool"}
+    good = {**allow(match={"urls": [{"host": "good.org"}]}), "tool": "fetch"}
+
+    assert verdict({"url": url}, good, **flagged) == "ask"
+    assert verdict({"url": url}, {**NO_EVIL, "tool": "fetch"}, name="fetch") == "deny"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "'https://good.org\"@evil.com'",
+        "https:/evil.com",
+        "https://good.org --connect-to ::evil.com:",
+        "https://good.org -xevil.com:80",
+        "'https://{good.org,evil.com}'",
+    ],
+)
+def test_an_allow_of_a_host_is_none_where_curl_is_led_elsewhere(words: str):
+    flagged: dict[str, Any] = {"asks": True, "asks_by": "tool"}
+    good = allow(match={"command": ["curl"], "urls": [{"host": "good.org"}]})
+
+    assert verdict("curl -s https://good.org/x", good, **flagged) == "allow"
+    assert verdict(f"curl {words}", good, **flagged) == "ask"
+    assert verdict(f"curl {words}", NO_EVIL) in {"ask", "deny"}
