@@ -108,6 +108,10 @@ def deny(code: str, why: str) -> Hit:
     return Hit(code, why, RiskLevel.CRITICAL, Verdict.DENY)
 
 
+OWN_PROGRAMS = Payload("own_programs")
+"""Runs nothing: that `PATH` is set matters to who allows a command by its name."""
+
+
 def table(names: str, rule: Rule) -> RuleTable:
     return dict.fromkeys(names.split(), rule)
 

@@ -51,6 +51,7 @@ class Collected:
         self.targets: dict[str, None] = {}
         self.walked = 0
         self.kept = 0
+        self.own_programs = False
         self.contained = False
 
     def report(self) -> RiskReport:
@@ -66,6 +67,7 @@ class Collected:
             segments=tuple([_segment(met) for met in self.segments]),
             findings=findings,
             resolved_targets=tuple(self.targets),
+            own_programs=self.own_programs,
             opaque=not OPAQUE_CODES.isdisjoint([finding.code for finding in findings]),
         )
 

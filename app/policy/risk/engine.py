@@ -9,7 +9,18 @@ from functools import partial
 
 from app.policy.risk import effects, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
-from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Payload, Stream, ask, deny, resolve
+from app.policy.risk.call import (
+    OWN_PROGRAMS,
+    UNKNOWN,
+    Answer,
+    Call,
+    Hit,
+    Payload,
+    Stream,
+    ask,
+    deny,
+    resolve,
+)
 from app.policy.risk.code import code_answers
 from app.policy.risk.command import (
     READERS,
@@ -295,6 +306,9 @@ class Assessor(ControlFlow):
     def _answer(self, answer: Answer, index: int | None, scope: Scope) -> Stream | None:
         if isinstance(answer, Hit):
             self.found(answer, index)
+            return None
+        if answer is OWN_PROGRAMS:
+            self.own_programs = True
             return None
         if self.nesting >= MAX_NESTING:
             self.found(ask("nested", "commands are wrapped too deeply"), index)

@@ -79,6 +79,8 @@ class RiskReport:
         opaque: something runs that is not in `segments`: a command word, a script or a
             program that cannot be read before it runs. An answer about this command must
             not be kept for later ones. A None among the arguments does not set it.
+        own_programs: the script says itself where programs are looked up (`PATH`), so that
+            the name of a command does not tell which program it is.
     """
 
     verdict: Verdict
@@ -87,6 +89,7 @@ class RiskReport:
     findings: tuple[Finding, ...]
     resolved_targets: tuple[str, ...]
     opaque: bool = False
+    own_programs: bool = False
 
 
 OPAQUE_CODES = frozenset(

@@ -25,13 +25,14 @@ def covering(sight: Sight, allows: Iterable[Rule]) -> tuple[str, ...]:
     """Ids of the rules that together allow the call; none when something is left over.
 
     Every command must be named by some rule, or have been found harmless. What belongs to no
-    command (a redirection, an assignment) and what cannot be read is nobody's to allow.
+    command (a redirection, an assignment) and what cannot be read is nobody's to allow; nor is
+    a command whose program the script puts in place of the one that the name stands for.
     """
     report = sight.report
     if report is None:
         return tuple(rule.id for rule in allows if rule.allows(sight))
     places = {finding.segment for finding in report.findings}
-    if report.opaque or None in places or not report.segments:
+    if report.opaque or report.own_programs or None in places or not report.segments:
         return ()
     named: dict[int, str] = {}
     for rule in allows:

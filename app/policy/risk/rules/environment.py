@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, ask, names, script
+from app.policy.risk.call import OWN_PROGRAMS, UNKNOWN, Answer, ask, names, script
 from app.policy.risk.rules.git import may_run
 
 _COMMANDS = frozenset(
@@ -46,7 +46,9 @@ _TELLING_STARTS = ("GIT_CONFIG_", "BASH_FUNC_", "TF_CLI_ARGS")
 
 def assignment(name: str, value: str) -> Iterator[Answer]:
     """What setting `name` lets later programs run."""
-    if name in _TELLING or name.startswith(_TELLING_STARTS):
+    if name == "PATH" or UNKNOWN in name:
+        yield OWN_PROGRAMS
+    elif name in _TELLING or name.startswith(_TELLING_STARTS):
         yield from _telling(name, value)
 
 

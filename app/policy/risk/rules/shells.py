@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, script, table
+from app.policy.risk.rules.environment import assignment
 
 _FLAG = re.compile(r"[-+].")
 _STDIN = re.compile(r"/dev/(?:stdin|fd/0)|/proc/self/fd/0|-")
@@ -103,6 +104,15 @@ def _subscript(call: Call) -> Iterator[Answer]:
             yield ask("arithmetic_code", f"{call.name} would run the command in a subscript")
 
 
+def _declaration(call: Call) -> Iterator[Answer]:
+    """Words that were expanded first: `export "$line"`."""
+    yield from _subscript(call)
+    for word in call.args:
+        name, equals, value = word.partition("=")
+        if equals or UNKNOWN in name:
+            yield from assignment(name, value)
+
+
 def _formatted(call: Call) -> Iterator[Answer]:
     """`printf -v NAME`: its other words are text."""
     names = options(call.args, "v", stop=True).all_values("-v")
@@ -127,7 +137,8 @@ RULES: RuleTable = {
     "trap": _trap,
     **table("mapfile readarray complete compgen bind", _callback),
     "enable": _enable,
-    **table("test [ read unset declare typeset local export readonly wait", _subscript),
+    **table("test [ read unset wait", _subscript),
+    **table("declare typeset local export readonly", _declaration),
     "hash": _hash,
     "let": _let,
     "printf": _formatted,
