@@ -251,18 +251,20 @@ class ControlFlow(Collected):
         for name in names:
             scope.record(name, inner.variables.get(name))
 
-    def called(self, call: Call, body: Node, scope: Scope) -> None:
-        """A function of the script, with the words and variables of this call."""
+    def called(self, call: Call, body: Node, scope: Scope) -> bool:
+        """A function of the script, with the words and variables of this call; whether what it
+        runs is all told by that."""
         if call.name in self.running:
             self.definitions.doubt(body)
-            return
+            return False
         names = assigned_names(body) - _OWN
         inner = scope.copy()
         inner.list_words(ARGUMENTS, call.args)
         inner.given = None if scope.guess else certain_words(call.args)
         inner.poisoned = scope.poisoned - names
         self.running.add(call.name)
-        if self.definitions.called(body, certain=inner.given is not None):
+        certain = self.definitions.called(body, certain=inner.given is not None)
+        if certain:
             # Calls of this and other functions may have set them before.
             inner.forget(names)
             self.node(body, inner, call.stdin)
@@ -276,6 +278,7 @@ class ControlFlow(Collected):
         scope.aliases.update(inner.aliases)
         scope.merge(replace(inner, lists={}, functions={}))
         scope.cwd, scope.places = inner.cwd, inner.places
+        return certain
 
     def judge_alone(self) -> None:
         """Judge the functions that have waited in vain for calls that decide what they do."""

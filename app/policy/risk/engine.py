@@ -248,7 +248,7 @@ class Assessor(ControlFlow):
             # Only some shells expand aliases: both readings count.
             self._alias(alias, argv, scope, call.stdin)
         if body := scope.functions.get(name):
-            self.called(call, body, scope)
+            self.segments[index].wraps = self.called(call, body, scope)
         elif self.outside:
             self.definitions.called_outside(name)
         output = self._written_script(call, word, scope, index) if "/" in word else None

@@ -192,6 +192,8 @@ IN_BUILD = allow(match={"argv": ["rm", "..."], "paths": ["build/**"]})
         "timeout 5 rm build/a",
         "bash -c 'rm -r build'",
         "ls && rm build/a; rm build/b",
+        'run() { "$@"; }; run rm -rf build',
+        'twice() { shift; "$@" || "$@"; }; twice x rm build/a && ls',
     ],
 )
 def test_an_allow_releases_what_the_risk_analysis_asks(command: str):
@@ -221,6 +223,10 @@ def test_an_allow_releases_what_the_risk_analysis_asks(command: str):
         "./rm build/a",
         "rm build/a > ~/.bashrc",
         "LD_PRELOAD=./x.so rm build/a",
+        'run() { "$@"; }; run rm -rf build other',
+        'run() { sudo "$@"; }; run rm -rf build',
+        'run() { "$@"; rm -rf other; }; run rm -rf build',
+        'run() { "$@"; }; run rm -rf "$x"',
         "PATH=. rm build/a",
         "export PATH=.:$PATH; rm build/a",
         'export "PATH=."; rm build/a',
