@@ -156,7 +156,13 @@ def plain_list(command: str, segments: Sequence[Segment]) -> tuple[Segment, ...]
 
 
 def _texts(command: str) -> list[str]:
-    return [piece for piece in _SEPARATORS.split(command) if piece.strip()]
+    # What is quoted stands in no way of the separators that are looked for.
+    bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), command)
+    ends = [(found.start(), found.end()) for found in _SEPARATORS.finditer(bare)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(command)]
+    pieces = [command[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    return [piece for piece in pieces if piece.strip()]
 
 
 def _has_glob(text: str) -> bool:

@@ -30,6 +30,8 @@ def granted(wanted: dict[str, Any] | None, scope: str = "always", **fields: Any)
         "rm -rf build && npm test",
         "ls; rm -rf build",
         "cd . && rm -rf build",
+        'git commit -m "fix: a && b; c"; rm -rf build',
+        "rm -rf build && echo 'a;b' \"c|d\"",
     ],
 )
 def test_an_approved_command_is_not_asked_about_again(command: str):
@@ -56,6 +58,9 @@ def test_an_approved_command_is_not_asked_about_again(command: str):
         "echo x | xargs rm -rf build",
         "rm -rf build $x",
         "alias rm=shred; rm -rf build",
+        'echo "$(rm -rf x; ls)"; rm -rf build',
+        'echo "a; rm -rf build',
+        "bash -c 'ls; rm -rf build'",
     ],
 )
 def test_a_variant_of_an_approved_command_asks(command: str):
