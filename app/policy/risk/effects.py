@@ -127,6 +127,9 @@ def _declare(call: Call, scope: Scope) -> None:
 
 def _move(call: Call, scope: Scope) -> None:
     """The working directory after `cd` and its sisters, or those that it may be."""
+    if call.name in scope.functions:
+        # A function of this name has moved as its body says.
+        return
     before, stack = scope.cwd, scope.lists.get(_STACK, ())
     operands = options(call.args).rest
     target = operands[0] if operands else "~"

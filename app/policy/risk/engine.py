@@ -345,7 +345,7 @@ class Assessor(ControlFlow):
 
     def _run(self, payload: Payload, index: int | None, inner: Scope) -> Stream | None:
         if payload.kind == "argv":
-            return self.argv(list(payload.argv), inner, payload.stdin) if payload.argv else None
+            return self._words(payload, inner) if payload.argv else None
         if payload.kind == "tool":
             known = plain_name(payload.argv[0]) in RULES
             return self.argv(list(payload.argv), inner, payload.stdin) if known else None
@@ -364,6 +364,15 @@ class Assessor(ControlFlow):
         for answer in code_answers(payload.kind, payload.text):
             self._answer(answer, index, inner)
         return None
+
+    def _words(self, payload: Payload, scope: Scope) -> Stream:
+        """A command by its words; behind `command` and `builtin` a name means no function."""
+        words = list(payload.argv)
+        body = scope.functions.pop(words[0], None) if payload.here else None
+        output = self.argv(words, scope, payload.stdin)
+        if body is not None:
+            scope.functions.setdefault(words[0], body)
+        return output
 
     def _last(self) -> int | None:
         return len(self.segments) - 1 if self.segments else None
