@@ -1,27 +1,50 @@
 # Each target is a wrapper: `python3 scripts/bootstrap.py TARGET` does the same without make.
 PYTHON ?= python3
-.PHONY: run test setup web bench demo check lock
+BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
+.PHONY: run test test-fast test-changed test-all test-web test-report setup web bench demo check lock
 
 run:
-	@$(PYTHON) scripts/bootstrap.py run
+	@$(BOOTSTRAP) run
 
+# All tests that this machine can run, or those of PATHS: make test PATHS="tests/api -k upload"
 test:
-	@$(PYTHON) scripts/bootstrap.py test
+	@$(BOOTSTRAP) test $(PATHS)
+
+# Unit tests and the rules of the house, for each time you save.
+test-fast:
+	@$(BOOTSTRAP) test-fast
+
+# The tests of what differs from HEAD, or from SINCE: make test-changed SINCE=main~3
+test-changed:
+	@$(BOOTSTRAP) test-changed $(SINCE)
+
+# Everything, with every part that it needs: a missing one is a failure.
+test-all:
+	@$(PYTHON) scripts/parts.py install
+	@CI=true $(MAKE) --no-print-directory test
+	@$(BOOTSTRAP) test-web
+
+test-web:
+	@$(BOOTSTRAP) test-web
+
+# Seconds per directory and the slowest tests of the last run.
+test-report:
+	@$(BOOTSTRAP) test-report
 
 setup:
-	@$(PYTHON) scripts/bootstrap.py setup
+	@$(BOOTSTRAP) setup
 
 web:
-	@$(PYTHON) scripts/bootstrap.py web
+	@$(BOOTSTRAP) web
 
 bench:
-	@$(PYTHON) scripts/bootstrap.py bench
+	@$(BOOTSTRAP) bench
 
 demo:
-	@$(PYTHON) scripts/bootstrap.py demo
+	@$(BOOTSTRAP) demo
 
 check:
-	@$(PYTHON) scripts/bootstrap.py check
+	@$(BOOTSTRAP) check
 
 lock:
-	@$(PYTHON) scripts/bootstrap.py lock
+	@$(BOOTSTRAP) lock

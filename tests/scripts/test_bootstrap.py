@@ -67,8 +67,8 @@ def test_a_damaged_stamp_means_that_the_environment_is_made_anew(made, text):
 
 def test_the_stamp_depends_on_the_locks_the_project_and_the_place(tmp_path):
     (tmp_path / "requirements").mkdir()
-    for name in ("requirements/build.txt", "requirements/runtime.txt", "requirements/dev.txt"):
-        (tmp_path / name).write_text("a==1", encoding="utf-8")
+    for name in bootstrap.LOCKS:
+        (tmp_path / "requirements" / f"{name}.txt").write_text("a==1", encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text("[project]", encoding="utf-8")
     before = bootstrap.wanted_stamp(tmp_path, tmp_path / ".venv")
     elsewhere = bootstrap.wanted_stamp(tmp_path, tmp_path / "other")
@@ -172,3 +172,9 @@ def test_an_unknown_command_is_a_usage_error(arguments):
         check=False,
     )
     assert (done.returncode, done.stderr.split(":")[0]) == (2, "usage")
+
+
+def test_every_folder_of_the_fast_tests_is_there():
+    """pytest runs nothing at all when one of its paths is missing."""
+    folders = [bootstrap.ROOT / "tests" / name for name in bootstrap.FAST.split()]
+    assert [str(folder) for folder in folders if not folder.is_dir()] == []

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
 
-import httpx2
 import websockets
 from websockets.typing import Subprotocol
 
+from tests.support import forked
+from tests.support.http import HttpClient
 from tests.support.service import Chat
 from tests.support.source import ROOT
 
@@ -27,11 +28,40 @@ ENVIRONMENT = {
 }
 
 
+class Process(Protocol):
+    """What tests do with the process of a service."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def send_signal(self, signal: int) -> None: ...
+    def kill(self) -> None: ...
+    async def wait(self) -> int: ...
+
+
+class ForkedServer:
+    """A service that is a fork of one process that has loaded it already."""
+
+    def __init__(self, process: forked.Forked) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.send_signal = process.send_signal
+        self.kill = process.kill
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.poll()
+
+    async def wait(self) -> int:
+        return await asyncio.to_thread(self._process.wait)
+
+
 @dataclass(slots=True)
 class Server:
     """A service that runs elsewhere."""
 
-    process: asyncio.subprocess.Process
+    process: Process
     url: str
 
     async def kill(self) -> None:
@@ -41,7 +71,7 @@ class Server:
 
     async def get(self, path: str) -> Any:
         """The JSON of a path below `/api/v1`."""
-        async with httpx2.AsyncClient(base_url=f"{self.url}/api/v1") as client:
+        async with HttpClient(base_url=f"{self.url}/api/v1") as client:
             answer = await client.get(path)
             answer.raise_for_status()
             return answer.json()
@@ -60,28 +90,35 @@ class Server:
 @asynccontextmanager
 async def server(folder: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Server]:
     """`tollgate serve` as a process of its own."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "app.cli", "serve", "--data-dir", str(folder / "data")),
-        cwd=folder,
-        env=ENVIRONMENT | (environment or {}),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
+    complaints = folder / "stderr.txt"
+    with complaints.open("ab") as written:
+        process = forked.start(
+            ["serve", "--data-dir", str(folder / "data")],
+            cwd=folder,
+            environment=ENVIRONMENT | (environment or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=written.fileno(),
+        )
+    running = ForkedServer(process)
     try:
-        async with asyncio.timeout(30):
-            while b"url" not in (line := await process.stdout.readline()):
-                assert line, (await process.communicate())[1].decode()
-        yield Server(process, line.split()[1].decode())
+        async with asyncio.timeout(60):
+            url = await asyncio.to_thread(_url_in, process.stdout)
+        assert url, complaints.read_text(encoding="utf-8", errors="replace")
+        yield Server(running, url)
     finally:
-        if process.returncode is None:
+        if running.returncode is None:
             process.terminate()
-        await process.communicate()
+        await asyncio.to_thread(process.communicate)
+
+
+def _url_in(banner: IO[str]) -> str | None:
+    """The address that a service says where it is; None when it ends without one."""
+    return next((line.split()[1] for line in banner if "url" in line), None)
 
 
 async def new_session(running: Server) -> str:
     """The id of a session that was just begun."""
-    async with httpx2.AsyncClient(base_url=f"{running.url}/api/v1") as client:
+    async with HttpClient(base_url=f"{running.url}/api/v1") as client:
         session_id: str = (await client.post("/sessions", json={})).json()["id"]
         return session_id

@@ -8,9 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import websockets
@@ -24,20 +22,11 @@ from app.api.service import Service
 from app.core.ids import new_id
 from app.core.sections import SandboxSettings
 from app.core.settings import Settings, load_settings
-from app.db.schema import ensure_schema
 from app.main import application
+from tests.support.database import new_database
 
 Message = dict[str, Any]
-PATIENCE_S = 20
-
-
-@cache
-def _empty_database() -> bytes:
-    """A database that holds nothing; migrating one takes longer than most tests."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "tollgate.db"
-        ensure_schema(path)
-        return path.read_bytes()
+PATIENCE_S = 60
 
 
 def settings_for(folder: Path, **overrides: Any) -> Settings:
@@ -55,7 +44,7 @@ def settings_for(folder: Path, **overrides: Any) -> Settings:
     }
     settings = load_settings(**usual | overrides)
     if settings.data_dir.is_dir() and not settings.database_path.exists():
-        settings.database_path.write_bytes(_empty_database())
+        new_database(settings.database_path)
     return settings
 
 

@@ -30,7 +30,8 @@ from cryptography.x509.oid import NameOID
 
 from app.knowledge.sources.drivers.protocol import Target
 from app.knowledge.sources.model import Address
-from tests.support.binaries import require_binary
+from scripts.parts import MARIADB, POSTGRESQL, POSTGRESQL_TLS, postgres_programs
+from tests.support.binaries import lacks, require_binary, require_part
 from tests.support.sql_shop import Kind, script
 
 HOST = "127.0.0.1"
@@ -38,7 +39,7 @@ DATABASE = "shop"
 READER, PASSWORD = "shop_reader", "reader-pass-7Qx!"
 WRITER, WRITER_PASSWORD = "shop_writer", "writer-pass-9Zk!"
 START_S, STOP_S = 60, 30
-_POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+_NOBODY = "nobody"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class SqlServer:
     port: int
     folder: Path
     admin: tuple[str, ...]
+    has_tls: bool = True
 
     @property
     def socket_path(self) -> str:
@@ -66,6 +68,11 @@ class SqlServer:
 
     def target(self, *, through: str = "tcp") -> Target:
         return Target("Shop", self.address(through=through), PASSWORD)
+
+    def require_tls(self) -> None:
+        """Skip where the server cannot do TLS."""
+        if not self.has_tls:
+            lacks(POSTGRESQL_TLS)
 
     def ask(self, sql: str, *, database: str = DATABASE) -> list[str]:
         """Lines of an administrator's statement."""
@@ -107,18 +114,19 @@ class SqlServer:
 @contextmanager
 def mariadb() -> Iterator[SqlServer]:
     """A MariaDB with the shop."""
+    require_part(MARIADB)
     server, install = require_binary("mariadbd"), require_binary("mariadb-install-db")
     client = require_binary("mariadb")
     with _folder("mysql") as (folder, user):
-        data, port = folder / "data", free_port()
+        data, port, temporary = folder / "data", free_port(), _own_tmp(folder, user)
         _do(
-            *(str(install), "--no-defaults", f"--datadir={data}", "--skip-test-db"),
+            *(str(install), "--no-defaults", f"--datadir={data}", "--skip-test-db", temporary),
             "--auth-root-authentication-method=normal",
             *([f"--user={user}"] if user else []),
         )
         command = [
             *(str(server), "--no-defaults", f"--datadir={data}", f"--socket={folder}/db.sock"),
-            *(f"--port={port}", f"--bind-address={HOST}", f"--pid-file={folder}/db.pid"),
+            *(temporary, f"--port={port}", f"--bind-address={HOST}", f"--pid-file={folder}/db.pid"),
             *("--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"),
             "--innodb-buffer-pool-size=128M",
             *(f"--ssl-cert={folder}/server.crt", f"--ssl-key={folder}/server.key"),
@@ -139,17 +147,30 @@ def mariadb() -> Iterator[SqlServer]:
             yield found
 
 
+def _own_tmp(folder: Path, user: str | None) -> str:
+    """A server that starts removes the temporary tables of all others that share its folder."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    if user is not None:
+        shutil.chown(temporary, user)
+    return f"--tmpdir={temporary}"
+
+
 @contextmanager
 def postgres() -> Iterator[SqlServer]:
     """A PostgreSQL with the shop."""
-    if not _POSTGRES:
-        require_binary("postgres")
-    programs = _POSTGRES[-1]
+    installed = postgres_programs()
+    if installed is None:
+        lacks(POSTGRESQL)
     with _folder("postgres") as (folder, user):
+        programs = _reachable(installed, folder) if user else installed
         data, port = folder / "data", free_port()
         as_user = (
-            ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+            ["setpriv", f"--reuid={user}", f"--regid={_group_of(user)}", "--clear-groups"]
+            if user
+            else []
         )
+        has_tls = _knows_tls(programs)
         _do(
             *as_user,
             *(str(programs / "initdb"), "-D", str(data), "-U", "postgres", "-E", "UTF8"),
@@ -159,14 +180,13 @@ def postgres() -> Iterator[SqlServer]:
             *as_user,
             *(str(programs / "postgres"), "-D", str(data), "-p", str(port), "-h", HOST),
             *("-k", str(folder), "-c", "fsync=off", "-c", "full_page_writes=off"),
-            *("-c", "ssl=on", "-c", f"ssl_cert_file={folder}/server.crt"),
-            *("-c", f"ssl_key_file={folder}/server.key"),
+            *(_tls(folder) if has_tls else ()),
         ]
         admin = (
             *(str(programs / "psql"), "-h", str(folder), "-p", str(port), "-U", "postgres"),
             *("-At", "-q", "-v", "ON_ERROR_STOP=1"),
         )
-        found = SqlServer("postgres", port, folder, admin)
+        found = SqlServer("postgres", port, folder, admin, has_tls)
         with _running(command, folder, signal.SIGINT):
             _until_it_answers(found, "postgres")
             found.ask(f"CREATE DATABASE {DATABASE}", database="postgres")
@@ -178,6 +198,40 @@ def postgres() -> Iterator[SqlServer]:
                 found.ask(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
                 found.ask(f"GRANT {rights} ON ALL TABLES IN SCHEMA public TO {name}")
             yield found
+
+
+def _tls(folder: Path) -> tuple[str, ...]:
+    return (
+        *("-c", "ssl=on", "-c", f"ssl_cert_file={folder}/server.crt"),
+        *("-c", f"ssl_key_file={folder}/server.key"),
+    )
+
+
+def _knows_tls(programs: Path) -> bool:
+    """Whether a PostgreSQL was built with TLS: the one in a Python package was not."""
+    asked = [str(programs / "pg_config"), "--configure"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    return "openssl" in told
+
+
+def _reachable(programs: Path, folder: Path) -> Path:
+    """The programs where every user can start them: root's home may be closed to others."""
+    user = ["setpriv", f"--reuid={_NOBODY}", "--clear-groups"]
+    # Another program looks: setpriv itself starts one with the rights that it had.
+    tried = [*user, "test", "-x", str(programs / "postgres")]
+    if subprocess.run(tried, check=False).returncode == 0:
+        return programs
+    package = programs.parents[1]
+    copied = folder / package.name
+    # Its libraries are found beside the package.
+    shutil.copytree(package / programs.parent.name, copied / programs.parent.name)
+    libraries = package.with_name(f"{package.name}.libs")
+    shutil.copytree(libraries, folder / libraries.name)
+    return copied / programs.parent.name / programs.name
+
+
+def _group_of(user: str) -> int:
+    return pwd.getpwnam(user).pw_gid
 
 
 def sqlite_file(path: Path) -> Path:
@@ -199,7 +253,7 @@ def free_port() -> int:
 def _folder(user: str) -> Iterator[tuple[Path, str | None]]:
     """A folder, and as whom to run in it; None for ourselves."""
     folder = Path(tempfile.mkdtemp(prefix="sql-"))
-    runs_as = user if os.geteuid() == 0 else None
+    runs_as = _user_for(user) if os.geteuid() == 0 else None
     try:
         _certify(folder)
         if runs_as is not None:
@@ -210,6 +264,14 @@ def _folder(user: str) -> Iterator[tuple[Path, str | None]]:
         yield folder, runs_as
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _user_for(package: str) -> str:
+    """The user that a Debian package made for its server; nobody, where none was installed."""
+    try:
+        return pwd.getpwnam(package).pw_name
+    except KeyError:
+        return _NOBODY
 
 
 def _certify(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.support.http import HttpClient
 from tests.support.scripted_anthropic.demo import demo_turn
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import (
@@ -36,7 +37,7 @@ async def provider() -> AsyncIterator[ScriptedAnthropic]:
 
 @pytest.fixture
 async def http(provider: ScriptedAnthropic) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=provider.base_url, headers=HEADERS) as client:
+    async with HttpClient(base_url=provider.base_url, headers=HEADERS) as client:
         yield client
 
 
@@ -189,7 +190,7 @@ async def test_a_gate_holds_the_stream_until_it_is_opened(
     gate = Gate()
     provider.script(Turn(text("a", gate, "b")))
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         posted = group.create_task(http.post("/v1/messages", json=body(stream=True)))
         await gate.reached.wait()
         assert not provider.requests[0].answered.is_set()
@@ -204,7 +205,7 @@ async def test_a_client_that_hangs_up_is_noticed_and_the_next_one_is_served(
     gate = Gate()
     provider.script(Turn(text("a", gate)), Turn(text("b")))
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async with http.stream("POST", "/v1/messages", json=body(stream=True)):
             received = await provider.received(1)
             await gate.reached.wait()
@@ -254,7 +255,7 @@ async def test_what_a_callable_turn_raises_is_raised_when_the_server_is_left() -
         raise LookupError("in the script")
 
     async def ask() -> None:
-        async with ScriptedAnthropic(broken) as provider, httpx2.AsyncClient() as http:
+        async with ScriptedAnthropic(broken) as provider, HttpClient() as http:
             with pytest.raises(httpx2.TransportError):
                 await http.post(f"{provider.base_url}/v1/messages", json=body(), headers=HEADERS)
 
@@ -274,7 +275,7 @@ async def test_a_request_without_its_headers_is_refused(
 ) -> None:
     headers = {name: value for name, value in HEADERS.items() if name != missing}
 
-    async with httpx2.AsyncClient(base_url=provider.base_url, headers=headers) as http:
+    async with HttpClient(base_url=provider.base_url, headers=headers) as http:
         answer = await http.post("/v1/messages", json=body())
 
     assert (answer.status_code, answer.json()["error"]["type"]) == (status, kind)
@@ -284,7 +285,7 @@ async def test_a_request_without_its_headers_is_refused(
 async def test_a_wrong_key_is_refused() -> None:
     async with (
         ScriptedAnthropic(api_key="another") as provider,
-        httpx2.AsyncClient(base_url=provider.base_url, headers=HEADERS) as http,
+        HttpClient(base_url=provider.base_url, headers=HEADERS) as http,
     ):
         answer = await http.post("/v1/messages", json=body())
 
@@ -392,7 +393,7 @@ async def test_another_address_is_not_found(http: httpx2.AsyncClient) -> None:
 async def test_the_demonstration_lists_the_folder_and_then_sums_up() -> None:
     async with (
         ScriptedAnthropic(fallback=demo_turn) as provider,
-        httpx2.AsyncClient(base_url=provider.base_url, headers=HEADERS) as http,
+        HttpClient(base_url=provider.base_url, headers=HEADERS) as http,
     ):
         first = (await http.post("/v1/messages", json=body(user("what is here?")))).json()
         call = first["content"][-1]

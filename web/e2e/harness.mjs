@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PYTHON = process.env.TOLLGATE_PYTHON ?? `${ROOT}.venv/bin/python`;
 const BROWSERS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 60_000;
 
 /** Start the service, as `words` want it; `stop` ends it. */
 export async function startService(...words) {

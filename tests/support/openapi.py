@@ -1,0 +1,24 @@
+"""The OpenAPI document, made once: that takes longer than most tests."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from app.main import application
+from tests.support.service import settings_for
+
+
+def openapi_document() -> dict[str, Any]:
+    """A copy of what every service serves at `/openapi.json`."""
+    loaded: dict[str, Any] = json.loads(_written())
+    return loaded
+
+
+@cache
+def _written() -> str:
+    with TemporaryDirectory() as folder:
+        return json.dumps(application(settings_for(Path(folder))).openapi())
