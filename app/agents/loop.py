@@ -13,7 +13,7 @@ from app.agents.budget import Budget, Spending
 from app.agents.context.images import result_block
 from app.agents.history import DELEGATED, NOT_RUN, missing_result
 from app.agents.models.protocol import Completed, ModelClient
-from app.agents.requesting import Asker, Requesting
+from app.agents.requesting import Asker, Requesting, temperature_of
 from app.agents.sessions import BUSINESS, Block, Session, Sessions
 from app.agents.tier import Tier
 from app.agents.writing import LiveMessage
@@ -313,6 +313,6 @@ class AgentLoop:
             model={
                 "model": self._model_of(session, profile),
                 "max_tokens": self._max_tokens(profile),
-                "temperature": self._settings.temperature,
+                "temperature": temperature_of(self._settings, profile),
             },
         )

@@ -231,7 +231,6 @@ class Requesting:
         messages = await with_images(fitted.messages, load, shown=asker.shows_images)
         budget, adaptive = thinking_of(self._settings, profile)
         prompt, chosen = question.prompt, self._settings
-        temperature = profile.temperature if profile else None
         return ModelRequest(
             model=asker.model,
             messages=_reminded(messages, prompt.reminder),
@@ -239,7 +238,7 @@ class Requesting:
             system=prompt.system,
             shared_system=prompt.shared_system,
             tools=question.tools,
-            temperature=chosen.temperature if temperature is None else temperature,
+            temperature=temperature_of(self._settings, profile),
             thinking_budget=budget,
             adaptive_thinking=adaptive,
             effort=(profile and profile.effort) or chosen.effort,
@@ -248,6 +247,12 @@ class Requesting:
     def _count(self, session: Session, asker: Asker, model: str, usage: Usage) -> None:
         """Count a request whose answer is not a message of the session."""
         self._budget.add(session, model=model, usage=usage, spending=asker.spending)
+
+
+def temperature_of(settings: Settings, profile: AgentProfile | None) -> float | None:
+    """The agent's own temperature, or that of the settings."""
+    own = profile.temperature if profile else None
+    return settings.temperature if own is None else own
 
 
 def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int | None, bool]:

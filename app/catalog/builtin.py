@@ -54,6 +54,10 @@ def create_data_tools() -> list[Tool]:
     return list(toolset_tools("app.tools.data.toolset"))
 
 
+def create_crawler_tools() -> list[Tool]:
+    return list(toolset_tools("app.tools.web.toolset"))
+
+
 def load_builtin(registry: ToolRegistry, toolsets: Iterable[str] = BUILTIN_TOOLSETS) -> None:
     """Register the built-in tools; those that are registered already are left alone.
 

@@ -11,7 +11,9 @@ def code_of(error: BaseException) -> str:
     """The machine code of what importing or registering a plugin raised."""
     if isinstance(error, TollgateError):
         return error.code
-    if isinstance(error, SyntaxError):
+    # Before 3.11.4, Python raises this for a NUL in a source.
+    has_nul = type(error) is ValueError and "null bytes" in str(error)
+    if isinstance(error, SyntaxError) or has_nul:
         return "plugin_syntax"
     if isinstance(error, ImportError):
         return "plugin_import"

@@ -43,6 +43,8 @@ def to_anthropic(tool: Tool) -> dict[str, Any]:
 _CHARS_PER_TOKEN = 4.45
 _PER_MARK = 0.26
 _MARKS = b'{}[]:,"'
+_ASCII = bytes(range(0x80))
+_CONTINUING = bytes(range(0x80, 0xC0))  # the bytes of a character but its first
 
 
 def estimate_tokens(definition: Mapping[str, Any]) -> int:
@@ -52,10 +54,9 @@ def estimate_tokens(definition: Mapping[str, Any]) -> int:
     beside it, and each character beyond ASCII is about a token of its own.
     """
     encoded = orjson.dumps(definition)
-    text = encoded.decode()
     marks = len(encoded) - len(encoded.translate(None, _MARKS))
-    wide = sum(not char.isascii() for char in text)
-    letters = len(text) - marks - wide
+    letters = len(encoded) - len(encoded.translate(None, _ASCII)) - marks
+    wide = len(encoded.translate(None, _ASCII + _CONTINUING))
     return round(letters / _CHARS_PER_TOKEN + marks * _PER_MARK + wide)
 
 

@@ -66,12 +66,16 @@ class ToolRegistry:
         check_tool(tool)
         state = self._state
         gone = tool.name if replace and tool.name in state.tools else None
-        names = {key: taken for key, taken in state.names.items() if taken.owner != gone}
+        names = dict(state.names)
+        if gone is not None:
+            names = {key: taken for key, taken in names.items() if taken.owner != gone}
         for name in (tool.name, *(alias.name for alias in tool.aliases)):
             taken = names.setdefault(namespace_key(name), owned := _Taken(name, tool.name))
             if taken is not owned:
                 raise _duplicate(name, taken)
-        attached = {name: found for name, found in state.hooks.items() if name != gone}
+        attached = dict(state.hooks)
+        if gone is not None:
+            attached.pop(gone, None)
         if hooks:
             attached[tool.name] = tuple(hooks)
         self._change(tools={**state.tools, tool.name: tool}, names=names, hooks=attached)
@@ -103,6 +107,8 @@ class ToolRegistry:
 
     def get(self, name: str) -> Tool | None:
         """The tool of that canonical name or alias."""
+        if namespace_key(name) not in self._state.names:
+            return None  # without a new catalog: who is about to register it asks this
         entry = self.snapshot().lookup(name)
         return entry.tool if entry else None
 

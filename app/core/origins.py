@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -25,6 +26,11 @@ def setting_fields(model: type[BaseModel]) -> Iterator[tuple[SettingPath, FieldI
                 yield (name, *path), inner
         else:
             yield (name,), field
+
+
+@cache
+def _fields_of(model: type[BaseModel]) -> tuple[tuple[SettingPath, FieldInfo], ...]:
+    return tuple(setting_fields(model))
 
 
 def env_name(path: SettingPath) -> str:
@@ -54,8 +60,9 @@ def origins_of(
         "config_file": ConfigFile(model)(),
     }
     found: dict[SettingPath, Origin] = {}
-    for path, _ in setting_fields(model):
-        for origin, values in sources.items():
+    speaking = [(origin, values) for origin, values in sources.items() if values]
+    for path, _ in _fields_of(model):
+        for origin, values in speaking:
             if _names(values, path):
                 found[path] = origin
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from app.catalog.catalog import Catalog, CatalogEntry
@@ -16,9 +17,10 @@ from app.events.encode import call_part, run_part
 from app.execution.arguments import prepare, validate
 from app.execution.calls import CallRequest
 from app.execution.context import CallContext
+from app.execution.created import CreatedFiles
 from app.execution.pipeline import Call, Refusal
 from app.governance.agents import AgentProfile, SubagentScope
-from app.policy.deciding import decide, is_plain
+from app.policy.deciding import decide, is_plain, written_files
 from app.policy.decision import ALLOW, Decision
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, GrantBook, pattern_for
@@ -56,7 +58,9 @@ class Admission:
         mask: Callable[[str], str] = str,
         services: Services | None = None,
         clock: Clock | None = None,
+        created: CreatedFiles | None = None,
     ) -> None:
+        self._created = created or CreatedFiles()
         self._catalog = catalog
         self._protection = protection
         self._resolver = resolver
@@ -163,8 +167,10 @@ class Admission:
             return ALLOW
         if entry.tool.shell is not None:
             call.kept_cwd = self._goes_on_in(call)
+        facts = self._facts(entry, call, resolved)
+        call.writes = written_files(facts)
         return decide(
-            self._facts(entry, call, resolved),
+            facts,
             rules=rules,
             grants=self._grants(),
             now=self._clock.time(),
@@ -208,6 +214,7 @@ class Admission:
             asks=asks,
             asks_by=asks_by,
             why_asks=why,
+            is_own=partial(self._created.holds, context.session_id or ""),
         )
 
     def _resolved(self, context: CallContext) -> ResolvedToolset:

@@ -24,6 +24,7 @@ from app.execution.checkpoints.watching import Watching
 from app.execution.confirmation.confirmations import Confirmations
 from app.execution.confirmation.confirmer import Confirmer
 from app.execution.confirmation.offers import GrantTimes
+from app.execution.created import CreatedFiles
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
 from app.execution.finishing import Finisher
@@ -88,6 +89,7 @@ class Governed:
     rules: RuleStore
     rulebook: RuleBooks
     admission: Admission
+    created: CreatedFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ def govern(ground: Ground) -> Governed:
     ground.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
     shells = SessionShells()
     ground.services.register(SHELL_STATES, shells)
+    created = CreatedFiles()
     admission = Admission(
         registry.snapshot,
         resolver,
@@ -143,8 +146,9 @@ def govern(ground: Ground) -> Governed:
         services=ground.services,
         grants=GrantBooks(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
         clock=clock,
+        created=created,
     )
-    return Governed(governance, resolver, deferred, grants, rules, rulebook, admission)
+    return Governed(governance, resolver, deferred, grants, rules, rulebook, admission, created)
 
 
 def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool]) -> Machine:
@@ -185,7 +189,7 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     )
     asking = _asking(ground, parking, confirmer)
     blobs = BlobStore(settings.data_dir / "checkpoints")
-    watching = Watching(CheckpointStore(blobs, ledger, clock))
+    watching = Watching(CheckpointStore(blobs, ledger, clock), governed.created)
     executor = Executor(
         admission=admission,
         hooks=hooks,
@@ -306,4 +310,5 @@ def _runner(ground: Ground, watching: Watching) -> Runner:
         ledger=ground.ledger,
         timeout_s=settings.tool_timeout_s,
         watching=watching,
+        created=watching.created,
     )

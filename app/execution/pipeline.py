@@ -73,6 +73,7 @@ class Call:
         is_claimed: its row is in the database already, because it has side effects.
         batch: what it was asked for together with.
         asked: the question that it waits for, or whose approval it runs on.
+        writes: absolute paths of files that its shell command writes by itself.
         kept_cwd: where the session's shell was left, for a call that goes on there: it is
             judged there and runs there, wherever other calls lead the shell meanwhile.
         note: what the model must know beside the result.
@@ -106,6 +107,7 @@ class Call:
     batch: Batch | None = None
     asked: Asked | None = None
     kept_cwd: str | None = None
+    writes: tuple[str, ...] = ()
     note: str = ""
     setting: ToolSetting = DEFAULT_SETTING
     _key: tuple[str, bytes] | None = None

@@ -21,6 +21,7 @@ from app.execution.artifacts import Spool
 from app.execution.checkpoints.store import Origin
 from app.execution.checkpoints.watching import Watching
 from app.execution.context import Project
+from app.execution.created import CreatedFiles
 from app.execution.deadline import Deadlines
 from app.execution.live import LiveOutput
 from app.execution.operation_logs import OperationLogs
@@ -82,8 +83,10 @@ class Runner:
         ledger: Ledger,
         timeout_s: float,
         watching: Watching,
+        created: CreatedFiles,
     ) -> None:
         self._watching = watching
+        self._created = created
         self._services = services
         self._clock = clock
         self._redactor = redactor
@@ -110,6 +113,7 @@ class Runner:
         task = call.task
         assert task is not None
         seconds = call.setting.timeout_s or self._timeout_s
+        fresh = self._created.missing(call.writes)
         started = self._clock.monotonic()
         deadline = self._deadlines.begin(task, seconds)
         try:
@@ -131,6 +135,9 @@ class Runner:
                 del call.context.log.live[call.operation_id]
             ran.seconds = self._clock.monotonic() - started
             progress.finish(failed=ran.status != "success")
+        if fresh:
+            session_id = call.context.session_id or ""
+            await asyncio.to_thread(self._created.note_new, session_id, fresh)
         return ran
 
     async def _guarded(
@@ -175,6 +182,7 @@ class Runner:
             project_id=project.id if project else None,
             subagent_id=context.subagent.task_id if context.subagent else None,
             kept_cwd=call.kept_cwd,
+            approved=call.decision.approved if call.decision else frozenset(),
             timeout_s=call.setting.timeout_s or self._timeout_s,
             model=context.model,
             business=context.business,

@@ -21,14 +21,17 @@ def split_path(path: str, roots: Sequence[str]) -> tuple[str, ...]:
     """Components of `path` below the workspace root; `()` is the root itself.
 
     `path` is relative, or absolute inside one of `roots` (spellings of the same root),
-    compared component by component, so `/ws_evil` is not inside `/ws`. `~` is an ordinary
-    name. `..` is kept: only the file system knows where it leads.
+    compared component by component, so `/ws_evil` is not inside `/ws`. `~/x` is
+    in a home folder, and `./~/x` in a folder that is called so. `..` is kept: only the file
+    system knows where it leads.
 
     Raises:
         ToolFailed: code `invalid_path` for empty, NUL, unencodable or over-long paths.
-        OutsideWorkspace: absolute and not below a root.
+        OutsideWorkspace: absolute and not below a root, or in a home folder.
     """
     _check_text(path)
+    if path == "~" or path.startswith("~/"):
+        raise OutsideWorkspace(path)
     parts = _components(path)
     if path.startswith("/"):
         return _below(path, parts, roots)

@@ -12,7 +12,9 @@ from dataclasses import replace
 from app.policy.decision import ALLOW, Decision, RiskName
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, WEAK_SANDBOX, GrantBook, may_release
+from app.policy.own_files import without_own_deletions
 from app.policy.risk.assess import assess_command, assess_program
+from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.model import (
     NOTHING_FOUND,
     Finding,
@@ -22,6 +24,7 @@ from app.policy.risk.model import (
     worst_level,
     worst_verdict,
 )
+from app.policy.risk.paths import protected_write, reported_write
 from app.policy.rules.book import NO_RULES, NOTHING, RuleBook, ToolRules
 from app.policy.rules.coverage import covering
 from app.policy.rules.rule import Rule
@@ -33,7 +36,7 @@ from app.toolkit.tool import Tool
 
 def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
     """Whether `decide` could only answer `ALLOW`: the fast way, before facts are gathered."""
-    may_ask = asks or tool.shell is not None or tool.asks is not None
+    may_ask = asks or tool.shell is not None or tool.asks is not None or tool.edits_files
     return not may_ask and rules.for_tool(tool.name) is NOTHING
 
 
@@ -53,14 +56,26 @@ def decide(
     """
     tool = facts.tool
     concerned = rules.for_tool(tool.name)
-    if not facts.asks and tool.shell is None and not concerned:
+    if not facts.asks and tool.shell is None and not tool.edits_files and not concerned:
         return ALLOW
-    report = _report(facts, protection)
+    paths = _paths(facts) if tool.edits_files else ()
+    report = _report(facts, protection, paths)
     if report is not None and report.verdict is Verdict.DENY:
         return _floor(report)
     if concerned:
-        return _Weighing(facts, report, concerned, grants, now).decide()
-    return _unruled(facts, report, grants, now)
+        decision = _Weighing(facts, report, concerned, grants, now).decide()
+    else:
+        decision = _unruled(facts, report, grants, now)
+    reported = tuple(text for text in map(reported_write, paths) if text is not None)
+    return replace(decision, reported=reported) if reported else decision
+
+
+def written_files(facts: CallFacts) -> tuple[str, ...]:
+    """Absolute paths of files that a shell command writes by itself."""
+    shell = facts.tool.shell
+    if shell != "bash":
+        return ()
+    return assess_command(facts.command, shell=shell, cwd=facts.shell_cwd).written
 
 
 def _unruled(
@@ -89,7 +104,8 @@ class _Weighing:
         self._concerned = concerned
         self._grants = grants
         self._now = now
-        self._sight = Sight(facts, report)
+        # Rules look at the arguments of a tool that writes files, as of any that is no shell.
+        self._sight = Sight(facts, None if facts.tool.edits_files else report)
         self._denies: list[Finding] = []
         self._asks: list[Finding] = []
         self._allows: list[Rule] = []
@@ -112,7 +128,7 @@ class _Weighing:
         facts, report = self._facts, self._report
         risky = report.findings if report is not None else ()
         flagged, released = facts.asks, tuple[Finding, ...]()
-        covered = covering(self._sight, self._allows) if self._allows else ()
+        covered = covering(self._sight, self._answering(risky)) if self._allows else ()
         if covered:
             self._spoke.extend(covered)
             flagged, released = flagged and facts.asks_by != "tool", risky
@@ -136,6 +152,11 @@ class _Weighing:
                 justification=self._asks[0].why if self._asks else "",
             )
         return decision
+
+    def _answering(self, risky: tuple[Finding, ...]) -> list[Rule]:
+        """The allows that may answer: for a protected file only those that name paths."""
+        named_only = self._facts.tool.edits_files and risky
+        return [rule for rule in self._allows if rule.paths or not named_only]
 
     def _hear(self, rule: Rule) -> None:
         if rule.broken:
@@ -273,10 +294,20 @@ def _risk(report: RiskReport | None, findings: Iterable[Finding]) -> RiskName:
     return level.value
 
 
-def _report(facts: CallFacts, protection: SelfProtection | None) -> RiskReport | None:
+def _paths(facts: CallFacts) -> tuple[str, ...]:
+    """The paths that a tool which changes files names, as far as they are known."""
+    places = Sight(facts, None).argument_places
+    return tuple(dict.fromkeys(place.path for place in places if place.path))
+
+
+def _report(
+    facts: CallFacts, protection: SelfProtection | None, paths: tuple[str, ...]
+) -> RiskReport | None:
     """What the analysis says of the call; None for a tool that it has nothing to say of."""
     if facts.tool.shell is not None:
         return _assess(facts, protection)
+    if facts.tool.edits_files:
+        return _written_paths(facts, paths)
     if facts.why_asks is None:
         return None
     report = NOTHING_FOUND
@@ -286,10 +317,26 @@ def _report(facts: CallFacts, protection: SelfProtection | None) -> RiskReport |
     return _with(report, found)
 
 
+def _written_paths(facts: CallFacts, paths: tuple[str, ...]) -> RiskReport | None:
+    """What is to be said of the files that a tool changes by itself."""
+    found = [hit for path in paths if (hit := protected_write(path, ANY_HOME)) is not None]
+    if not found and facts.why_asks is None:
+        return None
+    report = NOTHING_FOUND
+    for hit in found:
+        report = _with(report, Finding(hit.code, None, hit.why, hit.level, hit.verdict))
+    if facts.why_asks is not None:
+        own = Finding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
+        report = _with(report, own)
+    return report
+
+
 def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
     assert facts.tool.shell is not None
     command = facts.command
     report = assess_command(command, shell=facts.tool.shell, cwd=facts.shell_cwd)
+    if facts.tool.shell == "bash":
+        report = without_own_deletions(report, facts.is_own)
     if protection is not None:
         report = _with(report, protection.finding(command, report.segments, facts.shell_cwd))
     if facts.why_asks is None:

@@ -26,6 +26,7 @@ class Decision:
         grant_id: the lasting approval that answered the question.
         covered_by: rules that allowed what would have asked.
         released: findings that a grant or a rule answered.
+        reported: files that another program obeys later, which the call writes without a question.
         spoke: rules that matched or covered, whatever came of it.
         justification: what the administrator wrote about the strongest rule.
     """
@@ -43,8 +44,14 @@ class Decision:
     grant_id: str | None = None
     covered_by: tuple[str, ...] = ()
     released: tuple[Finding, ...] = ()
+    reported: tuple[str, ...] = ()
     spoke: tuple[str, ...] = ()
     justification: str = ""
+
+    @property
+    def approved(self) -> frozenset[str]:
+        """The codes of all that was asked about, once the call runs."""
+        return frozenset(finding.code for finding in (*self.findings, *self.released))
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON kept with the call's record. Holds no argument: nothing in it is redacted."""
@@ -62,6 +69,7 @@ class Decision:
             "grant_id": self.grant_id,
             "covered_by": list(self.covered_by),
             "released": list(dict.fromkeys(finding.code for finding in self.released)),
+            "reported": list(self.reported),
             "justification": self.justification,
         }
         kept.update({key: value for key, value in optional.items() if value})

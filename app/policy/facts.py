@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
 from app.toolkit.tool import CONTROL_KEYS, Tool
+
+
+def _is_nobodys(_: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,8 @@ class CallFacts:
         asks: a flag demands a confirmation; `asks_by` says whose: the tool's own, the
             operator's, the agent's, or that of a sandbox which lacks something.
         why_asks: why these very arguments ask in any case, where the tool says so.
+        is_own: whether the session has created the file at an absolute path, and nobody else has
+            changed it since.
     """
 
     tool: Tool
@@ -38,6 +44,7 @@ class CallFacts:
     asks: bool = False
     asks_by: str | None = None
     why_asks: str | None = None
+    is_own: Callable[[str], bool] = _is_nobodys
 
     @property
     def values(self) -> Mapping[str, Any]:

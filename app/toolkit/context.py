@@ -60,6 +60,7 @@ class ToolContext:
         subagent_id: the task of the sub-agent that calls; None when the agent itself does.
         kept_cwd: where the session's shell was left, when the call goes on there; absolute.
             Policy has judged the call there, so it must run there.
+        approved: the codes of what policy asked about and a person, a rule or a grant allowed.
         timeout_s: after how many seconds the call is stopped; None when nobody does.
         business: facts of the calling channel (the seeds' `bizContext`).
         services: typed look-up of long-lived services; a missing one is a clean error.
@@ -75,6 +76,7 @@ class ToolContext:
     project_id: str | None = None
     subagent_id: str | None = None
     kept_cwd: str | None = None
+    approved: frozenset[str] = frozenset()
     timeout_s: float | None = None
     model: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     business: Mapping[str, Any] = field(default_factory=lambda: NOTHING)

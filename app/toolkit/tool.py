@@ -47,6 +47,7 @@ Source = Literal["builtin", "plugin", "mcp", "external"]
 Route = Literal["worker-local", "main-process-proxy"]
 PROXY: Route = "main-process-proxy"
 Kind = Literal["read", "edit", "delete", "search", "execute", "think", "fetch", "other"]
+_EDITS = frozenset({"edit", "delete"})
 
 
 class ToolArgs(BaseModel):
@@ -117,6 +118,7 @@ class Tool:
         requires: services or settings without which it cannot work.
         programs: what must be installed where commands find it.
         platforms: where it works, as `sys.platform` begins; empty for everywhere.
+        edits_files: it changes files of the project itself, not by a program that it starts.
     """
 
     name: str
@@ -155,11 +157,14 @@ class Tool:
     programs: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     has_side_effects: bool = field(init=False)
+    edits_files: bool = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked for several times in every call: found once.
         changes = self.permission_class is not PermissionClass.READ
         object.__setattr__(self, "has_side_effects", changes)
+        edits = changes and self.needs_project and self.shell is None and self.kind in _EDITS
+        object.__setattr__(self, "edits_files", edits)
 
     @property
     def route(self) -> Route:

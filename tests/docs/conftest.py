@@ -36,7 +36,7 @@ async def url(settings: Settings) -> AsyncIterator[str]:
     server = make_server(settings, app, started.set_result)
     serving = asyncio.create_task(server.serve(sockets=[listening_socket(settings)]))
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             yield await started
     finally:
         server.should_exit = True

@@ -7,11 +7,11 @@ import json
 import os
 import sys
 
-import httpx2
 import pytest
 
 from tests.docs.conftest import TOKEN
 from tests.support.binaries import require_binary
+from tests.support.http import HttpClient
 from tests.support.source import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -35,7 +35,7 @@ async def run(*command: str, **environment: str) -> str:
 @pytest.fixture
 async def client(url):
     headers = {"authorization": f"Bearer {TOKEN}"}
-    async with httpx2.AsyncClient(base_url=url, headers=headers) as client:
+    async with HttpClient(base_url=url, headers=headers) as client:
         yield client
 
 

@@ -148,7 +148,7 @@ async def test_changes_that_name_files_in_opposite_orders_do_not_wait_for_each_o
             if state is not None
         }
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await asyncio.gather(
             *(files.apply(["a", "b"][:: (-1) ** number], increment) for number in range(20))
         )

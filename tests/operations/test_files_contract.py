@@ -183,12 +183,14 @@ async def test_impossible_paths_are_named_as_such(fill: Fill, path: str):
 
 
 @pytest.mark.requirement("CTX-08")
-async def test_a_tilde_is_an_ordinary_name(fill: Fill):
+async def test_a_tilde_is_a_home_folder_and_not_in_the_workspace(fill: Fill):
     operations = fill()
 
-    await operations.files.write("~/notes", b"x")
+    await operations.files.write("./~/notes", b"x")
 
-    assert [child.path for child in await operations.files.list_dir("~")] == ["~/notes"]
+    assert [child.path for child in await operations.files.list_dir("./~")] == ["~/notes"]
+    with pytest.raises(OutsideWorkspace):
+        await operations.files.write("~/notes", b"x")
 
 
 @pytest.mark.parametrize("path", [".", "sub", "file/below"])

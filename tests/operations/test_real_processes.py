@@ -45,14 +45,14 @@ async def read_until(chunks: AsyncIterator[ProcessChunk], wanted: bytes) -> byte
 
 
 async def ending_of(operations: Operations, spec: ProcessSpec) -> ProcessExit:
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         return await process.wait()
 
 
 async def test_a_program_answers_while_it_runs(operations: Operations):
     spec = shell("while read -r line; do echo got $line; done; echo bye", interactive=True)
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         chunks = process.output()
         await process.write(b"one\n")
         assert await read_until(chunks, b"\n") == b"got one\n"
@@ -65,7 +65,7 @@ async def test_a_program_answers_while_it_runs(operations: Operations):
 async def test_first_input_comes_before_what_is_written(operations: Operations):
     spec = ProcessSpec(("cat",), stdin=b"first ", interactive=True)
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         await process.write(b"second")
         await process.close_input()
         assert await text_of(process) == "first second"
@@ -75,7 +75,7 @@ async def test_a_write_larger_than_the_pipe_waits_for_the_program(operations: Op
     data = b"x" * 1_000_000
 
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(60),
         operations.processes.open(ProcessSpec(("wc", "-c"), interactive=True)) as process,
     ):
         await asyncio.gather(process.write(data), process.write(data))
@@ -86,7 +86,7 @@ async def test_a_write_larger_than_the_pipe_waits_for_the_program(operations: Op
 async def test_a_write_nobody_takes_can_be_given_up(operations: Operations):
     spec = ProcessSpec(("sleep", "600"), interactive=True)
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         writing = asyncio.create_task(process.write(b"x" * 1_000_000))
         await asyncio.sleep(0)
         writing.cancel()
@@ -99,7 +99,7 @@ async def test_a_write_nobody_takes_can_be_given_up(operations: Operations):
 async def test_a_write_to_a_process_that_ended_says_so(operations: Operations):
     spec = ProcessSpec(("true",), interactive=True)
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         await process.wait()
         with pytest.raises(ToolFailed) as caught:
             await process.write(b"x")
@@ -111,7 +111,7 @@ async def test_a_terminal_has_a_size_and_a_line_discipline(operations: Operation
     script = "tty >/dev/null && stty size; read -r line; echo got $line; sleep 600"
     spec = ProcessSpec(("bash", "-c", script), terminal=Terminal(33, 99))
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         chunks = process.output()
         assert await read_until(chunks, b"\n") == b"33 99\r\n"
         await process.write(b"hi\n")
@@ -125,7 +125,7 @@ async def test_a_terminal_has_a_size_and_a_line_discipline(operations: Operation
 async def test_the_input_of_a_terminal_ends_in_the_middle_of_a_line(operations: Operations):
     spec = ProcessSpec(("cat",), terminal=Terminal())
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         await process.write(b"abc")
         await process.close_input()
         assert await text_of(process) == "abcabc"
@@ -134,7 +134,7 @@ async def test_the_input_of_a_terminal_ends_in_the_middle_of_a_line(operations: 
 async def test_a_program_has_its_terminal_as_controlling_terminal(operations: Operations):
     spec = shell("echo to the terminal >/dev/tty", terminal=Terminal())
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         assert await text_of(process) == "to the terminal\r\n"
 
 
@@ -150,7 +150,7 @@ async def test_the_wall_clock_ends_the_tree(operations: Operations):
 async def test_too_much_output_ends_the_tree(operations: Operations):
     spec = ProcessSpec(("yes",), limits=ProcessLimits(output_bytes=100_000))
 
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         text = await text_of(process)
         ended = await process.wait()
 
@@ -159,7 +159,7 @@ async def test_too_much_output_ends_the_tree(operations: Operations):
 
 
 async def test_being_killed_is_told_from_ending(operations: Operations):
-    async with asyncio.timeout(30), operations.processes.open(shell("sleep 600")) as process:
+    async with asyncio.timeout(60), operations.processes.open(shell("sleep 600")) as process:
         await process.kill()
         assert (await process.wait()).reason == "killed"
     assert (await ending_of(operations, shell("kill -9 $$"))).reason == "exited"

@@ -16,6 +16,7 @@ from app.execution.checkpoints.seen import (
     look_at,
 )
 from app.execution.checkpoints.store import CheckpointStore, Origin, Record
+from app.execution.created import CreatedFiles
 from app.operations.paths import join_path, split_path
 from app.operations.protocols.files import (
     BeforeWrite,
@@ -45,7 +46,9 @@ class WatchedFiles(OverApply):
         seen: SeenFiles,
         store: CheckpointStore,
         origin: Origin,
+        created: CreatedFiles,
     ) -> None:
+        self._created = created
         self._inner = inner
         self._root = root
         self._seen = seen
@@ -79,20 +82,37 @@ class WatchedFiles(OverApply):
     ) -> list[Edited]:
         watch = _Watch(self, before_write, fresh=fresh)
         try:
-            return await self._inner.apply(
+            edits = await self._inner.apply(
                 paths, change, durable=durable, before_write=watch.before_write
             )
         except TollgateError:
             watch.take_back()
             raise
+        self._note_created(edits)
+        return edits
 
     async def delete(self, path: str, *, before_write: BeforeWrite = nothing) -> Edited:
         watch = _Watch(self, before_write, fresh=False)
         try:
-            return await self._inner.delete(path, before_write=watch.before_write)
+            edit = await self._inner.delete(path, before_write=watch.before_write)
         except TollgateError:
             watch.take_back()
             raise
+        self._note_created([edit])
+        return edit
+
+    def _note_created(self, edits: Sequence[Edited]) -> None:
+        """Remember what the session may delete again."""
+        for edit in edits:
+            place, session_id = self._place(edit.path), self._origin.session_id
+            if place is None:
+                continue
+            path = f"{self._root}/{place[1]}"
+            is_own = edit.before is None or self._created.knows(session_id, path)
+            if edit.after is not None and is_own and not self._origin.restores:
+                self._created.note(session_id, path, edit.after)
+            else:
+                self._created.forget(session_id, path)
 
     def _place(self, path: str) -> Place | None:
         """What a file is remembered under; None for a path that may name any other."""

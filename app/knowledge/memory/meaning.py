@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 
 from app.core.contain import Contained
 from app.core.errors import StorageUnavailable
@@ -136,17 +137,18 @@ class Meanings:
 
     async def _keep(self, texts: Sequence[_Text]) -> None:
         """Store the vectors of some texts; one that the server refuses gets none."""
+        kept = [Packed(NOTHING, NOTHING)]
         try:
-            vectors = await self._embedder.embed([self._shown(text) for _, _, text in texts])
+            kept = await self._made(texts)
         except TextRefused:
             await self._must_take_others()
             if len(texts) > 1:
                 for text in texts:
                     await self._keep([text])
                 return
-            kept = [Packed(NOTHING, NOTHING)]
-        else:
-            kept = await asyncio.to_thread(lambda: list(map(packed, vectors)))
+            # The server may have refused everything a moment ago, and take everything by now.
+            with suppress(TextRefused):
+                kept = await self._made(texts)
 
         def write(transaction: Transaction) -> None:
             for (number, version, _), (bits, numbers) in zip(texts, kept, strict=True):
@@ -154,6 +156,10 @@ class Meanings:
                 transaction.execute(_KEEP, row)
 
         await self._storage.transact(write)
+
+    async def _made(self, texts: Sequence[_Text]) -> list[Packed]:
+        vectors = await self._embedder.embed([self._shown(text) for _, _, text in texts])
+        return await asyncio.to_thread(lambda: list(map(packed, vectors)))
 
     async def _must_take_others(self) -> None:
         """One text was refused: that is the text's fault only where others are taken.

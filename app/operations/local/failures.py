@@ -6,6 +6,7 @@ import errno
 import os
 
 from app.core.errors import OutsideWorkspace, StorageUnavailable, TollgateError, ToolFailed
+from app.core.protected_paths import protected
 
 _CODES: dict[int, tuple[str, str]] = {
     errno.ENOENT: ("file_not_found", "File not found: {path!r}"),
@@ -52,6 +53,31 @@ def too_large(path: str, size: int, limit: int) -> ToolFailed:
         path=path,
         size=size,
         limit=limit,
+    )
+
+
+def check_link(path: str, place: str, named: str) -> None:
+    """Refuse a path that leads through a link to a file which another program runs later.
+
+    Whoever judged the call has seen the path, not where it leads.
+
+    Args:
+        path: as the caller wrote it.
+        place: where it leads, links resolved.
+        named: where it would lead if nothing in it were a link.
+
+    Raises:
+        ToolFailed: code `link_to_protected_file`.
+    """
+    row = protected(place)
+    if row is None or row.treatment == "report" or protected(named) is row:
+        return
+    raise ToolFailed(
+        f"{path!r} leads through a link to {place!r}, which {row.run_by} runs or obeys {row.when};"
+        " name that path instead",
+        code="link_to_protected_file",
+        path=path,
+        leads_to=place,
     )
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
-from app.operations.local.failures import failure, not_a_file, too_large
+from app.operations.local.failures import check_link, failure, not_a_file, too_large
 from app.operations.local.queue import FileKey, WriteQueue
 from app.operations.local.rewriting import Rewriter, read_bounded
 from app.operations.local.stats import to_file_stat
@@ -189,6 +189,7 @@ class LocalFiles(OverApply):
         """What a deletion would remove; a link is not followed."""
         with self._beneath.parent(path, follow=False) as (folder, name):
             place = self._beneath.place(folder, name, path)
+            check_link(path, place, self._beneath.join(self._beneath.parts(path)))
             try:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 data, unread = self._content(folder, name, status, path)

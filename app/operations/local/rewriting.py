@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 
 from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
-from app.operations.local.failures import failure, not_a_file, too_large
+from app.operations.local.failures import check_link, failure, not_a_file, too_large
 from app.operations.local.queue import FileKey
 from app.operations.local.steps import Found, Signature, Step, commit_all, signature_of
 from app.operations.protocols.files import FileState, FileStates
@@ -80,6 +80,7 @@ class Rewriter:
             return Found(path, key, place, None, None)
         with self._beneath.parent(path, follow=True) as (folder, name):
             place = self._beneath.place(folder, name, path)
+            check_link(path, place, self._beneath.join(self._beneath.parts(path)))
             try:
                 state, signature = self._existing(folder, name, path)
             except OSError as error:

@@ -72,6 +72,8 @@ class ProcessSpec:
     terminal: Terminal | None = None
     network: bool = True
     readable: tuple[str, ...] = ()
+    long_lived: bool = False
+    may_change_git: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,9 @@ class ProcessExit:
             when the service did; `lost` when its supervisor vanished.
         peak_bytes: the most memory the tree was seen to use, where it was metered.
         orphans: descendants that still ran when the program had ended, and were ended.
+        undone: files that git runs or obeys, relative to the workspace, that it changed and that
+            were put back.
+        left: the same of files that it changed and that were left so.
     """
 
     code: int
@@ -100,6 +105,8 @@ class ProcessExit:
     sandbox: SandboxReport = SandboxReport("none")  # noqa: RUF009 - immutable
     peak_bytes: int | None = None
     orphans: int = 0
+    undone: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class RunningProcess(Protocol):

@@ -30,6 +30,7 @@ def command_policy(
     narrowed: str | None = None,
     network: Network = NO_NETWORK,
     readable: tuple[str, ...] = (),
+    read_only: tuple[str, ...] = (),
     level: Level = "bash",
 ) -> Policy:
     """For programs of a workspace: its folders, and the network it is let at.
@@ -37,6 +38,7 @@ def command_policy(
     Args:
         narrowed: the workspace's root, when only folders in it are `writable`.
         readable: further folders of data, as in a `ProcessSpec`.
+        read_only: what it may not change below its writable folders.
 
     Raises:
         ToolFailed: code `sandbox_unavailable`, when a folder of the service lies in one of
@@ -67,6 +69,7 @@ def command_policy(
         readable=(*config.readable, *_python_of(program)),
         exact=readable,
         hidden=hidden,
+        read_only=read_only,
         tcp_ports=ports,
         udp=bool(ports) and network.udp,
         uid=config.uid,

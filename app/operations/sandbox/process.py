@@ -7,12 +7,14 @@ import logging
 import os
 import signal
 from contextlib import suppress
+from dataclasses import replace
 
 from app.operations.local.running import TERM_GRACE_S, PipedProcess
 from app.operations.local.threads import to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.processes import ProcessExit, ProcessSpec
 from app.operations.protocols.sandbox import Level, SandboxReport
+from app.operations.sandbox.git_watch import GitWatch
 from app.operations.sandbox.jail.job import ENDED, GO, STARTED, TERMINATE, Job
 from app.operations.sandbox.pipes import JobPipes
 from app.operations.sandbox.status_lines import Event, StatusLines, exit_of, report_of
@@ -36,6 +38,7 @@ class SandboxedProcess(PipedProcess):
     def __init__(self, pipes: JobPipes, spec: ProcessSpec, level: Level) -> None:
         super().__init__(pipes.ours, spec)
         self._level: Level = level
+        self.git: GitWatch | None = None
         self._leash = pipes.leash
         self._killing = asyncio.Lock()
         self._started: asyncio.Future[Event] = self._loop.create_future()
@@ -51,6 +54,14 @@ class SandboxedProcess(PipedProcess):
     def sandbox(self) -> SandboxReport:
         """Without layers before `started`."""
         return report_of(self._level, self._start_event())
+
+    async def wait(self) -> ProcessExit:
+        """How it ended, with what was put back of the files that git runs."""
+        ended = await super().wait()
+        if self.git is None:
+            return ended
+        changes = await self.git.settle()
+        return replace(ended, undone=changes.undone, left=changes.left)
 
     def has_ended(self) -> bool:
         """Also when the loop has not heard of it yet."""

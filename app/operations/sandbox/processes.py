@@ -11,11 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import TERMINAL_TYPE, check_argv, clean_environment
+from app.operations.local.repositories import Repositories
 from app.operations.local.spawn import find_program
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LevelStatus
 from app.operations.sandbox.config import NO_NETWORK, Network
+from app.operations.sandbox.git_watch import Approvals, GitWatch
 from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.pipes import open_pipes
 from app.operations.sandbox.policies import command_policy
@@ -40,6 +42,8 @@ class SandboxedProcesses:
         self._private_tmp: str | None = None
         self._dropping: weakref.finalize[..., SandboxedProcesses] | None = None
         self._making = asyncio.Lock()
+        self._repositories = Repositories(beneath)
+        self._approvals = Approvals()
 
     def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
         return self._open(spec)
@@ -54,34 +58,42 @@ class SandboxedProcesses:
 
     @asynccontextmanager
     async def _open(self, spec: ProcessSpec) -> AsyncIterator[RunningProcess]:
-        running = await self._start(spec)
+        watch = GitWatch(self._repositories, self._approvals, spec.may_change_git, spec.long_lived)
+        read_only = await watch.begin()
         try:
-            yield running
+            running = await self._start(spec, read_only)
+            running.git = watch
+            try:
+                yield running
+            finally:
+                await running.close()
         finally:
-            await running.close()
+            await watch.settle()
 
-    async def _start(self, spec: ProcessSpec) -> SandboxedProcess:
+    async def _start(self, spec: ProcessSpec, read_only: tuple[str, ...]) -> SandboxedProcess:
         check_argv(spec.argv)
         status = await self._sandbox.level("bash")
         tmp = await self._tmp()
         try:
-            return await self._start_with(spec, status, tmp)
+            return await self._start_with(spec, status, tmp, read_only)
         except ToolFailed:
             if not await self._lost(tmp):
                 raise
-        return await self._start_with(spec, status, await self._tmp())
+        return await self._start_with(spec, status, await self._tmp(), read_only)
 
     async def _start_with(
-        self, spec: ProcessSpec, status: LevelStatus, tmp: str
+        self, spec: ProcessSpec, status: LevelStatus, tmp: str, read_only: tuple[str, ...]
     ) -> SandboxedProcess:
-        job = await self._job(spec, status, tmp)
+        job = await self._job(spec, status, tmp, read_only)
         terminal = spec.terminal
         has_input = spec.stdin is not None or spec.interactive
         await self._sandbox.zygote.turns.next()
         pipes = open_pipes(has_input=has_input, terminal=terminal)
         return await launch(self._sandbox.zygote, job, pipes, spec, "bash")
 
-    async def _job(self, spec: ProcessSpec, status: LevelStatus, tmp: str) -> Job:
+    async def _job(
+        self, spec: ProcessSpec, status: LevelStatus, tmp: str, read_only: tuple[str, ...]
+    ) -> Job:
         """All about `spec` but its descriptors."""
         network = self._network if spec.network else NO_NETWORK
         environment = clean_environment(tmp, _extra(spec, network), tmp)
@@ -93,6 +105,7 @@ class SandboxedProcesses:
             narrowed=self._beneath.root if self._beneath.roots else None,
             network=network,
             readable=spec.readable,
+            read_only=read_only,
         )
         return Job(
             policy=policy,

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from app.policy.risk.call import Answer, Call
 from app.policy.risk.command import plain_name, wrapped_by_stranger
-from app.policy.risk.registry import RULES
+from app.policy.risk.registry import NOT_ALL_KNOWN, RULES
+from app.policy.risk.strangers import stranger
 
 MAX_REMEMBERED = 512
 """Longest command, in characters, whose judgement is kept."""
@@ -20,10 +21,14 @@ def judged(call: Call) -> tuple[Answer, ...]:
         call.name = plain_name(call.name)
         rules = RULES.get(call.name)
     if rules is None:
-        return tuple(wrapped_by_stranger(call))
+        return (*wrapped_by_stranger(call), *stranger(call))
     if len(rules) == 1:
-        return tuple(rules[0](call))
-    return tuple([answer for rule in rules for answer in rule(call)])
+        found = tuple(rules[0](call))
+    else:
+        found = tuple([answer for rule in rules for answer in rule(call)])
+    if found or call.name not in NOT_ALL_KNOWN:
+        return found
+    return tuple(stranger(call, options_too=False))
 
 
 @lru_cache(maxsize=2048)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 from app.policy.risk import integrity
 from app.policy.risk.answers import remembered
-from app.policy.risk.call import Payload, ask
+from app.policy.risk.call import UNKNOWN, Payload, ask
 from app.policy.risk.code import kept_code
 from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.engine import Assessor
@@ -16,6 +17,7 @@ from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Unreadable
 
 MAX_BYTES = 64 * 1024
+MAX_WRITTEN = 50
 MAX_KEPT = 4_096
 """Longest command, in characters, whose whole report is kept: at most a few megabytes."""
 
@@ -31,7 +33,7 @@ def assess_command(
     """
     if len(command) <= MAX_KEPT:
         return _kept(command, shell, cwd, home)
-    return _assess(command, shell, cwd, home)
+    return _kept_long(command, shell, cwd, home)
 
 
 def assess_program(
@@ -66,7 +68,9 @@ def _read(assessor: Assessor, text: str, scope: Scope, walk: Callable[[], object
         assessor.found(ask("unreadable", str(reason)), None)
     except RecursionError:
         assessor.found(ask("unreadable", "nested too deeply"), None)
-    return assessor.report()
+    report = assessor.report()
+    written = [path for path in scope.files if path.startswith("/") and UNKNOWN not in path]
+    return replace(report, written=tuple(written[:MAX_WRITTEN])) if written else report
 
 
 @lru_cache(maxsize=512)
@@ -75,8 +79,15 @@ def _kept(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskRep
     return _assess(command, shell, cwd, home)
 
 
+@lru_cache(maxsize=4)
+def _kept_long(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
+    """Long ones only as long as one call asks about them more than once."""
+    return _assess(command, shell, cwd, home)
+
+
 def forget() -> None:
     """Empty what is kept between calls: for measuring, and for nothing else."""
     _kept.cache_clear()
+    _kept_long.cache_clear()
     remembered.cache_clear()
     kept_code.cache_clear()

@@ -151,6 +151,15 @@ def only_help(args: Sequence[str]) -> bool:
     return bool(args) and all(arg in {"--help", "--version", "-h", "-V", "/?"} for arg in args)
 
 
+def prints_help(args: Sequence[str]) -> bool:
+    """Whether a long option for help or the version stands anywhere before `--`.
+
+    For programs that then do nothing else, wherever it stands.
+    """
+    before = args[: args.index("--")] if "--" in args else args
+    return not {"--help", "--version"}.isdisjoint(before)
+
+
 def resolve(path: str, cwd: str | None, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]

@@ -26,7 +26,7 @@ _DANGER: dict[str, str] = {
     "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"
     r"syscall|fork)\b(?!\s*=>)|`"
     r"|&\s*[$]|POSIX::(?:remove|unlink|rmdir)|"
-    r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)(?:\\.|(?!\1)[^\\\n]){0,200}+\1(?:\\.|(?!\1)[^\\\n]){0,200}+\1\w*e\w*e",
+    r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)(?>(?:\\.|(?!\1)[^\\\n]){0,200})\1(?>(?:\\.|(?!\1)[^\\\n]){0,200})\1\w*e\w*e",
     "ruby": r"FileUtils|\bmethod\s*\(|"
     r"\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|popen)|\b(?:system|exec|spawn|fork|eval|"
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"

@@ -18,18 +18,20 @@ _HASH = r"(?<!\S)#(?!\{)[^\n]*"
 _REGEX = (
     r"(?:(?:^|[=(,:;!&|?{}\[~\n<>+*%]|\b(?:return|typeof|case|in|split|grep|if|unless|and|or|not"
     r"|when|while|until)\b)\s*|\b(?<![$@%&\w>.-])(?:m|qr)\s*)"
-    r"(?P<regex>/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n]){0,200}+\]|[^/\\\n\[]){1,400}+/[a-z]*)(?P<called>\.exec\b)?"
+    r"(?P<regex>/(?![/*])(?>(?:\\.|\[(?>(?:\\.|[^\]\\\n]){0,200})\]|[^/\\\n\[]){1,400})/[a-z]*)(?P<called>\.exec\b)?"
 )
 _BRACKETED = r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]|<[^<>]*>"
 _PERL_QUOTES = (
     r"(?<![$@%&\w>-])(?:"
-    r"(?:s|tr|y)(?P<delimiter>[^\w\s=)}\]>])(?:\\.|(?!(?P=delimiter)).){0,400}+(?P=delimiter)"
-    r"(?:\\.|(?!(?P=delimiter)).){0,400}+(?P=delimiter)"
+    r"(?:s|tr|y)(?P<delimiter>[^\w\s=)}\]>])(?>(?:\\.|(?!(?P=delimiter)).){0,400})(?P=delimiter)"
+    r"(?>(?:\\.|(?!(?P=delimiter)).){0,400})(?P=delimiter)"
     rf"|(?:s|tr|y)\s*(?:{_BRACKETED})\s*(?:{_BRACKETED})"
     rf"|(?:m|q|qq|qw|qr|qx)(?:\s*(?:{_BRACKETED})|"
-    r"(?P<mark>[^\w\s=(){}\[\]<>,;])(?:\\.|(?!(?P=mark)).){0,400}+(?P=mark)))"
+    r"(?P<mark>[^\w\s=(){}\[\]<>,;])(?>(?:\\.|(?!(?P=mark)).){0,400})(?P=mark)))"
 )
-_RUBY_QUOTES = rf"%[qQwWiIrx]?(?:{_BRACKETED}|(?P<mark>[|!/])(?:(?!(?P=mark)).){0, 400}+(?P=mark))"
+_RUBY_QUOTES = (
+    rf"%[qQwWiIrx]?(?:{_BRACKETED}|(?P<mark>[|!/])(?>(?:(?!(?P=mark)).){{0,400}})(?P=mark))"
+)
 
 _COMMENTS = {
     **dict.fromkeys(("node", "java", "groovy", "scala", "swift"), _SLASHES),

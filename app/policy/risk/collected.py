@@ -27,7 +27,7 @@ ANY_HOME = "/home/~"
 MAX_SEGMENTS = 1_500
 MAX_WALKED = 2_250
 """Commands judged at most, those counted twice that are judged with other values again."""
-_PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)*+", re.ASCII)
+_PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?>(?: [\w@%+=:,./-]+)*)", re.ASCII)
 _Found = tuple[str, int | None, str, RiskLevel, Verdict]
 """What a `Finding` is made of."""
 

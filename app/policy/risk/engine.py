@@ -362,7 +362,7 @@ class Assessor(ControlFlow):
             self.outside -= not payload.here
             return output
         for answer in code_answers(payload.kind, payload.text):
-            self._answer(answer, index, inner)
+            self._answer(_at_home(answer, inner.home), index, inner)
         return None
 
     def _words(self, payload: Payload, scope: Scope) -> Stream:
@@ -433,6 +433,16 @@ class Assessor(ControlFlow):
             output = SILENT
         scope.files.pop("/dev/null", None)
         return output
+
+
+def _at_home(answer: Answer, home: str) -> Answer:
+    """The same with home folders by their path: in a program's text `~` is what it opens there."""
+    if not isinstance(answer, Payload) or not any(word[:1] == "~" for word in answer.argv):
+        return answer
+    words = (
+        home + word[1:] if word == "~" or word.startswith("~/") else word for word in answer.argv
+    )
+    return answer._replace(argv=tuple(words))
 
 
 def _program(word: str) -> str:

@@ -79,6 +79,8 @@ class RiskReport:
         opaque: something runs that is not in `segments`: a command word, a script or a
             program that cannot be read before it runs. An answer about this command must
             not be kept for later ones. A None among the arguments does not set it.
+        written: absolute paths of files that the script writes by itself: by redirections, `tee`,
+            `cp` and their like; not what its programs write.
         own_programs: the script says itself where programs are looked up (`PATH`), so that
             the name of a command does not tell which program it is.
     """
@@ -90,6 +92,7 @@ class RiskReport:
     resolved_targets: tuple[str, ...]
     opaque: bool = False
     own_programs: bool = False
+    written: tuple[str, ...] = ()
 
 
 OPAQUE_CODES = frozenset(

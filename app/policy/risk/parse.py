@@ -28,10 +28,10 @@ from app.policy.risk.syntax import (
 )
 from app.policy.risk.words import MAX_DEPTH, Spent, WordReader, document
 
-_SPACE = re.compile(r"(?:[ \t\n]++|\\\n|#[^\n]*)++")
+_SPACE = re.compile(r"(?>(?:[ \t\n]++|\\\n|#[^\n]*)+)")
 _TIME_FLAG = re.compile(r"(?:-p|--)(?=[ \t])")
 _SKIPPED = frozenset([" ", "\t", "\\", "#"])
-_BLANK = re.compile(r"(?:[ \t]++|\\\n)++")
+_BLANK = re.compile(r"(?>(?:[ \t]++|\\\n)+)")
 _REDIRECT = re.compile(r"(\d+|\{\w+\})?(<<<|<<-|<<|<>|<&|>&|>>|>\||>|<)|(&>>|&>)")
 _ASSIGN = re.compile(r"([A-Za-z_]\w*+)(\[[^\]\n]*\])?(\+?)=", re.ASCII)
 _RESERVED = re.compile(

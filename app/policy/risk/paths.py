@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.core.protected_paths import GIT, below_home, protected
 from app.policy.risk import floor
 from app.policy.risk.call import UNKNOWN, Hit, ask, deny
 from app.policy.risk.model import RiskLevel
@@ -17,20 +18,10 @@ _SYSTEM = re.compile(
     r"/(?:etc|boot|usr(?!/local/src)|bin|sbin|lib(?:32|64)?|sys|proc(?!/self/fd)|"
     r"var/spool/cron|dev)(?:/|$)"
 )
-_STARTUP = re.compile(
-    r"\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|zsh(?:rc|env)|zprofile|"
-    r"zlogin|zlogout|kshrc|cshrc"
-    r"|tcshrc|login|inputrc|xinitrc|xsession|xprofile|pam_environment)"
-    r"|\.config/(?:fish/|autostart/|systemd/|environment\.d/)|\.local/share/systemd/"
-    r"|\.ssh/(?:authorized_keys2?|config|rc|environment)|\.gitconfig|\.config/git/config"
-    r"|Library/Launch(?:Agents|Daemons)/|\.vimrc|\.emacs(?:\.d/|$)|\.pythonrc|"
-    r"\.(?:npmrc|pypirc|netrc)"
-)
 _STARTUP_SOMEWHERE = re.compile(
     rf"{UNKNOWN}/(?:\.(?:bash(?:rc|_profile|_login|_aliases)|profile|zsh(?:rc|env)|zprofile)$"
     r"|\.ssh/authorized_keys2?$)"
 )
-_GIT_CODE = re.compile(r"(?:^|/)\.git/(?:hooks/(?!.*\.sample$)|config$)")
 _SECRET = re.compile(
     r"\.ssh/(?!known_hosts|config|authorized_keys|[^/]*\.pub$)[^/]+$|\.ssh/?$|"
     r"\.aws/credentials|\.aws/sso/cache"
@@ -50,19 +41,33 @@ _SYSTEM_SECRET = re.compile(
 )
 
 
-_ANY_HOME = re.compile(r"/(?:home|Users)/[^/]+/")
+def protected_write(path: str, home: str) -> Hit | None:
+    """The question about a file that another program runs later; None for any other file."""
+    row = protected(path, home)
+    if row is None or row.treatment == "report":
+        return None
+    why = f"writes {path}, which {row.run_by} runs or obeys {row.when}"
+    if row.run_by in GIT:
+        return ask("git_code", why)
+    if row.in_home:
+        return ask("startup_file", why)
+    return ask("runs_later", why)
 
 
-def _in_home(path: str, home: str) -> str | None:
-    for base in (home, "/root"):
-        if path.startswith(base + "/"):
-            return path[len(base) + 1 :]
-    match = _ANY_HOME.match(path)
-    return path[match.end() :] if match else None
+def reported_write(path: str) -> str | None:
+    """What to record of a write that asks nothing; None for an ordinary file."""
+    row = protected(path)
+    if row is None or row.treatment == "ask":
+        return None
+    return f"writes {path}, which {row.run_by} runs or obeys {row.when}"
 
 
-def writing(path: str, home: str) -> Iterator[Hit]:
-    """Findings for replacing or extending the file at the absolute `path`."""
+def writing(path: str, home: str, *, folder: bool = True) -> Iterator[Hit]:
+    """Findings for replacing or extending the file at the absolute `path`.
+
+    Args:
+        folder: it may be one that is replaced with all that is in it.
+    """
     if _HARMLESS_DEVICE.match(path):
         return
     if floor.is_block_device(path):
@@ -75,10 +80,8 @@ def writing(path: str, home: str) -> Iterator[Hit]:
         yield ask("raw_socket", f"opens a network connection through {path}")
     elif _SYSTEM.match(path):
         yield ask("system_write", f"writes the system path {path}")
-    elif _GIT_CODE.search(path):
-        yield ask("git_code", f"writes {path}, which git runs")
-    elif (rest := _in_home(path, home)) and _STARTUP.match(rest):
-        yield ask("startup_file", f"writes {path}, which runs or is trusted at the next start")
+    elif hit := protected_write(path, home) or (folder and protected_write(f"{path}/*", home)):
+        yield hit
     elif _STARTUP_SOMEWHERE.search(path):
         yield ask("startup_file", f"writes {path}, which runs at the next start if that is a home")
 
@@ -88,7 +91,7 @@ def reading(path: str, home: str) -> Iterator[Hit]:
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         yield ask("raw_socket", f"opens a network connection through {path}")
         return
-    rest = _in_home(path, home)
+    rest = below_home(path, home)
     if (rest and _SECRET.match(rest)) or _SYSTEM_SECRET.match(path):
         yield ask("secret_read", f"reads the secret {path}", RiskLevel.HIGH)
     elif floor.is_block_device(path):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 _QUOTED = r"'[^'\n]*+'|\"[^\"$`\\\n]*+\""
-_PLAIN_WORD = re.compile(rf"(?:[^\s'\"]++|{_QUOTED})++")
+_PLAIN_WORD = re.compile(rf"(?>(?:[^\s'\"]++|{_QUOTED})+)")
 _PLAIN_QUOTE = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _ENDS = r"[;\n)|]|&(?!>)|\Z"
 _RESERVED = "if|then|elif|else|fi|while|until|for|select|do|done|case|esac|in|function|coproc|time"
 _PLAIN_COMMAND = re.compile(
     rf"(?!(?=[itewufsdc])(?:{_RESERVED})(?:[ \t]|{_ENDS}))"
-    rf"(?:(?:[\w./:@%,^-]++|{_QUOTED})++|\[(?=[ \t]))"
-    rf"(?:[ \t]++(?:[\w./:@%,^=+*?\[\]-]++|{_QUOTED})++)*+"
+    rf"(?:(?>(?:[\w./:@%,^-]++|{_QUOTED})+)|\[(?=[ \t]))"
+    rf"(?>(?:[ \t]++(?>(?:[\w./:@%,^=+*?\[\]-]++|{_QUOTED})+))*)"
     rf"(?=[ \t]*+(?:{_ENDS}))",
     re.ASCII,
 )

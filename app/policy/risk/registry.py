@@ -66,6 +66,16 @@ RULES = _merge(
     ]
 )
 
+_SOME_VERBS = frozenset(
+    module.__name__ for module in (containers, database, infra, packages, services, versions)
+)
+NOT_ALL_KNOWN = frozenset(
+    name
+    for name, rules in RULES.items()
+    if all(rule.__module__ in _SOME_VERBS or rule.__module__ == unwrap.__name__ for rule in rules)
+    and not name.startswith(("redis", "valkey", "keydb", "memcached", "python"))
+)
+"""Clients with many verbs, of which their rules know some."""
 WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
 """Commands that do nothing but run others, as the same user on the same host."""
 READING = frozenset([*database.RULES, *search.RULES, *dispatch.RULES, *remote.RULES])

@@ -10,8 +10,8 @@ from app.policy.risk.call import Answer, Stream, ask, script
 _NAMES = r"(?P<name>\"[^\"]*\"|`[^`]*`|\[[^\]]*\])"
 _DOLLAR = r"(?P<dollar>\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
 _COMMENT = r"/\*!\d*(?P<version>.*?)\*/|/\*.*?\*/"
-_ESCAPED = r"'(?:[^'\\]|''|\\.)*+(?:'|\\?\Z)"
-_PLAIN = r"(?P<text>'(?:[^']|'')*+(?:'|\Z))"
+_ESCAPED = r"'(?>(?:[^'\\]|''|\\.)*)(?:'|\\?\Z)"
+_PLAIN = r"(?P<text>'(?>(?:[^']|'')*)(?:'|\Z))"
 _STANDARD = re.compile(
     rf"{_COMMENT}|--[^\n]*|{_DOLLAR}|\b[eE]{_ESCAPED}|{_PLAIN}|{_NAMES}",
     re.DOTALL,

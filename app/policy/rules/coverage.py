@@ -41,12 +41,12 @@ def covering(sight: Sight, allows: Iterable[Rule]) -> tuple[str, ...]:
     if not named or not places <= named.keys():
         return ()
     segments = report.segments
-    if any(_leads_elsewhere(segments, at, named) for at in range(len(segments)) if at not in named):
+    if any(leads_elsewhere(segments, at, named) for at in range(len(segments)) if at not in named):
         return ()
     return tuple(dict.fromkeys(named[at] for at in sorted(named)))
 
 
-def _leads_elsewhere(segments: tuple[Segment, ...], at: int, named: Mapping[int, str]) -> bool:
+def leads_elsewhere(segments: tuple[Segment, ...], at: int, named: Mapping[int, str]) -> bool:
     """Whether an unnamed command may be what runs one of the named ones."""
     segment = segments[at]
     if segment.wraps or not segment.argv:

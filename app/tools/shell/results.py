@@ -39,6 +39,7 @@ def finished(
         process_id: where its whole output can be read, when that was kept.
     """
     data = _data(transcript, ended, process_id)
+    notes = f"{git_changes(ended)}\n{notes}".strip()
     why = why_ended(ended.reason)
     if why is not None:
         error = f"Ended by the sandbox: {why}"
@@ -63,6 +64,8 @@ def timed_out(
     data = _data(transcript, ended, None) | {"exit_code": None, "timed_out": True}
     data["reason"] = "timeout"
     error = f"Timed out after {seconds}: the command and all it started were killed"
+    if ended is not None:
+        notes = f"{git_changes(ended)}\n{notes}".strip()
     return _failed(command, data, error, _with(error, notes), "timeout")
 
 
@@ -75,6 +78,21 @@ def goes_on(process: SessionProcess, transcript: Transcript, status: str) -> Too
         data, f"{status} as {process.id}. `process` polls it, waits for it, {writes}and ends it."
     )
     return ToolResult.ok(data, text=text, raw_result=_raw(process.request.command, data))
+
+
+def git_changes(ended: ProcessExit) -> str:
+    """Notes on files that git runs; empty where none was changed."""
+    notes = []
+    if ended.undone:
+        names = ", ".join(ended.undone)
+        notes.append(
+            f"Put back, as git would run what it says: {names}. Change it by a command that names"
+            " it, such as git config: that asks first"
+        )
+    if ended.left:
+        names = ", ".join(ended.left)
+        notes.append(f"Changed what git runs, and left so: {names}. Look at it before you use git")
+    return "\n".join(notes)
 
 
 def text_of(data: dict[str, Any], status: str) -> str:
@@ -102,6 +120,10 @@ def _data(
         "reason": None if ended is None else ended.reason,
         "sandbox": None if ended is None else ended.sandbox.to_dict(),
     }
+    if ended is not None and ended.undone:
+        data["undone"] = list(ended.undone)
+    if ended is not None and ended.left:
+        data["changed_git"] = list(ended.left)
     return data if process_id is None else {**data, "process_id": process_id}
 
 

@@ -27,6 +27,8 @@ from app.tools.shell.results import MAX_CHARS, finished, goes_on, timed_out
 from app.tools.shell.transcript import Transcript
 
 _MARGIN_S = 2.0
+# Who allowed a call that asked for one of these has seen that it changes what git runs.
+_ABOUT_GIT = frozenset({"git_code", "git_config"})
 _BACKSTOP_S = 10.0
 
 
@@ -98,6 +100,8 @@ def _request(
         limits=limits,
         interactive=args.background or args.pty,
         terminal=Terminal() if args.pty else None,
+        long_lived=args.background,
+        may_change_git=not ctx.approved.isdisjoint(_ABOUT_GIT),
     )
     return ProcessRequest(
         session_id=ctx.session_id or "",

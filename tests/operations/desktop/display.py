@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.binaries import in_ci, require_binary
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 PROGRAM = Path(__file__).with_name("chat_window.py")
 TITLE = "微信"
 

@@ -135,7 +135,7 @@ async def test_published_diagnostics_belong_to_what_is_on_the_disk(operations: O
 async def test_a_server_that_nobody_asks_is_ended(operations: Operations):
     async with open_pool(idle_s=0.05) as pool:
         pid = int((await hover(pool, operations, "a.small", "hello")).split()[0])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await until(lambda: gone(pid))
         assert pool.running == []
         assert (await hover(pool, operations, "a.small", "back")).endswith("back")

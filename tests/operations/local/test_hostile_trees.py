@@ -76,7 +76,7 @@ async def test_what_is_no_file_is_listed_and_never_read(local: Operations, root:
     with socket.socket(socket.AF_UNIX) as server, _working_folder(root):
         server.bind("socket")
         (root / "text").write_text("needle")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             found = await local.search.find(FindQuery(type="all"))
             grepped = await local.search.grep(GrepQuery(""))
 

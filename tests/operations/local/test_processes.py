@@ -31,7 +31,7 @@ def shell(script: str, **spec) -> ProcessSpec:
 
 
 async def output_of(operations: Operations, spec: ProcessSpec) -> str:
-    async with asyncio.timeout(20), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         return b"".join([chunk.data async for chunk in process.output()]).decode()
 
 
@@ -154,7 +154,7 @@ async def test_a_signal_shows_in_the_exit(local: Operations):
 
 
 async def test_a_flood_waits_for_its_reader(local: Operations):
-    async with asyncio.timeout(20), local.processes.open(ProcessSpec(("yes",))) as process:
+    async with asyncio.timeout(60), local.processes.open(ProcessSpec(("yes",))) as process:
         output = process.output()
         await anext(output)
         blocked = asyncio.create_task(blocked_writing(process.pid))
@@ -185,12 +185,12 @@ def waits_in(pid: int) -> str:
 
 
 async def test_a_flood_nobody_reads_is_discarded(local: Operations):
-    async with asyncio.timeout(20), local.processes.open(shell("yes | head -c 5000000")) as process:
+    async with asyncio.timeout(60), local.processes.open(shell("yes | head -c 5000000")) as process:
         assert await process.wait() == ProcessExit(0)
 
 
 async def test_leaving_the_output_early_does_not_block_waiting(local: Operations):
-    async with asyncio.timeout(20), local.processes.open(shell("yes | head -c 5000000")) as process:
+    async with asyncio.timeout(60), local.processes.open(shell("yes | head -c 5000000")) as process:
         waiting = asyncio.create_task(process.wait())
         async for _ in process.output():
             break
@@ -219,7 +219,7 @@ ESCAPES = {
 async def test_nothing_of_the_tree_outlives_the_context(root: Path, script: str):
     beneath = Beneath(root)
     processes = LocalProcesses(beneath, term_grace_s=0.05)
-    async with asyncio.timeout(20), processes.open(shell(script)) as process:
+    async with asyncio.timeout(60), processes.open(shell(script)) as process:
         output = [chunk.data async for chunk in process.output()]
         child = int(b"".join(output))
         assert alive(child)
@@ -234,7 +234,7 @@ async def test_killing_ends_a_running_tree_and_its_forking_children(root: Path):
     beneath = Beneath(root)
     processes = LocalProcesses(beneath, term_grace_s=0.05)
 
-    async with asyncio.timeout(20), processes.open(shell(script)) as process:
+    async with asyncio.timeout(60), processes.open(shell(script)) as process:
         assert (await anext(process.output())).data == b"ready\n"
         await process.kill()
         ended = await process.wait()
@@ -278,7 +278,7 @@ async def cancelled_inside(operations: Operations) -> AsyncIterator[list[int]]:
 
 
 async def test_cancelling_the_user_kills_and_reaps(local: Operations):
-    async with asyncio.timeout(20), cancelled_inside(local) as pids:
+    async with asyncio.timeout(60), cancelled_inside(local) as pids:
         assert not exists(pids[0])
 
 
@@ -288,7 +288,7 @@ async def test_cancelling_a_start_leaves_nothing(local: Operations, root: Path):
             pass
 
     before = open_descriptors()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         task = asyncio.create_task(run())
         await asyncio.sleep(0)
         task.cancel()

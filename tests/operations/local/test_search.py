@@ -21,7 +21,7 @@ async def test_links_and_fifos_are_not_followed_out(local: Operations, root: Pat
     (root / "file.txt").symlink_to(tmp_path / "outside/secret.txt")
     os.mkfifo(root / "fifo.txt")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         found = await local.search.find(FindQuery(pattern="*.txt", type="all"))
         grepped = await local.search.grep(GrepQuery("needle", mode="count"))
 
@@ -86,7 +86,7 @@ async def test_cancelling_stops_the_thread():
         entered.set()
         seen.append(stop.wait(10))
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         task = asyncio.create_task(run_stoppable(work))
         await asyncio.to_thread(entered.wait)
         task.cancel()

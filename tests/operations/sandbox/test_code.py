@@ -68,7 +68,7 @@ async def test_a_warm_worker_runs_the_code_and_is_replaced(
     waiting = children_of_zygote(sandbox)
     spec = CodeSpec("print(1)", level, WALL_S[level])
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async with sandboxed.code.open(spec) as running:
             await running.wait()
         await until_left(waiting, 1)
@@ -101,7 +101,7 @@ async def test_workers_that_died_while_they_waited_are_passed_over(
     waiting = children_of_zygote(sandbox)
     for pid in waiting:
         os.kill(pid, signal.SIGKILL)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await until_gone(*waiting)
     await asyncio.sleep(0)
 
@@ -125,14 +125,14 @@ async def test_nothing_of_the_sandbox_is_left_when_it_is_closed(tmp_path: Path):
 
     assert len(pids) == 4
     assert open_descriptors() == before
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await until_gone(*pids)
 
 
 async def test_without_warm_workers_every_run_is_a_process_of_its_own(root: Path, tmp_path: Path):
     config = SandboxConfig(temporary=tmp_path / "private", warm_workers=0)
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(60),
         Sandbox(config) as sandbox,
         SandboxedWorkspace(root, sandbox=sandbox) as workspace,
     ):
@@ -245,7 +245,7 @@ async def test_a_cancelled_run_leaves_no_process_and_no_folder(
             printed.set()
             await running.wait()
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         task = asyncio.create_task(use())
         await printed.wait()
         task.cancel()

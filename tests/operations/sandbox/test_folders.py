@@ -19,7 +19,7 @@ from app.operations.sandbox.sandbox import Sandbox
 from tests.operations.conftest import names, open_descriptors
 from tests.support.places import open_to_others
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 def test_a_folder_is_private_and_goes_with_its_base(tmp_path: Path):

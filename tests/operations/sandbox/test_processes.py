@@ -34,7 +34,7 @@ def shell(script: str, **spec) -> ProcessSpec:
 
 
 async def output_of(operations: Operations, spec: ProcessSpec) -> str:
-    async with asyncio.timeout(30), operations.processes.open(spec) as process:
+    async with asyncio.timeout(60), operations.processes.open(spec) as process:
         return b"".join([chunk.data async for chunk in process.output()]).decode()
 
 
@@ -205,7 +205,7 @@ async def test_each_limit_has_its_reason(
     sandboxed: Operations, script: str, limits: ProcessLimits, reason: str
 ):
     spec = shell(script, limits=limits)
-    async with asyncio.timeout(30), sandboxed.processes.open(spec) as process:
+    async with asyncio.timeout(60), sandboxed.processes.open(spec) as process:
         ended = await process.wait()
 
     # a single process may also be refused its memory before the tree is over the limit
@@ -218,7 +218,7 @@ async def test_a_call_may_not_ask_for_more_than_the_administrator_allows(
     config = SandboxConfig(temporary=tmp_path / "private", processes=4)
     spec = shell("for i in 1 2 3 4 5 6 7 8; do sleep 5 & done; wait")
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(60),
         Sandbox(config) as sandbox,
         SandboxedWorkspace(root, sandbox=sandbox) as workspace,
         workspace.operations.processes.open(spec) as process,
@@ -333,7 +333,7 @@ async def test_a_cancelled_user_kills_a_running_tree(sandboxed: Operations):
         async with sandboxed.processes.open(shell(script)) as process:
             await process.wait()
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         task = asyncio.create_task(use())
         await until_started(mark, 3)
         task.cancel()
@@ -344,7 +344,7 @@ async def test_a_cancelled_user_kills_a_running_tree(sandboxed: Operations):
 
 async def test_killing_asks_first(sandboxed: Operations, root: Path):
     script = "trap 'echo bye > said; exit 0' TERM; echo ready; while :; do sleep 0.01; done"
-    async with asyncio.timeout(30), sandboxed.processes.open(shell(script)) as process:
+    async with asyncio.timeout(60), sandboxed.processes.open(shell(script)) as process:
         await anext(process.output())
         await process.kill()
         ended = await process.wait()
@@ -356,7 +356,7 @@ async def test_killing_asks_first(sandboxed: Operations, root: Path):
 async def test_descendants_that_are_left_are_counted_and_ended(sandboxed: Operations):
     mark = marker()
     script = f"setsid sleep {mark} >/dev/null 2>&1 & sleep 0.05"
-    async with asyncio.timeout(30), sandboxed.processes.open(shell(script)) as process:
+    async with asyncio.timeout(60), sandboxed.processes.open(shell(script)) as process:
         ended = await process.wait()
 
     assert (ended.code, ended.reason, ended.orphans) == (0, "exited", 1)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from app.core.errors import StorageUnavailable, ToolFailed
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessSpec
+from app.operations.sandbox.inside import inside, inside_environment
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.zygote import Zygote
 from tests.operations.conftest import open_descriptors
@@ -38,7 +40,7 @@ def shell(script: str) -> ProcessSpec:
 
 
 async def run(operations: Operations, script: str) -> int:
-    async with asyncio.timeout(30), operations.processes.open(shell(script)) as process:
+    async with asyncio.timeout(60), operations.processes.open(shell(script)) as process:
         return (await process.wait()).code
 
 
@@ -73,6 +75,21 @@ async def test_it_holds_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch, 
     await zygote.close()
 
 
+def test_a_zygote_whose_service_has_ended_meanwhile_ends_without_a_word():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.close()
+    with theirs:
+        done = subprocess.run(
+            inside("zygote", str(theirs.fileno())),
+            pass_fds=(theirs.fileno(),),
+            env=inside_environment(),
+            cwd="/",
+            capture_output=True,
+            check=False,
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 async def test_closing_leaves_no_process_and_no_descriptor():
     before = open_descriptors()
     zygote = Zygote()
@@ -104,11 +121,12 @@ async def test_what_runs_is_nice_together_also_where_the_kernel_shares_by_sessio
     sandboxed: Operations, sandbox: Sandbox
 ):
     mark = marker()
-    async with asyncio.timeout(30), sandboxed.processes.open(shell(f"sleep {mark} & wait")):
+    async with asyncio.timeout(60), sandboxed.processes.open(shell(f"sleep {mark} & wait")):
         running = await until_started(mark, 2)
         zygote = living_pid(sandbox.zygote)
 
-        assert {niceness(pid) - niceness(os.getpid()) for pid in running} == {10}
+        most = min(19, niceness(os.getpid()) + 10)
+        assert {niceness(pid) for pid in running} == {most}
         assert {share_of(pid) for pid in running} == {share_of(zygote)}
         assert share_of(zygote) != share_of(os.getpid())
         assert share_of(zygote)[1] in ("", "nice 5")
@@ -116,7 +134,7 @@ async def test_what_runs_is_nice_together_also_where_the_kernel_shares_by_sessio
 
 async def test_a_zygote_that_keeps_dying_makes_jobs_fail_for_a_while():
     zygote = Zygote()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         with pytest.raises(ToolFailed, match="in a row") as caught:
             await start_and_kill_for_ever(zygote)
         await zygote.close()
@@ -163,7 +181,7 @@ async def test_a_run_outlives_its_zygote_and_can_still_be_ended(
     sandboxed: Operations, sandbox: Sandbox
 ):
     mark = marker()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async with sandboxed.processes.open(shell(f"sleep {mark} & sleep {mark}")) as process:
             await until_started(mark, 2)
             os.kill(living_pid(sandbox.zygote), signal.SIGKILL)
@@ -179,7 +197,7 @@ async def test_a_killed_supervisor_is_a_lost_run_and_leaves_nothing(
 ):
     mark = marker()
     script = f"setsid sleep {mark} & sleep {mark}"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async with sandboxed.processes.open(shell(script)) as process:
             pids = await until_started(mark, 2)
             os.kill(_supervisor(pids[0], living_pid(sandbox.zygote)), signal.SIGKILL)
@@ -203,6 +221,7 @@ from pathlib import Path
 from app.operations.protocols.code import CodeSpec
 from app.operations.protocols.processes import ProcessSpec
 from app.operations.sandbox.config import SandboxConfig
+from app.operations.sandbox.inside import inside, inside_environment
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
 
@@ -235,13 +254,13 @@ async def test_nothing_is_left_of_a_service_that_was_killed(tmp_path: Path):
         assert service.stdout is not None
         zygote = int(await asyncio.to_thread(service.stdout.readline))
         service.stdout.close()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             # the interpreter of the service holds the mark as well
             await until_started(mark, 5)
     finally:
         service.kill()
         service.wait()
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await until_gone(zygote, mark=mark)
     assert not alive(zygote)

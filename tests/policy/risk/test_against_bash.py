@@ -17,7 +17,7 @@ from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
 from tests.policy.risk.bash_scripts import SCRIPTS, SHOWN
 
-_LONGEST_S = 5.0
+_LONGEST_S = 60.0
 _DEEPEST = 4
 
 

@@ -45,6 +45,8 @@ class Policy:
             `writable`: others could make those links meanwhile, while of these they cannot.
         exact: further real folders it may read, which are not opened through a link.
         hidden: folders below writable or exact ones that are empty for the tree; needs namespaces.
+        read_only: paths below writable ones that it may read and not change, where there are
+            namespaces; one that is not there is passed over.
         tcp_ports: ports it may connect to; empty is no network at all.
         udp: datagrams beside `tcp_ports`, for name look-ups.
         uid: user to become when the service is root.
@@ -67,6 +69,7 @@ class Policy:
     readable: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False
     uid: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from itertools import islice
 
 from app.operations.sandbox.jail.family import Proc
@@ -26,17 +27,23 @@ _THREADS_PER_PROCESS = 16
 class Meter:
     """Meters the tree below this process.
 
+    Args:
+        is_due: whether the one who meters must see to something else first.
+
     Attributes:
         peak_bytes: the most memory seen.
         interval_s: how long to wait until the next look.
     """
 
-    def __init__(self, policy: Policy, proc: Proc) -> None:
+    def __init__(
+        self, policy: Policy, proc: Proc, is_due: Callable[[], bool] = lambda: False
+    ) -> None:
         self.peak_bytes = 0
         self.interval_s = _INTERVAL_S
         self._used = 0
         self._policy = policy
         self._proc = proc
+        self._is_due = is_due
         self._written_before = self._written(proc.own)
         # nobody hides yet: where the machine shows nothing, that is no fault of the tree
         self._sees_all = not any(map(proc.is_hidden, proc.children(proc.own)))
@@ -70,7 +77,11 @@ class Meter:
         if used <= self._policy.memory_bytes:
             return None
         # pages that several of them share were counted for each; of one that hides all count
-        shared_once = sum(self._proportional(pid) or self._resident(pid) for pid, _ in tree)
+        shared_once = 0
+        for pid, _ in tree:
+            if self._is_due():  # each of these waits for a process that forks without end
+                return None
+            shared_once += self._proportional(pid) or self._resident(pid)
         return "memory" if shared_once > self._policy.memory_bytes else None
 
     def _processes(self, tree: list[tuple[int, int]]) -> str | None:

@@ -99,7 +99,12 @@ def settle(proc: Proc, uid: int, gid: int) -> None:
     proc.write("gid_map", f"{gid} {gid} 1")
 
 
-def furnish(writable: Sequence[str], tasks: int, hidden: Sequence[str] = ()) -> tuple[str, ...]:
+def furnish(
+    writable: Sequence[str],
+    tasks: int,
+    hidden: Sequence[str] = (),
+    read_only: Sequence[str] = (),
+) -> tuple[str, ...]:
     """Give the new namespaces a name and their own view of the files.
 
     Returns:
@@ -116,6 +121,10 @@ def furnish(writable: Sequence[str], tasks: int, hidden: Sequence[str] = ()) -> 
     _change("/", _SET_READ_ONLY | _SET_NO_SUID, 0, _AT_RECURSIVE)
     for folder in writable:
         _make_writable(folder)
+    for path in read_only:
+        with suppress(OSError):  # it is not there, or was taken away meanwhile
+            mount(path, path, "", _BIND | _RECURSIVE)
+            _change(path, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, _AT_RECURSIVE)
     for folder in hidden:
         # an empty folder stands in its place; nobody inside may unmount it
         mount("tmpfs", folder, "tmpfs", _HIDING, _NOTHING_IN_IT)

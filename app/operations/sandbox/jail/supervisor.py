@@ -103,7 +103,9 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         if origin.users:
             namespaces.settle(proc, origin.uid, origin.gid)
         _volunteer_for_the_end(proc)
-        own = namespaces.furnish(policy.mounted or policy.writable, policy.tasks, policy.hidden)
+        own = namespaces.furnish(
+            *(policy.mounted or policy.writable, policy.tasks, policy.hidden, policy.read_only)
+        )
         installed.append(layers.NAMESPACES)
     elif policy.hidden:
         raise PermissionError("hidden folders: only namespaces can hide them")

@@ -70,7 +70,7 @@ class Watch:
     ) -> None:
         self.ears = ears
         self.clock = time.monotonic()
-        self.meter = Meter(job.policy, proc)
+        self.meter = Meter(job.policy, proc, self._is_due)
         self.remains = Remains()
         self._policy = job.policy
         self._ending = ending
@@ -81,6 +81,9 @@ class Watch:
         self._running = False
         self._guard: Guard | None = None
         self._pidfd = os.pidfd_open(ears.top)
+        self._urgent = select.poll()
+        self._urgent.register(self._pidfd, _READ)
+        self._urgent.register(ears.leash, _READ)
         self._poll = select.poll()
         for descriptor in (self._pidfd, ears.leash, ears.confirm, ears.guard):
             if descriptor is not None:
@@ -95,8 +98,7 @@ class Watch:
             if verdict is not None:
                 return verdict
             now = time.monotonic()
-            wall = self._policy.wall_s
-            if self._running and wall is not None and now >= self.clock + wall:
+            if self._is_over(now):
                 return Verdict("timeout")
             if self._policy.forks and now >= look:
                 self.remains.reap()  # orphans that ended count as processes until then
@@ -104,6 +106,14 @@ class Watch:
                 if excess is not None:
                     return Verdict(excess)
                 look = time.monotonic() + self.meter.interval_s
+
+    def _is_over(self, now: float) -> bool:
+        wall = self._policy.wall_s
+        return self._running and wall is not None and now >= self.clock + wall
+
+    def _is_due(self) -> bool:
+        """Whether the tree has had its time, has ended, or the service gave an order."""
+        return self._is_over(time.monotonic()) or bool(self._urgent.poll(0))
 
     def _patience(self, look: float) -> int | None:
         """Milliseconds until there is something to do unasked."""

@@ -44,7 +44,10 @@ def main() -> NoReturn:
     preload()
     gc.collect()
     gc.freeze()
-    control.send(wire.READY)
+    try:
+        control.send(wire.READY)
+    except BrokenPipeError:
+        os._exit(0)  # The service has ended meanwhile.
     _Zygote(control).serve()
 
 

@@ -27,7 +27,9 @@ def _remove(call: Call) -> Iterator[Answer]:
         return
     given = options(call.args)
     recursive = given.has("-r", "-R", "--recursive")
-    yield from removing(call, given.rest, recursive=recursive)
+    # A shell has put the home folder in the place of a bare tilde: this one was quoted.
+    named = [f"./{path}" if path.startswith("~") else path for path in given.rest]
+    yield from removing(call, named, recursive=recursive)
 
 
 def removing(call: Call, operands: list[str], *, recursive: bool) -> Iterator[Hit]:

@@ -25,6 +25,11 @@ def _tee(call: Call) -> Iterator[Answer]:
     yield from _written(call, options(call.args).rest)
 
 
+def _mkdir(call: Call) -> Iterator[Answer]:
+    for path in options(call.args, "m -mode").rest:
+        yield from writing(call.at(path), call.home, folder=False)
+
+
 def _reader(call: Call) -> Iterator[Answer]:
     """Any operand or option value may be a file."""
     for arg in call.args:
@@ -96,13 +101,14 @@ def _owned(call: Call, paths: list[str], *, recursive: bool) -> Iterator[Hit]:
             yield deny("catastrophic_permissions", f"{call.name} of all of {target}")
         elif floor.is_account_file(target):
             yield deny("account_file", f"{call.name} of {target}")
-        elif not _own_startup_file(call, target):
-            yield from writing(target, call.home)
+        else:
+            hits = writing(target, call.home)
+            yield from (hit for hit in hits if not _keeps_content(call, hit))
 
 
-def _own_startup_file(call: Call, target: str) -> bool:
-    """chmod and chown of a file of one's own home do not change what is in it."""
-    return call.name in {"chmod", "gchmod"} and target.startswith(f"{call.home}/")
+def _keeps_content(call: Call, hit: Hit) -> bool:
+    """chmod changes nothing in a file that others read; a hook runs only where it may."""
+    return call.name in {"chmod", "gchmod"} and hit.code in {"startup_file", "runs_later"}
 
 
 def _chattr(call: Call) -> Iterator[Answer]:
@@ -130,7 +136,7 @@ RULES: RuleTable = {
     "tee": _tee,
     "sponge": _tee,
     "touch": _tee,
-    **table("mkdir", _tee),
+    "mkdir": _mkdir,
     **table("cp mv install gcp gmv ginstall", _copy),
     "ln": _link,
     **table("chmod chown chgrp gchmod gchown", _chmod),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from app.core.git_config import is_risky
 from app.policy.risk.call import (
     UNKNOWN,
     Answer,
@@ -18,6 +19,7 @@ from app.policy.risk.call import (
     options,
     run,
     script,
+    table,
 )
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.rules.delete import removing
@@ -307,11 +309,11 @@ def _config(call: Call, args: list[str]) -> Iterator[Answer]:
     if given.has("--get", "--list", "-l", "--get-all", "--unset", "--get-regexp") or len(words) < 2:
         return
     key, value = words[0].lower(), words[1]
+    if not given.has("--global", "--system") and is_risky(key, value):
+        # The sandbox puts such a setting back, unless somebody has approved it.
+        yield ask("git_config", f"{key} may make git run or load something at its next command")
     if key.startswith("alias."):
         yield from _alias(value, [])
-    elif key == "core.hookspath" and not given.has("--global", "--system"):
-        if value.startswith(("/", "~", "..")) or UNKNOWN in value:
-            yield ask("git_config", "makes git run hooks from another folder")
     elif key != "core.editor" or given.has("--system") or _deletes(value):
         yield from _setting(key, value)
         if (
@@ -328,6 +330,8 @@ def _deletes(program: str) -> bool:
 
 
 def _lfs(call: Call, args: list[str]) -> Iterator[Answer]:
+    if args[:1] == ["install"]:
+        yield ask("git_code", "git lfs install sets up hooks and filters, which git runs")
     if args[:1] == ["prune"] and "--dry-run" not in args:
         yield _lossy("git_prune", "deletes stored large files")
 
@@ -386,6 +390,7 @@ _FETCH = _programs(
     "u j o -upload-pack -depth -config c b -branch -reference", "-u", "--upload-pack"
 )
 
+
 _VERBS: dict[str, _Handler] = {
     "push": _push,
     "reset": _reset,
@@ -430,4 +435,17 @@ _VERBS: dict[str, _Handler] = {
     "remote": _remote,
 }
 
-RULES: RuleTable = {"git": _git, "hub": _git}
+
+def _hook_manager(call: Call) -> Iterator[Answer]:
+    """It sets up hooks, which run at the next commit."""
+    given = options(call.args)
+    verb = given.rest[0] if given.rest else ""
+    installs = verb in {"install", "init", "init-templatedir", "add", "set"}
+    if (installs and not _help(call.args[1:])) or given.has("--install"):
+        yield ask("git_code", f"{call.name} sets up hooks, which git runs")
+
+
+RULES: RuleTable = {
+    **table("git hub", _git),
+    **table("pre-commit prek husky lefthook overcommit git-lfs", _hook_manager),
+}

@@ -26,6 +26,8 @@ _LOSSY_VERB = re.compile(
 def _terraform(call: Call) -> Iterator[Answer]:
     given = options(call.args, "", clusters=False)
     words = given.rest
+    if given.has("-help", "--help", "-h"):
+        return
     runs_all = words[:1] == ["run-all"] or (words[:1] == ["run"] and call.name == "terragrunt")
     verb = words[1] if runs_all and len(words) > 1 else (words[0] if words else "")
     if verb.startswith("destroy") or (given.has("-destroy", "--destroy") and verb == "apply"):

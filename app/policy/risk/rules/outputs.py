@@ -10,6 +10,7 @@ from typing import Literal
 from app.policy.risk.call import (
     Answer,
     Call,
+    Hit,
     Options,
     Rule,
     RuleTable,
@@ -96,7 +97,7 @@ def _rule(spec: Output) -> Rule:
     return rule
 
 
-def _written(call: Call, paths: list[str]) -> Iterator[Answer]:
+def _written(call: Call, paths: list[str]) -> Iterator[Hit]:
     for path in paths:
         if path and path != "-":
             yield from writing(call.at(path), call.home)
@@ -174,7 +175,9 @@ def _git(call: Call) -> Iterator[Answer]:
         given = options(args, f"{paths} -output {valued}")
         if verb != "config" or _changes_settings(given):
             named = given.all_values("--output", *("-" + name for name in paths.split()))
-            yield from _written(call, named)
+            hits = _written(call, named)
+            # Of its own files the settings are judged, not that they are written.
+            yield from (hit for hit in hits if verb != "config" or hit.code != "git_code")
     elif verb == "bundle" and args[:1] == ["create"]:
         yield from _written(call, options(args[1:]).rest[:1])
     elif verb == "clone":

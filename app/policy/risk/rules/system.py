@@ -15,6 +15,7 @@ from app.policy.risk.call import (
     names,
     only_help,
     options,
+    prints_help,
     script,
     table,
 )
@@ -29,7 +30,9 @@ _POWER_UNITS = frozenset(
 
 
 def _power(call: Call) -> Iterator[Answer]:
-    if only_help(call.args) or options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
+    if prints_help(call.args) or only_help(call.args):
+        return
+    if options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
         return
     yield deny("host_power", f"{call.name} turns the host off or restarts it")
 
@@ -40,6 +43,8 @@ def _init(call: Call) -> Iterator[Answer]:
 
 
 def _systemctl(call: Call) -> Iterator[Answer]:
+    if prints_help(call.args) or "-h" in call.args:
+        return
     given = options(call.args, "H M t n o p -host -machine -type -property -lines -output -state")
     verb = given.rest[0] if given.rest else ""
     units = set(given.rest[1:])
@@ -70,6 +75,8 @@ _TURNS_OFF = frozenset(
 
 
 def _sessions(call: Call) -> Iterator[Answer]:
+    if prints_help(call.args) or "-h" in call.args:
+        return
     words = options(call.args, "H M n o p s -host -machine -lines -output -property -signal").rest
     verb = words[0] if words else ""
     if verb in _TURNS_OFF:
@@ -89,6 +96,8 @@ def _bus(call: Call) -> Iterator[Answer]:
 
 def _wake(call: Call) -> Iterator[Answer]:
     mode = options(call.args, "m s t d -mode").value("-m", "--mode")
+    if prints_help(call.args):
+        return
     if mode not in {"no", "on", "show", "disable"}:
         yield deny("host_power", "rtcwake suspends the host or turns it off")
 

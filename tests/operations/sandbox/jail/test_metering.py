@@ -17,23 +17,31 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Told(Proc):
-    """A tree of one process that holds as much memory as it is told."""
+    """A tree of processes, of which the first holds as much memory as it is told.
 
-    def __init__(self, resident: int, proportional: int) -> None:
+    Attributes:
+        shared_counted: how often somebody asked what of it is shared.
+    """
+
+    def __init__(self, resident: int, proportional: int, processes: int = 1) -> None:
         super().__init__()
+        self.shared_counted = 0
+        self._processes = processes
         self._files = {
             "7/statm": f"0 {resident // PAGE} 0".encode(),
             "7/smaps_rollup": f"Pss: {proportional >> 10} kB\n".encode(),
         }
 
     def read(self, path: str) -> bytes:
+        self.shared_counted += path.endswith("smaps_rollup")
         return self._files.get(path, b"")
 
     def is_hidden(self, pid: int) -> bool:
         return False
 
     def descendants(self, pid: int) -> Iterator[tuple[int, int]]:
-        yield 7, 1
+        for pid in range(7, 7 + self._processes):
+            yield pid, 1
 
 
 @pytest.fixture
@@ -80,3 +88,14 @@ def test_shared_pages_are_counted_once_and_watched_closely(look_takes):
     assert tree.excess() is None
     assert tree.interval_s == pytest.approx(0.05)
     assert meter(600 * MB, 513 * MB).excess() == "memory"
+
+
+def test_a_look_gives_way_to_what_is_due_before_it_counts_shared_pages():
+    """A process that forks without end keeps everybody waiting who counts its pages."""
+    due = iter((False, True))
+    policy = Policy("lenient", (), memory_bytes=512 * MB)
+    tree = Told(600 * MB, 400 * MB, processes=3)
+    tree_meter = Meter(policy, tree, lambda: next(due))
+
+    assert tree_meter.excess() is None
+    assert tree.shared_counted == 1

@@ -1,0 +1,265 @@
+"""Files that other programs run or obey later: who does, when, and how a write is treated.
+
+`git status`, an editor that opens a folder, a build server after a push: they run what these files
+say, outside the sandbox and as the person. So a write to one of them asks, in every tool, or is
+reported where such writes are common. One row is one program; `docs/protected-paths.md` explains
+the patterns and how to allow a path for a project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+Treatment = Literal["ask", "report"]
+
+
+class ProtectedPath(NamedTuple):
+    """One row: files with something in common.
+
+    Attributes:
+        patterns: `name` and `folder/rest` at any depth, `~/rest` in a home folder; `*` stays in a
+            folder, a final `/**` is everything below one, but not the folder itself.
+        run_by: who runs or obeys them.
+        when: at what moment.
+        treatment: `ask` before it is written, or `report` that it was.
+    """
+
+    patterns: tuple[str, ...]
+    run_by: str
+    when: str
+    treatment: Treatment = "ask"
+
+    @property
+    def in_home(self) -> bool:
+        """Whether it is about a person's own settings and not about a project."""
+        return self.patterns[0].startswith("~/")
+
+
+def _row(patterns: str, run_by: str, when: str, treatment: Treatment = "ask") -> ProtectedPath:
+    return ProtectedPath(tuple(patterns.split()), run_by, when, treatment)
+
+
+_GIT, _HOOKS = "git", "git hooks"
+GIT = frozenset({_GIT, _HOOKS})
+"""Who runs what stands in a repository."""
+
+PROTECTED_PATHS = (
+    _row(
+        ".git .git/config .git/config.worktree .git/commondir .git/gitdir .git/info/attributes"
+        " .git/objects/info/alternates .git/modules/** .git/worktrees/**",
+        _GIT,
+        "at the next git command",
+    ),
+    _row(".git/hooks/**", _GIT, "at a commit, checkout, push or rebase"),
+    _row(
+        ".githooks/** .husky/** lefthook.yml .lefthook.yml lefthook-local.yml .overcommit.yml"
+        " .pre-commit-config.yaml .pre-commit-hooks.yaml",
+        _HOOKS,
+        "at the next commit or push",
+    ),
+    _row(".gitmodules", _GIT, "at a submodule update"),
+    _row(".gitattributes", _GIT, "at add and checkout", "report"),
+    _row(
+        "~/.gitconfig ~/.config/git/** ~/.ssh/config ~/.ssh/rc ~/.ssh/environment"
+        " ~/.ssh/authorized_keys ~/.ssh/authorized_keys2",
+        "git or ssh",
+        "at the next connection or command",
+    ),
+    _row(
+        "~/.bashrc ~/.bash_profile ~/.bash_login ~/.bash_logout ~/.bash_aliases ~/.profile"
+        " ~/.inputrc ~/.kshrc ~/.cshrc ~/.tcshrc ~/.login ~/.zshrc ~/.zshenv ~/.zprofile ~/.zlogin"
+        " ~/.zlogout ~/.config/fish/** ~/.config/powershell/** Microsoft.PowerShell_profile.ps1",
+        "the shell",
+        "when the next shell starts",
+    ),
+    _row(
+        "~/.xinitrc ~/.xsession ~/.xprofile ~/.pam_environment ~/.config/environment.d/**"
+        " ~/.config/autostart/** ~/.local/share/applications/** ~/Library/LaunchAgents/**"
+        " ~/Library/LaunchDaemons/**",
+        "the desktop",
+        "at the next sign-in",
+    ),
+    _row("~/.config/systemd/** ~/.local/share/systemd/**", "systemd", "at a start or by a timer"),
+    _row(
+        "~/.tmux.conf ~/.screenrc ~/.config/alacritty/** ~/.config/kitty/** ~/.config/wezterm/**"
+        " ~/.config/ghostty/** ~/.lesskey ~/.lessfilter ~/.config/ripgreprc ~/.ripgreprc"
+        " ~/.config/bat/** ~/.mailcap ~/.muttrc ~/.config/mimeapps.list",
+        "the terminal or its programs",
+        "when they start",
+    ),
+    _row(
+        "~/.gnupg/gpg-agent.conf ~/.gnupg/gpg.conf ~/.netrc ~/.curlrc .curlrc ~/.wgetrc .wgetrc"
+        " ~/.psqlrc ~/.my.cnf ~/.sqliterc ~/.mongorc.js ~/.mongoshrc.js ~/.aws/config"
+        " ~/.aws/credentials ~/.config/gcloud/** ~/.azure/** ~/.kube/config ~/.docker/config.json"
+        " ~/.config/containers/** ~/.terraformrc .terraformrc",
+        "the program it configures",
+        "at its next command",
+    ),
+    _row(
+        ".envrc .mise.toml mise.toml .rtx.toml .config/mise/** .autoenv.zsh .env.zsh",
+        "direnv, mise or autoenv",
+        "when a shell enters the folder",
+    ),
+    _row(
+        ".tool-versions shell.nix flake.nix default.nix devenv.nix",
+        "mise, asdf or nix",
+        "when a shell enters the folder",
+        "report",
+    ),
+    _row(
+        ".vscode/tasks.json .vscode/settings.json .vscode/launch.json .vscode/extensions.json"
+        " *.code-workspace",
+        "VS Code",
+        "when the folder is opened",
+    ),
+    _row(
+        ".idea/runConfigurations/** .idea/workspace.xml .idea/externalTools.xml"
+        " .run/*.run.xml .zed/** .fleet/** *.sublime-project .sublime/**",
+        "the editor",
+        "when the folder is opened",
+    ),
+    _row(
+        ".devcontainer/** .devcontainer.json devcontainer.json",
+        "dev containers",
+        "when the folder is opened, on the host",
+    ),
+    _row(
+        ".exrc .vimrc .nvimrc .nvim.lua .lvimrc ~/.config/nvim/** .dir-locals.el ~/.emacs"
+        " ~/.emacs.d/** ~/.config/emacs/** .gdbinit .lldbinit",
+        "vim, emacs or a debugger",
+        "when it starts in the folder",
+    ),
+    _row(
+        ".claude/** .codex/** .gemini/** .qwen/** .cursor/** .opencode/** opencode.json"
+        " opencode.jsonc .agents/** .factory/** .goose/** .goosehints .aider.conf.yml"
+        " .continue/** .openhands/** .roo/** .windsurf/** .copilot/** .github/hooks/** .mcp.json"
+        " mcp_config.json .vscode/mcp.json",
+        "coding agents",
+        "when they start, and at their tool calls",
+    ),
+    _row(
+        "CLAUDE.md AGENTS.md GEMINI.md QWEN.md .cursorrules .windsurfrules .clinerules"
+        " .clinerules/** .github/copilot-instructions.md",
+        "coding agents",
+        "as instructions of later sessions",
+        "report",
+    ),
+    _row(
+        ".github/workflows/** .github/actions/** .gitlab-ci.yml .gitlab/ci/** .circleci/**"
+        " azure-pipelines*.yml bitbucket-pipelines.yml Jenkinsfile .drone.yml .woodpecker*"
+        " .woodpecker/** .buildkite/** .travis.yml appveyor.yml .appveyor.yml cloudbuild.yaml",
+        "the CI service",
+        "at the next push, with its secrets",
+    ),
+    _row("renovate.json .github/dependabot.yml", "dependency bots", "by time", "report"),
+    _row(
+        ".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .yarn/releases/** .yarn/plugins/**"
+        " bunfig.toml .pnp.cjs .pnp.loader.mjs",
+        "npm, yarn, pnpm or bun",
+        "at their next command",
+    ),
+    _row(
+        "pip.conf uv.toml .pypirc poetry.toml ~/.pip/** ~/.config/pip/** ~/.config/uv/**"
+        " sitecustomize.py usercustomize.py site-packages/*.pth dist-packages/*.pth ~/.pythonrc"
+        " ~/.ipython/** ~/.jupyter/** pyvenv.cfg",
+        "Python or its package managers",
+        "at their next start",
+    ),
+    _row(
+        "~/.local/bin/** ~/bin/** ~/.nvm/** ~/.pyenv/** ~/.rbenv/** ~/.sdkman/** ~/.asdf/**"
+        " ~/.cargo/bin/** ~/.cargo/env ~/.cargo/config ~/.cargo/config.toml ~/.rustup/**",
+        "every shell",
+        "when a program of that name is called",
+    ),
+    _row(
+        ".cargo/config .cargo/config.toml rust-toolchain rust-toolchain.toml",
+        "cargo",
+        "at its next command",
+    ),
+    _row("build.rs", "cargo and Rust editors", "at the next build", "report"),
+    _row(
+        ".bazelrc tools/bazel gradlew gradlew.bat gradle/wrapper/** init.gradle .mvn/** mvnw"
+        " mvnw.cmd .bundle/config .irbrc .pryrc .user.ini php.ini .htaccess web.config ansible.cfg",
+        "the build or the server",
+        "at its next command",
+    ),
+    _row("*.desktop *.lnk *.scf autorun.inf desktop.ini", "the desktop", "at a click"),
+)
+
+_NOT_RUN = re.compile(r"(?:^|/)\.git/hooks/[^/]+\.sample$")
+_HOME = re.compile(r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/")
+
+
+class _Pattern(NamedTuple):
+    rest: re.Pattern[str]
+    row: ProtectedPath
+
+
+def _glob(text: str) -> re.Pattern[str]:
+    folder = text.endswith("/**")
+    parts = re.split(r"(\*)", text.removesuffix("/**"))
+    body = "".join("[^/]*" if part == "*" else re.escape(part) for part in parts)
+    return re.compile(body + ("/.+" if folder else ""), re.IGNORECASE)
+
+
+class _Index:
+    """The rows by what a path can be looked up with: a name in it, or the end of its last name."""
+
+    def __init__(self, rows: Iterable[ProtectedPath]) -> None:
+        self.by_name: dict[str, list[_Pattern]] = defaultdict(list)
+        self.wild: list[_Pattern] = []
+        self.home: list[_Pattern] = []
+        for row in rows:
+            for text in row.patterns:
+                entry = _Pattern(_glob(text.removeprefix("~/")), row)
+                first = text.split("/", 1)[0].casefold()
+                if text.startswith("~/"):
+                    self.home.append(entry)
+                elif "*" in first:
+                    self.wild.append(entry)
+                else:
+                    self.by_name[first].append(entry)
+
+    def find(self, path: str, home: str | None) -> ProtectedPath | None:
+        parts = path.split("/")
+        # The last name of a path that a row names is a file; in front of others it is a folder.
+        for at, part in enumerate(parts):
+            for entry in self.by_name.get(part.casefold(), ()):
+                if entry.rest.fullmatch("/".join(parts[at:])):
+                    return entry.row
+        for entry in self.wild:
+            if entry.rest.fullmatch(parts[-1]):
+                return entry.row
+        if home is not None:
+            return next((entry.row for entry in self.home if entry.rest.fullmatch(home)), None)
+        return None
+
+
+_INDEX = _Index(PROTECTED_PATHS)
+
+
+@lru_cache(maxsize=4096)
+def protected(path: str, home: str | None = None) -> ProtectedPath | None:
+    """The row that a normalised path falls under.
+
+    Names are compared without regard to case, as some file systems do.
+
+    Args:
+        path: absolute, or relative to anything.
+        home: the home folder, where it is known; `/root`, `/home/*` and `/Users/*` always count.
+    """
+    if _NOT_RUN.search(path):
+        return None
+    return _INDEX.find(path, below_home(path, home))
+
+
+def below_home(path: str, home: str | None) -> str | None:
+    """What follows the home folder in a path; None for a path elsewhere."""
+    if home and path.startswith(home + "/"):
+        return path[len(home) + 1 :]
+    found = _HOME.match(path)
+    return path[found.end() :] if found else None

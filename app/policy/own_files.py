@@ -1,0 +1,72 @@
+"""Deleting what the session itself has created, which needs no question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.policy.risk.model import (
+    Finding,
+    RiskReport,
+    Segment,
+    worst_level,
+    worst_verdict,
+)
+from app.policy.rules.coverage import leads_elsewhere
+from app.policy.rules.globs import GLOBBED
+from app.policy.rules.places import resolve
+
+_DELETING = frozenset({"rm", "unlink"})
+_MOST = 20
+
+
+def without_own_deletions(report: RiskReport, is_own: Callable[[str], bool]) -> RiskReport:
+    """The report without its questions about files that the session may delete.
+
+    Only where nothing else is to be said of the command: what runs unseen, or elsewhere, may
+    change what a name means.
+    """
+    findings = report.findings
+    if not findings or any(found.code != "delete" for found in findings):
+        return report
+    if report.own_programs or not all(_is_free(report, found, is_own) for found in findings):
+        return report
+    return replace(
+        report,
+        findings=(),
+        verdict=worst_verdict(()),
+        risk=worst_level(()),
+        resolved_targets=(),
+    )
+
+
+def _is_free(report: RiskReport, found: Finding, is_own: Callable[[str], bool]) -> bool:
+    if found.segment is None:
+        return False
+    segments = report.segments
+    # What runs it may do so in another place or as somebody else.
+    named = {found.segment: ""}
+    if any(s.wraps or leads_elsewhere(segments, at, named) for at, s in enumerate(segments)):
+        return False
+    targets = _targets(segments[found.segment])
+    return bool(targets) and all(target is not None and is_own(target) for target in targets)
+
+
+def _targets(segment: Segment) -> list[str | None]:
+    """What a plain `rm` deletes; None for what is not known before it runs."""
+    name, *words = segment.argv or (None,)
+    if name not in _DELETING or len(words) > _MOST:
+        return []
+    targets: list[str | None] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return targets + [_place(segment, rest) for rest in words[at + 1 :]]
+        if word is None or not word.startswith("-") or word == "-":
+            targets.append(_place(segment, word))
+    return targets
+
+
+def _place(segment: Segment, word: str | None) -> str | None:
+    if word is None or word.startswith("~") or GLOBBED.search(word):
+        return None
+    return resolve(word, segment.cwd)
