@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import sys
+import subprocess
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,47 +15,11 @@ from app.api.service import Service
 from app.core.settings import Settings
 from app.execution.confirmation.answers import Approver, Reply
 from tests.execution.lab import PATIENCE_S, Watcher, open_lab
+from tests.support import forked
 from tests.support.source import ROOT
 
 # It asks because of `rm`, and leaves a trace of every time it runs.
 ASKS = "rm -f nothing; echo x >> ran"
-
-VICTIM = """
-import asyncio, json, sys
-from pathlib import Path
-from app.agents.content import user_content
-from app.execution.calls import CallRequest
-from app.main import open_service
-from tests.execution.lab import Watcher, settings_for
-
-async def main(data_dir, plan):
-    plan = json.loads(plan)
-    settings = settings_for(Path(data_dir), Path(data_dir), **plan["settings"])
-    async with open_service(settings) as service:
-        session = service.sessions.create(user_id="ann", project_id="default")
-        watcher = Watcher()
-        session.log.subscribers.add(watcher)
-        if plan["calls"]:
-            requests = [CallRequest(*call) for call in plan["calls"]]
-            run = await service.runs.call_tools(
-                session, requests, caller=plan["caller"], max_workers=plan["workers"]
-            )
-            run_id = run.id
-        else:
-            run_id, _ = await service.runs.send_message(session, user_content("go on"))
-        for kind, count in plan["until"].items():
-            await watcher.until(kind, count=count)
-        for message in plan["queued"]:
-            await service.runs.send_message(session, user_content(message), when_busy="queue")
-        trace = settings.workspace_dir / "begun"
-        while plan["trace"] and not trace.exists():
-            await asyncio.sleep(0.01)
-        await service.gate.ledger.durable()
-        print(session.id, run_id, flush=True)
-        await asyncio.Event().wait()
-
-asyncio.run(main(sys.argv[1], sys.argv[2]))
-"""
 
 
 @dataclass
@@ -94,22 +57,19 @@ async def killed(
         "until": until or {"tool_confirmation_request": 1},
         "settings": changes,
     }
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        VICTIM,
-        str(settings.data_dir),
-        orjson.dumps(plan).decode(),
-        stdout=asyncio.subprocess.PIPE,
+    child = forked.start(
+        [str(settings.data_dir), orjson.dumps(plan).decode()],
+        module="tests.agents.victim",
         cwd=settings.data_dir,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        environment={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
     )
-    assert child.stdout is not None
     async with asyncio.timeout(60):
-        line = await child.stdout.readline()
-    child.send_signal(signal.SIGKILL)
-    await child.wait()
-    session_id, run_id = line.decode().split()
+        line = await asyncio.to_thread(child.stdout.readline)
+    child.kill()
+    await asyncio.to_thread(child.communicate)
+    session_id, run_id = line.split()
     return Killed(settings, session_id, run_id)
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from app.core.settings import Settings
+from tests.support.brisk import brisk_services
 from tests.support.service import Running, settings_for
 from tests.support.service import serving as serve
+
+
+@pytest.fixture(scope="module", autouse=True)
+def brisk() -> Iterator[None]:
+    """Almost every test here has a service of its own, and few of them run a program."""
+    with brisk_services():
+        yield
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from app.toolkit.tool import Tool
 from tests.agents.models.asking import KEY, Waits
 from tests.execution.lab import PATIENCE_S
 from tests.execution.test_every_tool import CASES, store_trigger
+from tests.support.http import HttpClient
 from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 from tests.support.service import Chat, Running, serving
@@ -133,6 +134,7 @@ class Site:
     witness: Witness
     person: Person | None = None
     primed: Session | None = None
+    names: frozenset[str] | None = None
 
     @property
     def gate(self) -> Gate:
@@ -143,10 +145,12 @@ class Site:
         return dict(self.gate.registry.snapshot().tools)
 
     def calls(self) -> Iterator[tuple[Tool, str, Arguments]]:
-        """Every name that can be called, with arguments that fit."""
+        """Every name that is called here, with arguments that fit; all that there are, if no
+        `names` are given."""
         for tool in self.tools.values():
             for name in (tool.name, *(alias.name for alias in tool.aliases)):
-                yield tool, name, CASES[tool.name][0]
+                if self.names is None or name in self.names:
+                    yield tool, name, CASES[tool.name][0]
 
     def session(self) -> Session:
         session = self.running.session()
@@ -176,6 +180,15 @@ async def audit(gate: Gate, kind: str) -> dict[str, tuple[int, str | None, str |
     return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
+async def count(gate: Gate, kind: str) -> int:
+    """How many rows of a kind the audit has."""
+    await gate.ledger.durable()
+    rows = await gate.ledger.transact(
+        lambda transaction: transaction.fetch("SELECT count(*) FROM audit WHERE kind = ?", (kind,))
+    )
+    return int(rows[0][0])
+
+
 @asynccontextmanager
 async def open_site(settings: Settings) -> AsyncIterator[Site]:
     async with ScriptedAnthropic(fallback=_answer, api_key=KEY) as provider:
@@ -183,7 +196,7 @@ async def open_site(settings: Settings) -> AsyncIterator[Site]:
         model = AnthropicModel(configured, sleep=Waits())
         async with (
             serving(settings, model=model) as running,
-            httpx2.AsyncClient(base_url=running.api) as client,
+            HttpClient(base_url=running.api) as client,
             running.connect() as chat,
         ):
             witness = Witness(settings.database_path)

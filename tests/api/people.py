@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 
+from tests.support.http import HttpClient
 from tests.support.service import Running
 
 WORK = ("chat", "tools:call", "approve")
@@ -18,7 +19,7 @@ WORK = ("chat", "tools:call", "approve")
 async def holding(running: Running, secret: str) -> AsyncIterator[httpx2.AsyncClient]:
     """A client that shows a token."""
     headers = {"authorization": f"Bearer {secret}"}
-    async with httpx2.AsyncClient(base_url=running.api, headers=headers) as client:
+    async with HttpClient(base_url=running.api, headers=headers) as client:
         yield client
 
 
@@ -54,7 +55,7 @@ class Browser:
 @asynccontextmanager
 async def browser(running: Running, secret: str, **headers: str) -> AsyncIterator[Browser]:
     """Sign in with a token."""
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         answer = await client.post(
             "/login", json={"token": secret}, headers={"origin": running.url, **headers}
         )

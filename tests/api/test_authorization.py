@@ -18,6 +18,8 @@ from app.execution.operation_logs import operation_logs_of
 from app.governance.identity.token_rules import SCOPES
 from tests.api.people import WORK, browser, holding
 from tests.execution.lab import Watcher
+from tests.support.http import HttpClient
+from tests.support.openapi import openapi_document
 from tests.support.service import Running, serving, settings_for
 
 OWNER = "operator-secret-0123456789"
@@ -163,9 +165,8 @@ class World:
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     settings = settings_for(tmp_path, anthropic_api_key=None, token=OWNER, login_attempts=1000)
-    async with serving(settings) as running, httpx2.AsyncClient(base_url=running.api) as client:
-        document = (await client.get("/openapi.json")).json()
-        yield World(running, await belongings(running), list(routes(document)))
+    async with serving(settings) as running:
+        yield World(running, await belongings(running), list(routes(openapi_document())))
 
 
 async def belongings(running: Running) -> dict[str, str]:
@@ -256,7 +257,7 @@ async def people(world: World) -> AsyncIterator[dict[str, Role]]:
             shown = {name: value for name, value in headers.items() if value}
             return Role(signed_in.client, WORK, headers=shown, **role)
 
-        nobody = await stack.enter_async_context(httpx2.AsyncClient(base_url=running.api))
+        nobody = await stack.enter_async_context(HttpClient(base_url=running.api))
         everybody = {
             "without a token": Role(nobody),
             "a wrong token": Role(await shows("tg_wrong")),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import fastapi.routing
-import httpx2
 import pytest
 from fastapi import APIRouter
 from starlette.types import Message, Receive, Scope, Send
 
 from app.api.rest.middleware import SameSite
+from tests.support.http import HttpClient
 from tests.support.service import Running
 
 CROWD = 100
@@ -83,7 +83,7 @@ async def test_no_request_waits_until_routes_are_built(
     monkeypatch.setattr(fastapi.routing, "get_dependant", late)
     with pytest.raises(AssertionError, match="a route is built"):
         APIRouter().add_api_route("/", nothing_to_read)
-    async with httpx2.AsyncClient(base_url=serving.api) as client:
+    async with HttpClient(base_url=serving.api) as client:
         for path in ("/health", "/sessions", "/tools", "/confirmations"):
             assert (await client.get(path)).status_code == 200
         assert (await client.post("/sessions", json={})).status_code == 201

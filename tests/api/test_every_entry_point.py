@@ -37,6 +37,7 @@ from tests.api.entries import (
     Witness,
     after_equal_call,
     audit,
+    count,
     open_site,
     rest_single,
 )
@@ -53,6 +54,41 @@ ALIASES = {tool.aliases[0].name: name for name, tool in BUILTIN.items() if tool.
 # The other process has the tools as they are.
 RUNNABLE_ALIASES = [alias for alias, name in ALIASES.items() if name in RUNNABLE]
 NOT_RUN = {"denied", "disabled", "declined"}
+
+
+# One name of each kind is called by every way in: reading, writing, a shell, code, the network, a
+# question, other agents, the database, an alias, what is off until it is configured.
+KINDS = frozenset(
+    (
+        *("read_file", "write_file", "bash", "execute_python", "web_fetch", "ask_user"),
+        *("delegate_task", "mysql_query", "GlobTool", "web_search"),
+    )
+)
+NAMES = [
+    name
+    for tool in BUILTIN.values()
+    for name in (tool.name, *(alias.name for alias in tool.aliases))
+]
+
+
+def turn_of(enter: Enter, column: int) -> frozenset[str]:
+    """The names that one way in calls under the imposition of a column.
+
+    The rest of the names is dealt out over the ways in, differently in each column: within one,
+    every name is called by some way in.
+    """
+    row = (ENTRIES.index(enter) + column) % len(ENTRIES)
+    return frozenset(NAMES[row :: len(ENTRIES)]) | KINDS
+
+
+def test_every_name_has_its_turn_under_each_imposition_and_every_way_in_calls_every_kind():
+    assert set(NAMES) >= KINDS
+    for column in range(len(IMPOSITIONS)):
+        assert frozenset().union(*(turn_of(enter, column) for enter in ENTRIES)) == set(NAMES)
+    for enter in ENTRIES:
+        turns = [turn_of(enter, column) for column in range(len(IMPOSITIONS))]
+        assert all(turn >= KINDS for turn in turns)
+        assert len(frozenset().union(*turns)) > len(NAMES) / 3
 
 
 @pytest.fixture
@@ -93,14 +129,13 @@ async def prime(site: Site) -> None:
             await after_equal_call(site, name, arguments)
 
 
-async def everything(site: Site, enter: Enter) -> int:
-    """Call every name; how many calls ended."""
-    before = len(await audit(site.gate, "call.finished"))
+async def everything(site: Site, enter: Enter) -> None:
+    """Call every name that is the turn of this way in; each call leaves its row."""
+    ended = await count(site.gate, "call.finished")
     for _, name, arguments in site.calls():
-        ended = len(await audit(site.gate, "call.finished"))
         await enter(site, name, arguments)
-        assert len(await audit(site.gate, "call.finished")) > ended, f"{name} left no row"
-    return len(await audit(site.gate, "call.finished")) - before
+        before, ended = ended, await count(site.gate, "call.finished")
+        assert ended > before, f"{name} left no row"
 
 
 async def check_records(gate: Gate, witness: Witness) -> None:
@@ -127,9 +162,15 @@ def names_of(site: Site) -> Counter[str]:
     return Counter(tool.name for tool, _, _ in site.calls())
 
 
+IMPOSITIONS: tuple[Impose | None, ...] = (
+    *(None, ask_first, switch_off, deny_by_rule, deny_by_hook),
+)
+
+
 @pytest.mark.requirement("D-2", "D-22")
 @pytest.mark.parametrize("enter", [e for e in ENTRIES if e is not after_equal_call])
 async def test_what_is_allowed_runs_once_and_its_decision_is_on_record(site: Site, enter: Enter):
+    site.names = turn_of(enter, IMPOSITIONS.index(None))
     await everything(site, enter)
     assert counted(site) == names_of(site)
     await check_records(site.gate, site.witness)
@@ -139,6 +180,7 @@ async def test_what_is_allowed_runs_once_and_its_decision_is_on_record(site: Sit
 @pytest.mark.parametrize("enter", ENTRIES)
 @pytest.mark.parametrize("impose", [switch_off, deny_by_rule, deny_by_hook, ask_first])
 async def test_what_is_refused_runs_by_no_way_in(site: Site, enter: Enter, impose: Impose):
+    site.names = turn_of(enter, IMPOSITIONS.index(impose))
     await prime(site)
     site.witness.ran.clear()
     await impose(site.gate)
@@ -155,6 +197,7 @@ async def test_what_is_refused_runs_by_no_way_in(site: Site, enter: Enter, impos
 @pytest.mark.requirement("D-2")
 @pytest.mark.parametrize("enter", ENTRIES)
 async def test_what_asks_runs_after_the_question_was_on_record(site: Site, enter: Enter):
+    site.names = turn_of(enter, IMPOSITIONS.index(ask_first))
     await prime(site)
     site.witness.ran.clear()
     await ask_first(site.gate)

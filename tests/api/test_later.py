@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from fastapi import FastAPI
 from starlette.routing import BaseRoute
@@ -22,6 +21,7 @@ from app.core.settings import Settings
 from app.main import open_service
 from tests.api.people import holding, user
 from tests.api.rest.client import problem
+from tests.support.http import HttpClient
 from tests.support.service import PATIENCE_S, Running, serving, settings_for
 
 OWNER = "operator-secret-0123456789"
@@ -104,7 +104,7 @@ async def test_early_requests_wait_and_are_answered_as_late_ones(
     async with (
         holding(running, OWNER) as owner,
         user(running, "ann") as member,
-        httpx2.AsyncClient(base_url=running.api) as nobody,
+        HttpClient(base_url=running.api) as nobody,
     ):
         clients = {"owner": owner, "member": member, "nobody": nobody}
 
@@ -178,7 +178,7 @@ async def test_who_waits_when_the_service_leaves_is_still_answered(
     settings: Settings, held: HeldRoutes
 ):
     async with serving(settings, app=held.app, on_leave=held.free.set) as running:
-        client = httpx2.AsyncClient(base_url=running.api)
+        client = HttpClient(base_url=running.api)
         early = asyncio.create_task(client.get("/ready"))
         await held.arrivals()
 
@@ -195,7 +195,7 @@ async def test_routes_that_cannot_be_loaded_are_errors_and_end_the_service(
     async def visited() -> None:
         async with (
             serving(settings, app=held.app, on_leave=held.free.set) as running,
-            httpx2.AsyncClient(base_url=running.api) as client,
+            HttpClient(base_url=running.api) as client,
         ):
             early = asyncio.create_task(client.get(RULES))
             await held.arrivals()

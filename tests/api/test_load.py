@@ -24,6 +24,7 @@ import pytest
 
 from tests.api.rest.client import new_session
 from tests.operations.sandbox.procs import marker, until_gone, with_marker
+from tests.support.http import HttpClient
 from tests.support.server_process import ENVIRONMENT, Server
 from tests.support.service import Chat
 from tests.support.telling import TOLD
@@ -261,10 +262,8 @@ async def test_two_hundred_commands_at_once_leave_the_service_as_it_was(tmp_path
     waiting: set[str] = set()
     async with (
         loaded_server(tmp_path) as server,
-        httpx2.AsyncClient(
-            base_url=f"{server.url}/api/v1", timeout=PATIENCE_S, limits=limits
-        ) as client,
-        httpx2.AsyncClient(base_url=f"{server.url}/api/v1", timeout=PATIENCE_S) as health,
+        HttpClient(base_url=f"{server.url}/api/v1", timeout=PATIENCE_S, limits=limits) as client,
+        HttpClient(base_url=f"{server.url}/api/v1", timeout=PATIENCE_S) as health,
     ):
         sessions = [await new_session(client) for _ in range(200)]
         waited, cancelled = sessions[CANCELLED:], sessions[:CANCELLED]

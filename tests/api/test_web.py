@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from app.api.web import Pages
+from tests.support.http import HttpClient
 from tests.support.service import Running
 
 HTML = {"accept": "text/html,*/*"}
@@ -45,7 +46,7 @@ def _client(folder: Path) -> httpx2.AsyncClient:
 
     app = Starlette(routes=[Route("/{path:path}", behind, methods=["GET", "POST"])])
     transport = httpx2.ASGITransport(app=Pages(app, folder))
-    return httpx2.AsyncClient(transport=transport, base_url="http://tollgate")
+    return HttpClient(transport=transport, base_url="http://tollgate")
 
 
 @pytest.mark.parametrize("path", ["/", "/chat", "/chat/ses_1", "/admin/tools", "/index.html"])
@@ -144,7 +145,7 @@ async def test_without_a_build_a_page_says_what_to_do(tmp_path: Path):
 
 
 async def test_a_foreign_host_name_gets_no_page(serving: Running):
-    async with httpx2.AsyncClient(base_url=serving.url) as client:
+    async with HttpClient(base_url=serving.url) as client:
         answer = await client.get("/", headers={**HTML, "host": "evil.example"})
 
     assert answer.status_code == 403
@@ -152,7 +153,7 @@ async def test_a_foreign_host_name_gets_no_page(serving: Running):
 
 
 async def test_the_service_guards_its_pages_like_everything_else(serving: Running):
-    async with httpx2.AsyncClient(base_url=serving.url) as client:
+    async with HttpClient(base_url=serving.url) as client:
         page = await client.get("/", headers=HTML)
         missing = await client.get("/api/v1/nothing", headers=HTML)
 

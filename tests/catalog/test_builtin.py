@@ -9,6 +9,7 @@ import pytest
 
 from app.catalog.builtin import (
     BUILTIN_TOOLSETS,
+    create_crawler_tools,
     create_data_tools,
     create_file_tools,
     load_builtin,
@@ -41,6 +42,8 @@ def test_loading_the_built_in_tools_twice_changes_nothing():
 def test_each_factory_gives_its_group():
     assert {tool.toolset for tool in create_file_tools()} == {"files"}
     assert {tool.toolset for tool in create_data_tools()} == {"data"}
+    assert {tool.toolset for tool in create_crawler_tools()} == {"web"}
+    assert {"web_search", "web_fetch"} <= {tool.name for tool in create_crawler_tools()}
     assert {"read_file", "write_file", "list_dir"} <= {tool.name for tool in create_file_tools()}
     assert "calculator" in {tool.name for tool in create_data_tools()}
 
@@ -90,6 +93,13 @@ def test_a_toolset_that_cannot_be_loaded_is_named(tmp_path: Path, monkeypatch):
         with pytest.raises(ConfigurationError, match=f"'{module}' cannot be loaded"):
             toolset_tools(module)
     monkeypatch.delitem(sys.modules, "toolless")
+
+
+@pytest.mark.requirement("LGY-01")
+def test_the_five_kept_modules_have_entries():
+    registry = register_all_tools(installed_plugins=False)
+    kept = {"task", "schedule", "search", "forum", "time_reasoning"}
+    assert kept - registry.snapshot().tools.keys() == set()
 
 
 @pytest.mark.requirement("REG-30")

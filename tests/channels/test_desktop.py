@@ -27,10 +27,10 @@ from app.core.clock import ManualClock
 from app.core.errors import Busy, Conflict, NotFound, ToolFailed
 from app.core.redaction import Redactor
 from app.db.ledger import SqliteLedger
-from app.db.schema import ensure_schema
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from tests.channels.desk import GROUP, channel, claim_of, operator
+from tests.support.database import new_database
 
 LONG_S = 60.0
 
@@ -84,7 +84,7 @@ class World:
         with self.desk.news.listening(stored.set):
             calling = asyncio.create_task(work)
             self.calls.append(calling)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await stored.wait()
         return order.task_id, calling
 
@@ -102,7 +102,7 @@ class World:
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     path = tmp_path / "tollgate.db"
-    ensure_schema(path)
+    new_database(path)
     ledger = SqliteLedger(path)
     await ledger.start()
     made = World(ledger, ManualClock(), lease_s=30)

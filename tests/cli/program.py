@@ -16,10 +16,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support import forked
 from tests.support.source import ROOT
 
 COMMAND = [sys.executable, "-m", "app.cli"]
-PATIENCE_S = 30
+PATIENCE_S = 60
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -38,17 +39,8 @@ def tollgate(
     data_dir: Path, *words: str, stdin: str | None = None, **extra: str
 ) -> subprocess.CompletedProcess[str]:
     """Run it to its end, away from any terminal and any configuration file."""
-    return subprocess.run(
-        [*COMMAND, *words],
-        cwd=data_dir,
-        env=environment(data_dir, **extra),
-        input=stdin or "",
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE_S,
-        start_new_session=True,
-        check=False,
-    )
+    variables = environment(data_dir, **extra)
+    return forked.run(words, cwd=data_dir, environment=variables, stdin=stdin or "")
 
 
 def json_lines(text: str) -> list[dict[str, Any]]:
@@ -59,7 +51,7 @@ def json_lines(text: str) -> list[dict[str, Any]]:
 class Terminal:
     """A program on a pseudo-terminal."""
 
-    def __init__(self, process: subprocess.Popen[bytes], master: int) -> None:
+    def __init__(self, process: forked.Forked, master: int) -> None:
         self.process = process
         self._master = master
         self._shown = ""
@@ -105,7 +97,7 @@ class Terminal:
 async def on_terminal(data_dir: Path, words: Sequence[str]) -> AsyncIterator[Terminal]:
     """Run `tollgate` on a terminal of its own; it is ended with the block."""
     master, slave = pty.openpty()
-    process = _start(data_dir, words, slave)
+    process = forked.start(words, cwd=data_dir, environment=environment(data_dir), terminal=slave)
     os.close(slave)
     try:
         yield Terminal(process, master)
@@ -114,24 +106,3 @@ async def on_terminal(data_dir: Path, words: Sequence[str]) -> AsyncIterator[Ter
             process.send_signal(signal.SIGKILL)
             await asyncio.to_thread(process.wait)
         os.close(master)
-
-
-def _start(data_dir: Path, words: Sequence[str], slave: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*COMMAND, *words],
-        cwd=data_dir,
-        env=environment(data_dir),
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        start_new_session=True,
-        preexec_fn=_take_terminal,  # noqa: PLW1509 - one thread here, and it only calls ioctl
-    )
-
-
-def _take_terminal() -> None:
-    """Make standard input the controlling terminal, so that Ctrl-C arrives as a signal."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import COMMAND, environment, json_lines, tollgate
+from tests.cli.program import environment, json_lines, tollgate
+from tests.support import forked
 
 
 @pytest.fixture(scope="module")
@@ -106,16 +107,17 @@ def test_what_makes_no_sense_is_a_usage_error(used: Path, words: list[str]):
 
 def test_following_shows_what_comes(used: Path, tmp_path: Path):
     folder = changed(used, tmp_path)
-    with subprocess.Popen(
-        [*COMMAND, "audit", "--follow", "--json", "--limit", "1"],
+    following = forked.start(
+        ["audit", "--follow", "--json", "--limit", "1"],
         cwd=folder,
-        env=environment(folder, PYTHONUNBUFFERED="1"),
+        environment=environment(folder, PYTHONUNBUFFERED="1"),
         stdout=subprocess.PIPE,
-        text=True,
-    ) as following:
-        assert following.stdout is not None
+    )
+    try:
         assert json.loads(following.stdout.readline())["tool_name"] == "bash"
         tollgate(folder, "call", "calculator", "expression=20+22")
         row = json.loads(following.stdout.readline())
-        following.terminate()
+    finally:
+        following.kill()
+        following.communicate()
     assert json.loads(row["detail"])["args"] == {"expression": "20+22"}

@@ -8,23 +8,20 @@ import urllib.request
 from pathlib import Path
 
 from app.db.schema import HEAD, current_revision
-from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
+from tests.cli.program import PATIENCE_S, environment, tollgate
 from tests.cli.test_serve import started
+from tests.support import forked
 
 # No file may grow beyond it: the system says so as it would on a full disk.
-SMALL_BLOCKS = 300
+SMALL = 300 * 512
 
 
 def on_a_full_disk(data_dir: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    script = f'ulimit -f {SMALL_BLOCKS}; exec "$@"'
-    return subprocess.run(
-        ["sh", "-c", script, "sh", *COMMAND, *words],
+    return forked.run(
+        words,
         cwd=data_dir,
-        env=environment(data_dir),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE_S,
-        check=False,
+        environment=environment(data_dir),
+        before=f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({SMALL}, {SMALL}))",
     )
 
 
@@ -44,7 +41,7 @@ def test_a_full_disk_is_one_clear_line_and_the_database_can_still_be_made(tmp_pa
 def test_a_second_service_on_the_same_data_does_not_start(installation):
     with started(installation) as (process, facts):
         second = tollgate(installation, "serve", "--port", "0")
-        with urllib.request.urlopen(f"{facts['url']}/api/v1/health", timeout=10) as answer:
+        with urllib.request.urlopen(f"{facts['url']}/api/v1/health", timeout=PATIENCE_S) as answer:
             assert json.load(answer)["status"] == "ok"
         assert (second.returncode, second.stdout) == (1, "")
         assert second.stderr.startswith(f"error: Another service is running on '{installation}'")

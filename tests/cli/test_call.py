@@ -9,6 +9,7 @@ import pytest
 from app.cli.asking import confirmation_lines
 from app.events.union import server_message
 from tests.cli.program import COMMAND, PATIENCE_S, environment, json_lines, on_terminal, tollgate
+from tests.support import forked
 
 RISKY = "command=rm -rf --one-file-system gone"
 FORBIDDEN = "command=rm -rf --preserve-root /"
@@ -41,7 +42,17 @@ def kinds(events: list[dict[str, Any]]) -> list[str]:
 
 
 def test_a_result_is_printed_and_success_is_zero(installation, workspace):
-    done = call(installation, workspace, "calculator", "expression=6*7")
+    """By an interpreter of its own, as people start it."""
+    done = subprocess.run(
+        [*COMMAND, "call", "--workspace", str(workspace), "calculator", "expression=6*7"],
+        cwd=installation,
+        env=environment(installation),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE_S,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
@@ -203,23 +214,20 @@ def test_a_data_directory_that_cannot_be_made_is_one_clear_line(installation, tm
 
 def test_ctrl_c_ends_the_whole_tree_and_the_events_are_complete(installation, workspace):
     command = "command=sleep 300 & echo $! $$; wait"
-    process = subprocess.Popen(
-        [*COMMAND, "call", "bash", "--events", command, "--workspace", str(workspace)],
+    process = forked.start(
+        ["call", "bash", "--events", command, "--workspace", str(workspace)],
         cwd=installation,
-        env=environment(installation),
+        environment=environment(installation),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        encoding="utf-8",
-        start_new_session=True,
     )
-    assert process.stdout is not None
     lines: list[str] = []
     for line in process.stdout:
         lines.append(line)
         if '"tool_result_streamed"' in line:
             break
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=PATIENCE_S)
+    rest, _ = process.communicate()
     events = json_lines("".join(lines) + rest)
     pids = next(e["text"] for e in events if e["type"] == "tool_result_streamed").split()
     assert process.returncode == 130
@@ -229,19 +237,17 @@ def test_ctrl_c_ends_the_whole_tree_and_the_events_are_complete(installation, wo
 
 
 def test_a_reader_that_goes_away_ends_the_call(installation, workspace):
-    process = subprocess.Popen(
-        [*COMMAND, "call", "bash", "command=yes", "--workspace", str(workspace)],
+    process = forked.start(
+        ["call", "bash", "command=yes", "--workspace", str(workspace)],
         cwd=installation,
-        env=environment(installation),
+        environment=environment(installation),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
     )
-    assert process.stdout is not None
-    assert process.stdout.read(2) == b"y\n"
+    assert process.stdout.read(2) == "y\n"
     process.stdout.close()
-    assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGPIPE
+    assert process.wait() == 128 + signal.SIGPIPE
 
 
 @pytest.mark.parametrize(

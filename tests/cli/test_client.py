@@ -19,7 +19,7 @@ async def running(tmp_path) -> AsyncIterator[Running]:
 async def until(client: WsClient, when: Callable[[Event], bool]) -> list[Event]:
     """Events up to the first that satisfies `when`."""
     seen = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for event in client.events():
             seen.append(event)
             if when(event):

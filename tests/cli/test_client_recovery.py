@@ -80,7 +80,7 @@ class scripted:  # noqa: N801 - used like a function
 async def events_of(client: WsClient, count: int) -> list[int]:
     """The `seq` of the next durable events."""
     seen: list[int] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for event in client.events():
             if "seq" in event:
                 seen.append(event["seq"])

@@ -12,10 +12,10 @@ import pytest
 from app.cli.doctor import stored_tokens
 from app.cli.first_token import FILE_NAME, local_token
 from app.core.settings import load_settings
-from app.db.schema import ensure_schema
 from app.execution.doctor.access_checks import access_checks
 from tests.cli.program import tollgate
 from tests.cli.test_serve import started
+from tests.support.database import new_database
 
 
 def status(url: str, token: str | None = None) -> int:
@@ -138,7 +138,7 @@ def checks(data_dir: Path, **settings: object) -> dict[str, tuple[str, str]]:
 def test_the_doctor_says_who_may_come_in(tmp_path: Path):
     assert checks(tmp_path)["tokens"] == ("info", "none yet: `serve` makes the first one")
     assert list(tmp_path.iterdir()) == []
-    ensure_schema(tmp_path / "tollgate.db")
+    new_database(tmp_path / "tollgate.db")
     assert checks(tmp_path, open_house=True)["open house"][0] == "warning"
     assert checks(tmp_path, open_house=True, token="set")["open house"][0] == "info"
     assert checks(tmp_path, host="0.0.0.0")["tokens"][0] == "broken"

@@ -42,14 +42,14 @@ async def test_a_run_that_was_killed_is_not_begun_a_second_time(installation: Pa
             "TOLLGATE_DURABLE_RUNS": "close",
         }
         begun = installation / "workspace" / "begun"
-        with started(installation, **environment) as (process, facts):
+        with started(installation, before="", **environment) as (process, facts):
             first = schedule(facts["url"], at="in 1s")
             await provider.received(1)
             (slot,) = await _when_begun(facts["url"], first, begun)
             assert (slot["status"], slot["run_status"]) == ("started", "running")
             process.send_signal(signal.SIGKILL)
             process.wait(timeout=PATIENCE_S)
-        with started(installation, **environment) as (_, facts):
+        with started(installation, before="", **environment) as (_, facts):
             second = schedule(facts["url"], at="in 1s")
             await provider.received(2)
             (slot,) = history(facts["url"], first)

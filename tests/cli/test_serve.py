@@ -17,21 +17,46 @@ from app.cli.serve import START_FAILED, STOP_FAILED, banner, configure_logging
 from app.core.settings import load_settings
 from app.operations.local.workspace import LocalWorkspaces
 from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
-from tests.support.source import ROOT
+from tests.support import forked
+
+Process = forked.Forked | subprocess.Popen[str]
 
 
 @contextmanager
-def started(data_dir: Path, **extra: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    """A server of its own and the facts of its banner."""
+def started(
+    data_dir: Path, *, before: str = "", **extra: str
+) -> Iterator[tuple[Process, dict[str, str]]]:
+    """A server of its own and the facts of its banner; `before` is what Python runs first."""
+    process = forked.start(
+        ["serve", "--port", "0"],
+        cwd=data_dir,
+        environment=environment(data_dir, **extra),
+        before=before,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    with _described(process) as facts:
+        yield process, facts
+
+
+@contextmanager
+def started_by_an_interpreter(data_dir: Path) -> Iterator[tuple[Process, dict[str, str]]]:
+    """The same, as people start it."""
     process = subprocess.Popen(
         [*COMMAND, "serve", "--port", "0"],
         cwd=data_dir,
-        env=environment(data_dir, **extra),
+        env=environment(data_dir),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         encoding="utf-8",
         start_new_session=True,
     )
+    with _described(process) as facts:
+        yield process, facts
+
+
+@contextmanager
+def _described(process: Process) -> Iterator[dict[str, str]]:
     assert process.stdout is not None
     facts = {}
     try:
@@ -40,7 +65,7 @@ def started(data_dir: Path, **extra: str) -> Iterator[tuple[subprocess.Popen[str
             facts[name] = value.strip()
             if name == "Stop":
                 break
-        yield process, facts
+        yield facts
     finally:
         if process.poll() is None:
             process.kill()
@@ -49,8 +74,8 @@ def started(data_dir: Path, **extra: str) -> Iterator[tuple[subprocess.Popen[str
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_says_what_it_is_and_ends_well_on_a_signal(installation, number):
-    with started(installation) as (process, facts):
-        with urllib.request.urlopen(f"{facts['url']}/api/v1/health", timeout=10) as answer:
+    with started_by_an_interpreter(installation) as (process, facts):
+        with urllib.request.urlopen(f"{facts['url']}/api/v1/health", timeout=PATIENCE_S) as answer:
             health = json.load(answer)
         process.send_signal(number)
         assert process.wait(timeout=PATIENCE_S) == 0
@@ -83,9 +108,8 @@ sys.addaudithook(stop)
 """
 
 
-def test_a_signal_that_the_start_could_not_hear_ends_it_when_it_is_done(installation, tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(STOPPED_IN_A_CALLBACK, encoding="utf-8")
-    with started(installation, PYTHONPATH=f"{tmp_path}:{ROOT}") as (process, facts):
+def test_a_signal_that_the_start_could_not_hear_ends_it_when_it_is_done(installation):
+    with started(installation, before=STOPPED_IN_A_CALLBACK) as (process, facts):
         assert process.wait(timeout=PATIENCE_S) == 0
     assert facts["data"] == str(installation)
 
@@ -109,9 +133,8 @@ serve._opened = hanging
 """
 
 
-def test_a_server_that_hangs_at_its_end_says_where_and_ends(installation, tmp_path, capfd):
-    (tmp_path / "sitecustomize.py").write_text(HANGING_AT_THE_END, encoding="utf-8")
-    with started(installation, PYTHONPATH=f"{tmp_path}:{ROOT}") as (process, _):
+def test_a_server_that_hangs_at_its_end_says_where_and_ends(installation, capfd):
+    with started(installation, before=HANGING_AT_THE_END) as (process, _):
         process.terminate()
         assert process.wait(timeout=PATIENCE_S) == STOP_FAILED
     said = capfd.readouterr().err
@@ -119,10 +142,9 @@ def test_a_server_that_hangs_at_its_end_says_where_and_ends(installation, tmp_pa
     assert "run_server" in said
 
 
-def test_a_server_whose_routes_cannot_be_loaded_says_why_and_ends(installation, tmp_path, capfd):
+def test_a_server_whose_routes_cannot_be_loaded_says_why_and_ends(installation, capfd):
     damaged = 'import sys; sys.modules["app.api.routes"] = None'
-    (tmp_path / "sitecustomize.py").write_text(damaged, encoding="utf-8")
-    with started(installation, PYTHONPATH=f"{tmp_path}:{ROOT}") as (process, _):
+    with started(installation, before=damaged) as (process, _):
         assert process.wait(timeout=PATIENCE_S) == START_FAILED
     said = capfd.readouterr().err
     assert "the routes cannot be loaded; the service ends" in said

@@ -20,7 +20,7 @@ SCHEMA = """
 ADD = insert(1, "notes", "id, body")
 ADD_SURELY = insert(2, "notes", "id, body", barrier=True)
 ADD_LINE = insert(3, "lines", "note, body")
-PATIENCE_S = 20
+PATIENCE_S = 60
 T = TypeVar("T")
 
 

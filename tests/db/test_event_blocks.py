@@ -17,8 +17,8 @@ from app.db.engine import Database
 from app.db.event_blocks import events_of, head_of
 from app.db.event_rows import one
 from app.db.ledger import SqliteLedger
-from app.db.schema import ensure_schema
 from app.db.statements import ADD_EVENT
+from tests.support.database import new_database
 
 TS = "2026-01-01T00:00:00.000Z"
 KINDS = ("even", "odd_one")
@@ -29,7 +29,7 @@ BLOCK = 60
 async def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(event_blocks, "BLOCK", BLOCK)
     path = tmp_path / "tollgate.db"
-    ensure_schema(path)
+    new_database(path)
     return path
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from app.core.errors import NotFound, StorageUnavailable
 from app.db.ledger import RELEASED_AT_ONCE, SqliteLedger, Transaction
-from app.db.schema import ensure_schema
 from tests.db.notes import ADD, ADD_LINE, ADD_SURELY, Commits, add, stored
+from tests.support.database import new_database
 
 
 async def test_rows_appended_together_form_one_commit(ledger: SqliteLedger, path: Path):
@@ -188,7 +188,7 @@ async def test_a_file_that_cannot_be_opened_is_a_typed_error(tmp_path: Path):
 def test_a_new_database_is_nobody_else_s_to_read(tmp_path: Path):
     (tmp_path / "open").mkdir(mode=0o755)
     path = tmp_path / "open" / "tollgate.db"
-    ensure_schema(path)
+    new_database(path)
     assert path.stat().st_mode & 0o777 == 0o600
 
 

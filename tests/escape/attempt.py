@@ -110,6 +110,8 @@ class Attempt:
         begins: False for a source that is not meant to get as far as its first line.
         terminal: runs on a terminal of its own.
         again: something harmless runs in the same workspace afterwards.
+        tight: in a sandbox whose most is little memory and disk, and few files, so that using
+            them up costs little.
         then: a source that runs afterwards as somebody else's, and is judged; the first one
             is told a secret, `FIRST`, that this one must not learn.
     """
@@ -126,6 +128,7 @@ class Attempt:
     begins: bool = True
     terminal: bool = False
     again: bool = False
+    tight: bool = False
     then: str | None = None
 
     @property

@@ -13,9 +13,10 @@ from app.operations.protocols.sandbox import LEVELS, Level
 from tests.escape.attempt import Attempt
 from tests.escape.attempts.collected import ATTEMPTS, CONTROL
 from tests.escape.settings import NAIVE, NETWORK, NETWORK_GUARD, OWN, SETTINGS, Setting
+from tests.escape.source import HOW_MANY
 from tests.support.binaries import in_ci
 
-EVERY = os.environ.get("TOLLGATE_TEST_ESCAPES") == "every"
+EVERY = os.environ.get(HOW_MANY) == "every"
 AT_EACH_LEVEL = in_ci()
 # What an ordinary user cannot do anyway, so that nobody can see it succeed without being root.
 _ONLY_AS_ROOT = frozenset(
@@ -24,7 +25,7 @@ _ONLY_AS_ROOT = frozenset(
         *("hold-kernel-program", "hold-file-notices", "hold-new-file-system"),
         *("hold-kernel-log", "hold-packet-socket", "hold-raw-socket", "unshare-mounts"),
         *("mount-over", "bind-in", "copied-tree", "namespaces-of-victim", "handle-of-own-parent"),
-        *("mounted-by-descriptor", "group-of-processes-made", "whiteout"),
+        *("mounted-by-descriptor", "group-of-processes-made", "whiteout", "change-owner"),
     )
 )
 Run = tuple[Setting, Level, Attempt]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from app.core.errors import ToolFailed
 from app.operations.protocols.code import CodeSpec, RunningCode
@@ -18,12 +19,14 @@ from app.operations.protocols.processes import (
 )
 from app.operations.protocols.sandbox import Level
 from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
+from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.probing import Probe, probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace
+from app.operations.sandbox.zygote import Zygote
 from tests.escape.attempt import Attempt, Limits, Outcome
-from tests.escape.source import text_of
+from tests.escape.source import TIGHT, TIGHT_FILES, text_of
 from tests.escape.world import World
 
 _KEPT = 4 << 20
@@ -42,18 +45,41 @@ class _NarrowSandbox(Sandbox):
         self._status = judge(Probe(layers, missing, found.landlock_abi), weaker=config.weaker)
 
 
-class SandboxedRunner:
-    """Runs attempts in one sandbox, each in a workspace of its own."""
+class _TightZygote(Zygote):
+    """Lets no run make more than a few files: the sandbox itself has no setting for that."""
 
-    def __init__(self, without: tuple[str, ...], network: Network = NO_NETWORK) -> None:
-        self._without = without
+    async def send(self, job: Job, descriptors: Sequence[int]) -> None:
+        policy = replace(job.policy, inodes=min(job.policy.inodes, TIGHT_FILES))
+        await super().send(replace(job, policy=policy), descriptors)
+
+
+class SandboxedRunner:
+    """Runs attempts in one sandbox, each in a workspace of its own; in another, tight ones.
+
+    Args:
+        private: where their private folders lie.
+    """
+
+    def __init__(
+        self, private: Path, without: tuple[str, ...], network: Network = NO_NETWORK
+    ) -> None:
         self._network = network
-        self._sandbox: Sandbox | None = None
+        usual = SandboxConfig(temporary=private)
+        # No worker waits in it: those have the time of their level, which no attempt that uses
+        # something up asks for.
+        tight = replace(
+            usual,
+            warm_workers=0,
+            memory_bytes=TIGHT["memory_bytes"],
+            disk_bytes=TIGHT["disk_bytes"],
+        )
+        self._usual, self._tight = _NarrowSandbox(usual, without), _NarrowSandbox(tight, without)
+        self._tight.zygote = _TightZygote()
 
     async def run(self, attempt: Attempt, level: Level, world: World, limits: Limits) -> Outcome:
         """Never raises for what the run does; that is the service's fault, and told so."""
         text = text_of(attempt, level, world, limits, helped=True)
-        sandbox = await self._ready(world)
+        sandbox = self._tight if attempt.tight else self._usual
         kept = _Kept()
         try:
             async with SandboxedWorkspace(
@@ -82,20 +108,12 @@ class SandboxedRunner:
 
     async def rest(self) -> None:
         """Return when nothing is being started any more."""
-        if self._sandbox is not None:
-            await self._sandbox.start()
+        await self._usual.start()
+        await self._tight.start()
 
     async def close(self) -> None:
-        if self._sandbox is not None:
-            await self._sandbox.close()
-
-    async def _ready(self, world: World) -> Sandbox:
-        """The sandbox, from the first run on; its private folders lie beside all worlds."""
-        if self._sandbox is None:
-            config = SandboxConfig(temporary=world.private)
-            self._sandbox = _NarrowSandbox(config, self._without)
-            await self._sandbox.start()
-        return self._sandbox
+        await self._usual.close()
+        await self._tight.close()
 
     def _spec(self, attempt: Attempt, text: str, world: World, limits: Limits) -> ProcessSpec:
         if attempt.shell:
@@ -164,11 +182,11 @@ def _mismatch(exit_: ProcessExit, level: Level) -> str | None:
 
 
 @asynccontextmanager
-async def sandboxed(kind: str) -> AsyncIterator[SandboxedRunner]:
+async def sandboxed(kind: str, private: Path) -> AsyncIterator[SandboxedRunner]:
     """The sandbox of one kind: with all this machine has, or less, or with a network."""
     without = ("namespaces",) if "without-namespaces" in kind else ()
     network = Network(_LET_AT) if "with-network" in kind else NO_NETWORK
-    runner = SandboxedRunner(without, network)
+    runner = SandboxedRunner(private, without, network)
     try:
         yield runner
     finally:

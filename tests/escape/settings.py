@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from app.operations.protocols.sandbox import Level
+from tests.escape.source import HOW_MANY
 from tests.escape.world import SERVICE_SECRET
 
 SOURCE = Path(__file__).parents[2]
@@ -81,7 +82,12 @@ def _run(command: list[str], wanted: list[Chosen]) -> list[Verdict]:
         capture_output=True,
         text=True,
         cwd=SOURCE,
-        env=_environment({SERVICE_SECRET: secrets.token_hex(16)}),
+        env=_environment(
+            {
+                SERVICE_SECRET: secrets.token_hex(16),
+                HOW_MANY: os.environ.get(HOW_MANY, ""),
+            }
+        ),
         timeout=_PATIENCE_S,
         check=False,
     )

@@ -126,6 +126,7 @@ class World:
         (self.base / "ws-evil" / "secret.txt").write_text(self.secrets["sibling"])
         (data / "bootstrap.token").write_text(self.secrets["token"])
         with sqlite3.connect(data / "tollgate.db") as database:
+            database.execute("PRAGMA synchronous = OFF")  # nobody needs it after a power cut
             database.execute("CREATE TABLE tokens (secret TEXT)")
             database.execute("INSERT INTO tokens VALUES (?)", (self.secrets["database"],))
         database.close()

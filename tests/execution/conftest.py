@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from app.core.settings import Settings
-from app.db.schema import ensure_schema
 from tests.execution.lab import Lab, bare_lab, open_lab, settings_for
+from tests.support.database import new_database
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "tollgate.db"
-    ensure_schema(path)
+    new_database(path)
     return path
 
 

@@ -26,7 +26,7 @@ from app.main import local_gate
 from app.operations.local.workspace import LocalWorkspaces
 from app.toolkit.tool import PermissionClass, SideEffectScope, Tool, ToolArgs, tool
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 Event = dict[str, Any]
 WRITES: dict[str, Any] = {

@@ -200,7 +200,7 @@ async def test_a_stream_that_fails_ends_with_done_and_the_error(lab: Lab):
 async def test_leaving_a_stream_cancels_the_call(lab: Lab):
     async def endless(args: AnyArgs, ctx: Any):
         while True:
-            yield "x"
+            yield "x" * 4096
 
     lab.add(made(endless))
     async with aclosing(box(lab).execute_streaming("endless", {})) as stream:  # type: ignore[type-var]

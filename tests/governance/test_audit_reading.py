@@ -15,10 +15,10 @@ from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.db.engine import Database
 from app.db.ledger import SqliteLedger
-from app.db.schema import ensure_schema
 from app.db.tables import AuditRow
 from app.governance.audit.reading import AuditReader, Filters
 from app.governance.audit.writing import Audit
+from tests.support.database import new_database
 
 KINDS = ("call.decided", "call.finished", "governance.rule", "call.finished", "auth.refused")
 
@@ -26,7 +26,7 @@ KINDS = ("call.decided", "call.finished", "governance.rule", "call.finished", "a
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
     path = tmp_path / "tollgate.db"
-    await asyncio.to_thread(ensure_schema, path)
+    await asyncio.to_thread(new_database, path)
     ledger = SqliteLedger(path)
     await ledger.start()
     audit = Audit(ledger, SystemClock(), Redactor())

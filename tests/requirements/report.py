@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.requirements.manifest import REQUIREMENTS, gaps
-from tests.requirements.open import OPEN
+from tests.requirements.open import OPEN, PARTLY
 from tests.requirements.pages import proven_by_scenes
 
 
@@ -44,6 +44,7 @@ def render(tested: set[str]) -> str:
     lines.append(f"{'all':<6} {len(REQUIREMENTS):>4} {closed.total():>7} {still_open.total():>5}")
     for title, ids in (("unknown", found.unknown), ("open but tested", found.open_but_tested)):
         lines += [f"{title}: {' '.join(ids)}"] if ids else []
+    lines += ["", "proven in part:", *(f"{id_:<6}  {lack}" for id_, lack in PARTLY.items())]
     return "\n".join(lines)
 
 

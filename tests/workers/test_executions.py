@@ -82,7 +82,7 @@ async def run(*chosen: Tool) -> list[FromWorker]:
             execution_id=one.name, tool=one.name, arguments={}, tool_call_id="c", operation_id="o"
         )
         executions.begin(frame, None)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await ended.wait()
     return said
 

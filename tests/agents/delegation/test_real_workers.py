@@ -20,6 +20,7 @@ from app.execution.calls import CallRequest
 from app.execution.confirmation.answers import Approver, Reply
 from app.knowledge.sources.store import Change
 from app.main import open_service
+from app.tools.sql.toolset import TOOLS as SQL_TOOLS
 from tests.agents.delegation.department import Goals
 from tests.agents.models.asking import KEY, Waits
 from tests.agents.office import Office, settle
@@ -131,7 +132,16 @@ async def test_the_password_of_a_data_source_is_not_in_the_memory_of_a_worker(fi
     run_id = await firm.office.say("please")
     listed = await firm.office.watcher.until("tool_call_completed", tool_call_id="s1")
     assert listed["status"] == "success"
-    pid = firm.office.watcher.of("subagent_started")[0]["worker_pid"]
+    started = firm.office.watcher.of("subagent_started")[0]
+    routes = started["tool_runtime_routes"]
+    assert {name: routes[name] for name in routes if name.startswith("mysql_")} == {
+        tool.name: "main-process-proxy" for tool in SQL_TOOLS
+    }
+    # Also what administrators are shown, although what needs a service is never sent there.
+    assert {tool.routing_hint for tool in SQL_TOOLS} == {"main-process-proxy"}
+    (call,) = firm.office.watcher.of("tool_call_started", tool_call_id="s1")
+    assert call["route"] == "main-process-proxy"
+    pid = started["worker_pid"]
     seen, variables = memory(pid), environment(pid)
     assert b"which shops" not in seen  # the goal stays in the service, too
     assert b"app.workers" in seen

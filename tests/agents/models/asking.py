@@ -29,7 +29,7 @@ class Waits:
 
 
 async def ask(model: ModelClient, request: ModelRequest = ASK) -> list[ModelEvent]:
-    async with asyncio.timeout(30), aclosing(model.stream(request)) as events:
+    async with asyncio.timeout(60), aclosing(model.stream(request)) as events:
         return [event async for event in events]
 
 
@@ -44,7 +44,7 @@ async def failure(model: ModelClient) -> tuple[list[ModelEvent], ModelFailed]:
     seen: list[ModelEvent] = []
 
     async def consume() -> None:
-        async with asyncio.timeout(30), aclosing(model.stream(ASK)) as events:
+        async with asyncio.timeout(60), aclosing(model.stream(ASK)) as events:
             async for event in events:
                 seen.append(event)  # noqa: PERF401 - what came before the failure counts
 

@@ -250,7 +250,7 @@ async def test_cancelling_the_consumer_closes_the_stream(
     gate = Gate()
     provider.script(Turn(text("par", gate)), Turn(text("next")))
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         consumer = asyncio.create_task(ask(model))
         received = await provider.received()
         await gate.reached.wait()
@@ -268,7 +268,7 @@ async def test_leaving_the_generator_early_closes_the_stream(
     gate = Gate()
     provider.script(Turn(text("par", gate)))
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async with aclosing(model.stream(ASK)) as events:
             assert await anext(events) == TextDelta(0, "par")
         await provider.requests[0].closed_by_client.wait()

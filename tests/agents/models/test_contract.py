@@ -253,7 +253,7 @@ async def test_cancelling_the_consumer_closes_the_stream(side: Side) -> None:
     gate = Gate()
     side.provider.script(Turn(text("par", gate)), Turn(text("next")))
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         consumer = asyncio.create_task(ask(side.model))
         received = await side.provider.received()
         await gate.reached.wait()
@@ -269,7 +269,7 @@ async def test_leaving_the_generator_early_closes_the_stream(side: Side) -> None
     gate = Gate()
     side.provider.script(Turn(text("par", gate)))
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         async with aclosing(side.model.stream(ASK)) as events:
             assert await anext(events) == TextDelta(0, "par")
         await side.provider.requests[0].closed_by_client.wait()

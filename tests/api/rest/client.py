@@ -45,7 +45,7 @@ class EventReader:
     async def next(self) -> tuple[str | None, dict[str, Any]]:
         """Id and body of the next event."""
         name, data = None, None
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             async for line in self._lines:
                 if line.startswith("id: "):
                     name = line[4:]

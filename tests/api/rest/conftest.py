@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
+from tests.support.http import HttpClient
 from tests.support.service import Running
 
 
 @pytest.fixture
 async def client(serving: Running) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=serving.api) as running:
+    async with HttpClient(base_url=serving.api) as running:
         yield running

@@ -9,6 +9,7 @@ import pytest
 
 from app.core.settings import Settings, load_settings
 from tests.api.rest.client import call, new_session, problem, watching
+from tests.support.http import HttpClient
 from tests.support.service import Running
 
 OWNER = "operator-secret-0123456789"
@@ -24,7 +25,7 @@ async def user(serving: Running, name: str, *scopes: str) -> AsyncIterator[httpx
     """A client with a token of its own."""
     secret, _ = await serving.service.tokens.create(name, scopes)
     headers = {"authorization": f"Bearer {secret}"}
-    async with httpx2.AsyncClient(base_url=serving.api, headers=headers) as client:
+    async with HttpClient(base_url=serving.api, headers=headers) as client:
         yield client
 
 

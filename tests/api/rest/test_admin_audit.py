@@ -14,6 +14,7 @@ import pytest
 
 from app.core.settings import Settings, load_settings
 from tests.api.rest.client import call, problem
+from tests.support.http import HttpClient
 from tests.support.service import Running
 
 OWNER = "operator-secret-0123456789"
@@ -27,7 +28,7 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 async def admin(serving: Running) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=serving.api, headers=OWNED) as client:
+    async with HttpClient(base_url=serving.api, headers=OWNED) as client:
         yield client
 
 
@@ -35,7 +36,7 @@ async def admin(serving: Running) -> AsyncIterator[httpx2.AsyncClient]:
 async def user(serving: Running, name: str, *scopes: str) -> AsyncIterator[httpx2.AsyncClient]:
     secret, _ = await serving.service.tokens.create(name, scopes)
     headers = {"authorization": f"Bearer {secret}"}
-    async with httpx2.AsyncClient(base_url=serving.api, headers=headers) as client:
+    async with HttpClient(base_url=serving.api, headers=headers) as client:
         yield client
 
 
@@ -158,7 +159,7 @@ async def test_wrong_tokens_leave_a_row_and_a_flood_only_few(
     serving: Running, admin: httpx2.AsyncClient
 ):
     headers = {"authorization": "Bearer tg_wrong-token-0123456789"}
-    async with httpx2.AsyncClient(base_url=serving.api, headers=headers) as stranger:
+    async with HttpClient(base_url=serving.api, headers=headers) as stranger:
         for _ in range(30):
             assert (await stranger.get("/sessions")).status_code in (401, 429)
     refused = await rows(admin, kind="auth.refused")

@@ -12,6 +12,7 @@ from app.core.settings import Settings
 from app.governance.agents import AgentProfile
 from app.governance.limits import Limits
 from tests.api.rest.client import call
+from tests.support.http import HttpClient
 from tests.support.service import Running, settings_for
 
 
@@ -73,7 +74,7 @@ async def test_a_token_s_limits_hold_for_who_comes_with_it(serving: Running):
         "ann", ("tools:call",), limits=Limits(calls_per_minute=1)
     )
     headers = {"authorization": f"Bearer {secret}"}
-    async with httpx2.AsyncClient(base_url=serving.api, headers=headers) as ann:
+    async with HttpClient(base_url=serving.api, headers=headers) as ann:
         ended = [
             await call(ann, "calculator", arguments={"expression": f"{number}+1"})
             for number in range(2)

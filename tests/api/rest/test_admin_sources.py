@@ -13,6 +13,7 @@ import pytest
 
 from app.core.sources import SourceSettings
 from tests.api.rest.client import call, problem
+from tests.support.http import HttpClient
 from tests.support.service import Running, serving, settings_for
 
 SECRET = "never-answered-pass-77"
@@ -46,7 +47,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 
 @pytest.fixture
 async def client(running: Running) -> AsyncIterator[httpx2.AsyncClient]:
-    async with httpx2.AsyncClient(base_url=running.api) as opened:
+    async with HttpClient(base_url=running.api) as opened:
         yield opened
 
 

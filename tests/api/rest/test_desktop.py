@@ -43,7 +43,7 @@ async def polled(client: httpx2.AsyncClient, running: Running) -> str:
             found = (await client.post("/desktop/poll", json=WHO)).json()["tasks"]
             if found:
                 return str(found[0]["task_id"])
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await news.wait()
             news.clear()
 

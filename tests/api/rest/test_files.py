@@ -13,6 +13,7 @@ import pytest
 
 from app.core.settings import Settings
 from tests.api.rest.client import call, new_session, problem
+from tests.support.http import HttpClient
 from tests.support.service import Running, settings_for
 from tests.support.service import serving as serve
 
@@ -181,7 +182,7 @@ async def pieces(data: bytes) -> AsyncIterator[bytes]:
 async def test_what_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path, length: str):
     async with (
         serve(small(tmp_path, 5000)) as running,
-        httpx2.AsyncClient(base_url=running.api) as client,
+        HttpClient(base_url=running.api) as client,
     ):
         desk = await desk_of(running, client)
         path = f"/sessions/{desk.session_id}/files"
@@ -206,7 +207,7 @@ async def test_a_file_may_be_larger_than_other_bodies(desk: Desk):
 async def test_uploads_can_be_switched_off(tmp_path: Path):
     async with (
         serve(small(tmp_path, 0)) as running,
-        httpx2.AsyncClient(base_url=running.api) as client,
+        HttpClient(base_url=running.api) as client,
     ):
         desk = await desk_of(running, client)
 

@@ -19,6 +19,7 @@ from app.api.rest.hooks_in import MAX_READING
 from tests.agents.models.asking import KEY, Waits
 from tests.agents.webhooks.sender import signed
 from tests.api.rest.client import problem
+from tests.support.http import HttpClient
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text
 from tests.support.service import PATIENCE_S, Running, serving, settings_for
@@ -62,8 +63,8 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
         token = {"Authorization": f"Bearer {OWNER}"}
         async with (
             serving(settings, model=model) as running,
-            httpx2.AsyncClient(base_url=running.api, headers=token) as admin,
-            httpx2.AsyncClient(base_url=running.api) as other,
+            HttpClient(base_url=running.api, headers=token) as admin,
+            HttpClient(base_url=running.api) as other,
         ):
             yield Place(running, admin, other, provider)
 

@@ -10,6 +10,7 @@ import pytest
 from app.core.settings import Settings
 from tests.api.people import Browser, browser, holding, user
 from tests.api.rest.client import new_session, problem
+from tests.support.http import HttpClient
 from tests.support.service import Running, settings_for
 from tests.support.service import serving as serve
 
@@ -73,7 +74,7 @@ async def test_a_page_on_https_gets_a_cookie_for_https_only(
         tmp_path, token=OWNER, allowed_origins="https://tollgate.example", **settings_change
     )
     headers = {} if settings_change else {"origin": "https://tollgate.example"}
-    async with serve(own) as running, httpx2.AsyncClient(base_url=running.api) as client:
+    async with serve(own) as running, HttpClient(base_url=running.api) as client:
         answer = await client.post("/login", json={"token": OWNER}, headers=headers)
         value = answer.headers["set-cookie"].partition("=")[2].partition(";")[0]
         me = await client.get("/me", headers={"cookie": f"__Host-tollgate_login={value}"})
@@ -267,7 +268,7 @@ async def test_every_answer_tells_browsers_to_keep_out(
 async def test_a_house_is_closed_without_any_token(tmp_path: Path):
     async with (
         serve(settings_for(tmp_path, open_house=False)) as running,
-        httpx2.AsyncClient(base_url=running.api) as client,
+        HttpClient(base_url=running.api) as client,
     ):
         assert (await client.get("/sessions")).status_code == 401
         assert (await client.get("/health")).status_code == 200
@@ -276,7 +277,7 @@ async def test_a_house_is_closed_without_any_token(tmp_path: Path):
 async def test_an_open_house_says_so_and_closes_with_its_first_token(tmp_path: Path):
     async with (
         serve(settings_for(tmp_path)) as running,
-        httpx2.AsyncClient(base_url=running.api) as client,
+        HttpClient(base_url=running.api) as client,
     ):
         me = (await client.get("/me")).json()
         await running.service.tokens.create("first", ("chat",))

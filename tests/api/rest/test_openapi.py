@@ -4,14 +4,14 @@ import httpx2
 import pytest
 
 from app.api.errors import Problem
+from tests.support.openapi import openapi_document
 
 METHODS = {"get", "post", "patch", "put", "delete"}
 
 
 @pytest.fixture
-async def document(client: httpx2.AsyncClient) -> dict[str, Any]:
-    loaded: dict[str, Any] = (await client.get("/openapi.json")).json()
-    return loaded
+def document() -> dict[str, Any]:
+    return openapi_document()
 
 
 def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -30,6 +30,10 @@ def has_example(document: dict[str, Any], media: dict[str, Any]) -> bool:
     if "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     return bool({"example", "examples"} & (media.keys() | schema.keys()))
+
+
+async def test_the_service_serves_it(client: httpx2.AsyncClient, document: dict[str, Any]):
+    assert (await client.get("/openapi.json")).json() == document
 
 
 def test_every_operation_is_told(document: dict[str, Any]):

@@ -13,6 +13,7 @@ from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from tests.api.people import WORK, user
 from tests.execution.lab import Watcher
+from tests.support.http import HttpClient
 from tests.support.service import Running
 
 ASK = {"question": "Which?", "choices": ["red", "blue"]}
@@ -33,7 +34,7 @@ async def watched(serving: Running, **fields: Any) -> tuple[str, Watcher]:
 @pytest.mark.requirement("INT-01")
 async def test_a_call_blocks_until_somebody_answers(serving: Running):
     session_id, watcher = await watched(serving)
-    async with httpx2.AsyncClient(base_url=serving.api) as client:
+    async with HttpClient(base_url=serving.api) as client:
         call = asyncio.create_task(
             client.post("/tools/ask_user/call", json={"arguments": ASK, "session_id": session_id})
         )
@@ -63,7 +64,7 @@ async def test_a_call_blocks_until_somebody_answers(serving: Running):
 
 
 async def test_a_call_in_a_session_that_nobody_watches_fails_at_once(serving: Running):
-    async with httpx2.AsyncClient(base_url=serving.api) as client:
+    async with HttpClient(base_url=serving.api) as client:
         answer = (await client.post("/tools/ask_user/call", json={"arguments": ASK})).json()
     assert answer["record"]["status"] == "error"
     assert "Nobody is there to answer" in answer["record"]["result"]
@@ -93,7 +94,7 @@ async def test_an_operator_sees_a_ticket_and_answers_the_call_that_waits(serving
         "arguments": {"reason": "Pay?", "severity": "high", "blocking": True},
         "session_id": session_id,
     }
-    async with httpx2.AsyncClient(base_url=serving.api) as client:
+    async with HttpClient(base_url=serving.api) as client:
         call = asyncio.create_task(client.post("/tools/escalate/call", json=body))
         opened = await watcher.until("ticket_opened")
         page = (await client.get("/admin/tickets", params={"status": "open"})).json()

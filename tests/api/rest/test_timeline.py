@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from app.agents.timeline import MAX_STAGES, OperationTimeline
@@ -19,6 +18,7 @@ from app.governance.agents import SubagentScope
 from tests.api.rest.client import call, new_session, problem
 from tests.execution.lab import AnyArgs, made
 from tests.execution.test_narrowed_projects import NoProcess
+from tests.support.http import HttpClient
 from tests.support.service import Running, serving, settings_for
 
 Found = dict[str, Any]
@@ -35,7 +35,7 @@ async def works(args: AnyArgs, ctx: Any) -> str:
 
 
 async def timeline(running: Running, session_id: str, **query: Any) -> Found:
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         response = await client.get(f"/sessions/{session_id}/timeline", params=query)
     assert response.status_code == 200, response.text
     found: Found = response.json()
@@ -57,7 +57,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
 
 
 async def do(running: Running, session_id: str, number: int = 0) -> Found:
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         done = await call(client, "works", arguments={"number": number}, session_id=session_id)
     record: Found = done["record"]
     return record
@@ -68,7 +68,7 @@ async def test_after_a_restart_the_timeline_is_that_of_before(tmp_path: Path):
     settings = settings_for(tmp_path)
     async with serving(settings) as first:
         first.service.gate.registry.register(made(works))
-        async with httpx2.AsyncClient(base_url=first.api) as client:
+        async with HttpClient(base_url=first.api) as client:
             session_id = await new_session(client)
         good = await do(first, session_id)
         bad = await do(first, session_id, 13)
@@ -99,7 +99,7 @@ async def test_after_a_restart_the_timeline_is_that_of_before(tmp_path: Path):
 async def test_the_snapshot_of_a_session_shows_the_last_state_of_its_calls(running: Running):
     session_id = running.session().id
     record = await do(running, session_id)
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         snapshot = (await client.get(f"/sessions/{session_id}/snapshot")).json()
     (one,) = snapshot["processes"]
     told = (one["operation_id"], one["tool_name"], one["stage"], one["status"])
@@ -135,7 +135,7 @@ async def test_a_call_that_runs_is_running_and_one_that_a_crash_ended_is_interru
 
     running.service.gate.registry.register(made(waits))
     session_id = running.session().id
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         task = asyncio.create_task(call(client, "waits", session_id=session_id))
         await reached.wait()
         await running.service.gate.ledger.durable()
@@ -181,7 +181,7 @@ async def test_every_report_of_a_call_can_be_had_piece_by_piece(running: Running
     session_id = running.session().id
     operation_id = (await do(running, session_id))["operation_id"]
     path = f"/sessions/{session_id}/operations/{operation_id}/progress"
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         whole = await client.get(path)
         size = int(whole.headers["x-log-size"])
         first = await client.get(path, params={"limit": 10})
@@ -198,7 +198,7 @@ async def test_reports_are_for_their_own_session_alone(running: Running, tmp_pat
     mine, other = running.session().id, running.session().id
     operation_id = (await do(running, mine))["operation_id"]
     (tmp_path / "secret.jsonl").write_text('{"stage":"secret","ts":"x"}\n')
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         for session_id, wanted in (
             (other, operation_id),
             (mine, "op_unknown"),
@@ -219,7 +219,7 @@ async def test_without_its_file_a_call_is_told_from_the_samples(running: Running
     (folder / f"{operation_id}.jsonl").unlink()
 
     (one,) = (await timeline(running, session_id, operation_id=operation_id))["operations"]
-    async with httpx2.AsyncClient(base_url=running.api) as client:
+    async with HttpClient(base_url=running.api) as client:
         gone = await client.get(f"/sessions/{session_id}/operations/{operation_id}/progress")
 
     assert (one["source"], one["status"], len(one["stages"])) == ("sampled", "success", 2)

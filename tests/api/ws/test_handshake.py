@@ -20,7 +20,7 @@ async def closing(running: Running, first: object, **options: object) -> tuple[i
     async with running.socket(**options) as socket:
         if first is not None:
             await socket.send(first if isinstance(first, bytes) else json.dumps(first))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             async for _ in _all(socket):
                 pass
         return socket.close_code or 0, socket.close_reason or ""

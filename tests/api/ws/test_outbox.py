@@ -56,7 +56,7 @@ async def _overflow(running: Running, session_id: str) -> None:
     ledger = running.service.gate.ledger
     log = running.service.gate.events.get(session_id)
     assert log is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not log.subscribers:
             await ledger.durable()
             await running.service.tokens.refresh()

@@ -6,9 +6,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
+from tests.support.http import HttpClient
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Turn, text, tool_use
 from tests.support.service import Message, serving, settings_for
@@ -48,7 +48,7 @@ async def test_a_model_that_runs_a_skill_shows_its_stages_to_the_client(tmp_path
             assert all(_is_whole(message) for message in live)
             assert done["raw_result"]["type"] == "image"
             (shown,) = done["raw_result"]["data"]["images"]
-            async with httpx2.AsyncClient(base_url=running.api) as client:
+            async with HttpClient(base_url=running.api) as client:
                 image = await client.get(f"/artifacts/{shown['artifact_id']}")
             assert image.content.startswith(b"\x89PNG")
         prompt = str(provider.requests[0].body["system"])

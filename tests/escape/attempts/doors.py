@@ -172,7 +172,7 @@ import os, threading, time
 os.mkdir("d")
 open("d/marker.txt", "w").close()
 os.symlink(OUTSIDE, "l")
-end = time.monotonic() + 1.5
+end = time.monotonic() + RACE
 def flip():
     while time.monotonic() < end:
         os.rename("d", "t"); os.rename("l", "d"); os.rename("d", "l"); os.rename("t", "d")
@@ -190,7 +190,7 @@ libc = ctypes.CDLL(None)
 os.mkdir("d")
 open("d/marker.txt", "w").close()
 os.symlink(OUTSIDE, "l")
-end = time.monotonic() + 1.5
+end = time.monotonic() + RACE
 def flip():
     while time.monotonic() < end:
         libc.renameat2(-100, b"d", -100, b"l", 2)

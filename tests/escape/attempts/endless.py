@@ -5,12 +5,13 @@ from __future__ import annotations
 from tests.escape.attempt import Attempt, Judge, Limits
 from tests.escape.judges import output_overused, service_harmed, time_overrun
 
-_SHORT = Limits(wall_s=1.5)
+# Nothing here ends by itself, so that only the limit can end it, however short that is.
+_SHORT = Limits(wall_s=0.5)
 _LONG = Limits(wall_s=20.0)
 
 _TIME = {
     "spin": "while True:\n    pass",
-    "sleep": "import time\ntime.sleep(60)",
+    "sleep": "import time\ntime.sleep(600)",
     "deaf-spin": """
 import signal
 for number in range(1, 32):
@@ -24,7 +25,7 @@ while True:
     "blocked-signals": """
 import signal, time
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
-time.sleep(60)
+time.sleep(600)
 """,
     "huge-power": "print(len(str(7 ** 10 ** 9)))",
     "slow-pattern": "import re\nre.match('(a+)+b', 'a' * 64)",
@@ -32,7 +33,7 @@ time.sleep(60)
     "uninterruptible-threads": """
 import threading, time
 for _ in range(8):
-    threading.Thread(target=lambda: time.sleep(60)).start()
+    threading.Thread(target=lambda: time.sleep(600)).start()
 """,
     "stop-itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
     "closed-outputs": """
@@ -42,7 +43,7 @@ for number in range(256):
         os.close(number)
     except OSError:
         pass
-time.sleep(60)
+time.sleep(600)
 """,
     "endless-repr": """
 class Slow:
@@ -107,7 +108,14 @@ ENDLESS: tuple[Attempt, ...] = (
         for name, (harm, source, limits) in _SHELL.items()
     ),
     *(
-        Attempt(name, "resources", source, service_harmed, unseen="only its own process dies of it")
+        Attempt(
+            name,
+            "resources",
+            source,
+            service_harmed,
+            unseen="only its own process dies of it",
+            limits=_SHORT if name == "deep-recursion" else Limits(),
+        )
         for name, source in _INTERNAL
     ),
 )

@@ -11,7 +11,8 @@ from tests.escape.judges import (
     processes_overused,
 )
 
-_SMALL = Limits(wall_s=8.0, memory_bytes=96 << 20, disk_bytes=16 << 20, files=50_000)
+_SMALL = Limits(wall_s=8.0, memory_bytes=96 << 20, disk_bytes=16 << 20)
+_MANY = Limits(wall_s=40.0, files=2_000)
 _SHELL_LIMITS = Limits(wall_s=20.0, disk_bytes=16 << 20)
 _ONLY_FORKING = ("many-children", "behind-a-busy-guard", "fill-from-children")
 
@@ -173,6 +174,7 @@ def _of(harm: Judge, sources: dict[str, str]) -> list[Attempt]:
             source,
             harm,
             limits=_SMALL,
+            tight=True,
             levels=FORKING_LEVELS if name in _ONLY_FORKING else EVERY_LEVEL,
         )
         for name, source in sources.items()
@@ -183,7 +185,7 @@ EXHAUSTION: tuple[Attempt, ...] = (
     *_of(memory_overused, _MEMORY),
     *_of(disk_overused, _DISK),
     *(
-        Attempt(name, "resources", source, harm, limits=Limits(wall_s=40.0))
+        Attempt(name, "resources", source, harm, limits=_MANY, tight=harm is files_overused)
         for name, (harm, source) in _OTHERS.items()
     ),
     *(

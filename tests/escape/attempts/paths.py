@@ -122,7 +122,7 @@ import os, threading, time
 os.mkdir("d")
 open("d/marker.txt", "w").close()
 os.symlink(OUTSIDE, "l")
-end = time.monotonic() + 1.5
+end = time.monotonic() + RACE
 def flip():
     while time.monotonic() < end:
         os.rename("d", "t"); os.rename("l", "d"); os.rename("d", "l"); os.rename("t", "d")
@@ -141,7 +141,7 @@ inside, outside = WS.encode() + b"/mine", MARKER.encode()
 open(inside, "w").close()
 size = max(len(inside), len(outside)) + 1
 path = ctypes.create_string_buffer(inside, size)
-end = time.monotonic() + 1.5
+end = time.monotonic() + RACE
 def flip():
     while time.monotonic() < end:
         ctypes.memmove(path, outside + bytes(1), len(outside) + 1)

@@ -124,15 +124,15 @@ while pid > 1:
     ),
     "end-parent": (
         process_left,
-        _PARENT + "os.kill(parent, 9)\ntime.sleep(20)",
+        _PARENT + "os.kill(parent, 9)\ntime.sleep(600)",
     ),
     "stop-parent": (
         time_overrun,
-        _PARENT + "os.kill(parent, 19)\ntime.sleep(20)",
+        _PARENT + "os.kill(parent, 19)\ntime.sleep(600)",
     ),
     "trace-parent": (
         time_overrun,
-        _SYSTEM + _PARENT + "libc.ptrace(16, parent, None, None)\ntime.sleep(20)",
+        _SYSTEM + _PARENT + "libc.ptrace(16, parent, None, None)\ntime.sleep(600)",
     ),
 }
 
@@ -150,7 +150,7 @@ PROCESSES: tuple[Attempt, ...] = (
         for name, source in _VICTIM.items()
     ),
     *(
-        Attempt(name, "processes", source, harm, limits=Limits(wall_s=2.0))
+        Attempt(name, "processes", source, harm, limits=Limits(wall_s=1.0))
         for name, (harm, source) in _LAUNCHER.items()
     ),
     *(

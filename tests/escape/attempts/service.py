@@ -112,7 +112,7 @@ _FILES: dict[str, tuple[Judge, str, bool]] = {
     "sparse-result": (service_harmed, "open('result.bin', 'wb').truncate(200 << 20)", False),
     "thousands-of-results": (
         service_harmed,
-        "for number in range(5000):\n    open(f'r{number}', 'w').write('x')",
+        "for number in range(2000):\n    open(f'r{number}', 'w').write('x')",
         False,
     ),
     "names-that-are-no-text": (
@@ -130,9 +130,9 @@ _FILES: dict[str, tuple[Judge, str, bool]] = {
 
 # Private folders are removed afterwards.
 _FOLDERS: dict[str, tuple[Judge, str]] = {
-    "deep-folders": (
+    "deep-folders": (  # deeper than any path can be long
         folders_left,
-        "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')",
+        "import os\nfor _ in range(2100):\n    os.mkdir('d')\n    os.chdir('d')",
     ),
     "locked-folders": (
         folders_left,

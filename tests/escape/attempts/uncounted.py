@@ -96,6 +96,7 @@ UNCOUNTED: tuple[Attempt, ...] = tuple(
         source,
         harm,
         limits=_SMALL,
+        tight=True,
         levels=FORKING_LEVELS if name in _ONLY_FORKING else EVERY_LEVEL,
     )
     for name, (harm, source) in _SOURCES.items()

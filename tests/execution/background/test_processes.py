@@ -22,7 +22,7 @@ from app.operations.protocols.processes import ProcessChunk, ProcessExit, Proces
 from app.tools.shell.ports import ProcessRequest, ShellState
 from tests.tools.shell.scripted import ScriptedProcess, ScriptedProcesses
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 SPEC = ProcessSpec(("true",))
 HANGING: dict[str, Any] = {"hangs": True}
 

@@ -11,9 +11,9 @@ import pytest
 
 from app.cli.doctor import disabled_tools
 from app.core.settings import Settings, load_settings
-from app.db.schema import ensure_schema
 from app.execution.doctor.check import Check
 from app.execution.doctor.tool_checks import tool_checks
+from tests.support.database import new_database
 
 KEY = b64encode(bytes(32)).decode()
 
@@ -111,7 +111,7 @@ def test_a_sqlite_without_full_text_search_is_broken(
 
 
 def test_every_tool_that_is_off_says_why_once_there_is_a_database(tmp_path: Path):
-    ensure_schema(tmp_path / "tollgate.db")
+    new_database(tmp_path / "tollgate.db")
     off = checks(tmp_path)["tool text_to_image"]
     assert (off.state, off.found) == ("info", "off")
     assert "images.provider" in off.meaning
@@ -121,6 +121,6 @@ def test_every_tool_that_is_off_says_why_once_there_is_a_database(tmp_path: Path
 
 
 def test_a_gate_that_cannot_be_opened_is_broken(tmp_path: Path):
-    ensure_schema(tmp_path / "tollgate.db")
+    new_database(tmp_path / "tollgate.db")
     found = checks(tmp_path, workspace=str(tmp_path))["tools"]
     assert (found.state, "TOLLGATE_WORKSPACE" in found.found) == ("broken", True)

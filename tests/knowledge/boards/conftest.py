@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from app.core.clock import ManualClock
-from app.db.schema import ensure_schema
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import Lab, open_lab, settings_for
+from tests.support.database import new_database
 
 Call = Callable[..., Awaitable[CallOutcome]]
 
@@ -20,7 +20,7 @@ Call = Callable[..., Awaitable[CallOutcome]]
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "tollgate.db"
-    ensure_schema(path)
+    new_database(path)
     return path
 
 

@@ -16,13 +16,13 @@ from app.core.clock import ManualClock
 from app.core.redaction import Redactor
 from app.core.settings import load_settings
 from app.db.ledger import SqliteLedger
-from app.db.schema import ensure_schema
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.opening import memory_on
 from app.knowledge.memory.store import StoredMemory
 from app.tools.memory.ports import Draft, Place, Saved, Wanted, Writer
+from tests.support.database import new_database
 from tests.support.sql_servers import SqlServer, postgres
 
 ANN = Place("user", "ann")
@@ -103,7 +103,7 @@ async def keeping(folder: Path, **memory: Any) -> AsyncIterator[Kept]:
 @pytest.fixture(scope="session")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("memory") / "tollgate.db"
-    ensure_schema(path)
+    new_database(path)
     return path
 
 

@@ -59,7 +59,7 @@ async def recall(kept: Kept, query: str, place: Place = ANN, **wanted: Any) -> R
 
 async def found_at_last(kept: Kept, query: str, count: int = 1) -> list[str]:
     """What is recalled once the vectors that are being made are there."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             found = await kept.recalled(query)
             if len(found) >= count:
@@ -158,7 +158,7 @@ async def test_a_server_that_refuses_everything_has_refused_no_text(
     monkeypatch.setattr(meaning, "REST_S", 0.0)
     server.status = 400
     await kept.save(WIFI)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not any(b'"hello"' in asked.body for asked in server.asked):
             await recall(kept, "nothing of this")
     server.status = 200

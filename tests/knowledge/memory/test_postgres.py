@@ -141,7 +141,7 @@ async def test_hostile_questions_and_texts_are_words_or_nothing(shared: Kept):
 @settings(
     max_examples=200,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_whatever_is_asked_is_a_valid_query(
     connection: psycopg.Connection[tuple[bool]], stored: str, asked: str, mode: MatchMode

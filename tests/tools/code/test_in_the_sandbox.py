@@ -75,7 +75,7 @@ async def test_what_it_prints_comes_while_it_runs(confined: ToolContext, root: P
         ExecutePythonArgs(code=code, strictness="lenient"), confined
     )
     assert inspect.isasyncgen(items)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         assert await anext(items) == Output("first\n", "stdout")
         (root / "go").touch()
         rest: list[Any] = [item async for item in items]

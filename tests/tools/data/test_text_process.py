@@ -18,7 +18,10 @@ from app.tools.data.text_operations import SIMPLE, replace, sort_lines
 from app.tools.data.text_process import text_process
 from tests.tools.calls import call
 
-CONTEXT = ToolContext(tool_call_id="call_1", operation_id="call_1")
+# Time stands for how much a search has cost, so it passes only where a test says so.
+CONTEXT = ToolContext(
+    tool_call_id="call_1", operation_id="call_1", services=Services(**{CLOCK: ManualClock()})
+)
 ACUTE = "e\u0301"
 FLAG = "\U0001f1e9\U0001f1ea"
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"

@@ -30,6 +30,7 @@ async def reason(operation: str, **arguments):
     return await call(time_reasoning, context, operation=operation, **arguments)
 
 
+@pytest.mark.requirement("LGY-01")
 async def test_now_is_told_in_a_zone():
     result = await reason("now", tz="Asia/Tokyo")
     assert result.data == {

@@ -24,7 +24,7 @@ from tests.tools.shell import alive
 from tests.tools.shell.conftest import SECRET
 from tests.tools.shell.scripted import ScriptedProcess, ScriptedProcesses
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 async def _start(ctx: ToolContext, command: str, **more: Any) -> str:

@@ -91,7 +91,7 @@ async def test_a_cancelled_call_kills_what_it_started(ctx):
     process = ScriptedProcess((OUT,), hangs=True)
     context, _ = _context(ctx, process)
     running = asyncio.create_task(call(bash, context, command="sleep 600"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await process.waiting.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
@@ -66,6 +67,36 @@ async def test_a_real_program_of_that_name_is_started_and_ended_at_its_timeout(l
     assert failed.data["stdout"] == "-NoLogo -NoProfile -NonInteractive -Command Get-Item x\n"
     assert (failed.code, failed.data["exit_code"]) == ("exit_nonzero", 4)
     assert hung.code == "timeout"
+
+
+@pytest.mark.requirement("SHL-03")
+@pytest.mark.parametrize(
+    "command",
+    [
+        'Get-Item "a b" | % { $_.Name }; echo `n',
+        "Write-Output '今天' # ü\nWrite-Output \"$env:HOME\"\t\\",
+        "-EncodedCommand AAAA",
+        "$(touch made); & 'x' > y && z",
+    ],
+)
+async def test_a_command_reaches_the_program_as_one_argument_to_the_byte(local, tmp_path, command):
+    program = tmp_path / "pwsh"
+    program.write_text(
+        f"#!{sys.executable}\nimport os, sys\n"
+        "print(*(os.fsencode(word).hex() for word in sys.argv[1:]))\n",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    operations = local.operations
+    installed = Installed(str(program), operations.processes)
+    context = replace(local, bound_operations=replace(operations, processes=installed))
+    called = await call(powershell, context, command=command)
+    assert [bytes.fromhex(word).decode() for word in called.data["stdout"].split()] == [
+        *ARGV[1:],
+        command,
+    ]
+    # Windows' encodings are no part of it: what the program writes is read as UTF-8.
+    assert called.data["exit_code"] == 0
 
 
 async def test_without_pwsh_the_error_names_it(ctx):

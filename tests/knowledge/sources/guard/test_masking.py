@@ -14,7 +14,9 @@ from tests.knowledge.sources.guard.statements import harmless, prying, words
 
 SHOP = access("sqlite")
 FEW = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
