@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from app.policy.risk.call import Answer, Call
 from app.policy.risk.command import plain_name, wrapped_by_stranger
-from app.policy.risk.registry import NOT_ALL_KNOWN, RULES
+from app.policy.risk.registry import NOT_ALL_KNOWN, ONLY_SENDERS, RULES
 from app.policy.risk.strangers import stranger
 
 MAX_REMEMBERED = 512
@@ -24,6 +24,8 @@ def judged(call: Call) -> tuple[Answer, ...]:
         return (*wrapped_by_stranger(call), *stranger(call))
     if len(rules) == 1:
         found = tuple(rules[0](call))
+        if not found and call.name in ONLY_SENDERS:
+            return (*wrapped_by_stranger(call), *stranger(call))
     else:
         found = tuple([answer for rule in rules for answer in rule(call)])
     if found or call.name not in NOT_ALL_KNOWN:

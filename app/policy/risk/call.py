@@ -15,6 +15,13 @@ from app.policy.risk.model import RiskLevel, Verdict
 
 UNKNOWN = "\0"
 """Stands for text that only running the command would tell; never part of a real argument."""
+SECRET = UNKNOWN + "\1"
+"""The same for text that holds a secret: the environment, a key file, what follows from them."""
+
+
+def unknown(*texts: str) -> str:
+    """What stands for text that is made of `texts`: a secret among them is one in it."""
+    return SECRET if any(SECRET in text for text in texts) else UNKNOWN
 
 
 class Stream(NamedTuple):
@@ -24,11 +31,13 @@ class Stream(NamedTuple):
         text: None when it is not known.
         file: the named file it comes from.
         listed: words that are certain to be in a text that is not known as a whole.
+        secret: the secret that it holds, in words; "" for none.
     """
 
     text: str | None
     file: str | None = None
     listed: tuple[str, ...] = ()
+    secret: str = ""
 
 
 class Hit(NamedTuple):
@@ -68,6 +77,22 @@ def script(text: str | None, language: str = "shell", **more: object) -> Payload
     return Payload(language, text=known, **more)  # type: ignore[arg-type]
 
 
+@dataclass(slots=True, eq=False)
+class Flow:
+    """What the script has done so far that decides what its later commands send.
+
+    Attributes:
+        files: files that it has filled with a secret, by absolute path, and with which.
+        remotes: remotes of git that it has set.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    remotes: set[str] = field(default_factory=set)
+
+
+_NO_FLOW = Flow()
+
+
 @dataclass(slots=True)
 class Call:
     """One command with its words. `args` exclude the name; `paths` are resolved by `at`."""
@@ -80,6 +105,7 @@ class Call:
     contained: bool = False
     assigned: dict[str, str] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
+    flow: Flow = _NO_FLOW
 
     def written(self, path: str) -> str | None:
         """What this same script wrote to `path` before, or feeds through it; None: not known."""
@@ -171,7 +197,7 @@ def resolve(path: str, cwd: str | None, home: str) -> str:
     kept: list[str] = []
     for piece in path.split("/"):
         if piece == "..":
-            if kept and kept[-1] != UNKNOWN:
+            if kept and kept[-1] not in {UNKNOWN, SECRET}:
                 kept.pop()
         elif piece not in {"", "."}:
             kept.append(piece)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.policy.risk.answers import quoted
-from app.policy.risk.call import UNKNOWN, Hit, ask
+from app.policy.risk.call import SECRET, UNKNOWN, Hit, ask
 from app.policy.risk.model import (
     OPAQUE_CODES,
     Finding,
@@ -124,7 +124,7 @@ class Collected:
 
 def _shown(text: str) -> str:
     """`text` as people read it: a home of no known place is `~`, what is not known is `…`."""
-    return text.replace(ANY_HOME, "~").replace(UNKNOWN, "…")
+    return text.replace(ANY_HOME, "~").replace(SECRET, "…").replace(UNKNOWN, "…")
 
 
 def _shorten(kept: dict[Any, None], length: int) -> None:

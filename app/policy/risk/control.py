@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.policy.risk import effects
-from app.policy.risk.call import UNKNOWN, Call, Stream, ask, deny
+from app.policy.risk.call import SECRET, UNKNOWN, Call, Flow, Stream, ask, deny, resolve
 from app.policy.risk.collected import Collected
 from app.policy.risk.definitions import CALLED_BY_SHELLS, Definitions
 from app.policy.risk.expand import Expander
 from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.secrets import ALL_OF, held
 from app.policy.risk.syntax import (
     ARGUMENTS,
     AndOr,
@@ -49,6 +50,9 @@ class ControlFlow(Collected):
         self.running: set[str] = set()
         self.definitions = Definitions()
         self.handlers: dict[str, Scope] = {}
+        self.flow = Flow()
+        self.consumed = 0
+        """In so many ways what the commands write now is read by others."""
 
     def simple(self, node: Simple, scope: Scope, stdin: Stream | None) -> Stream:
         raise NotImplementedError
@@ -87,31 +91,44 @@ class ControlFlow(Collected):
                 return self._function(node, scope)
 
     def substitute(self, body: Script, scope: Scope) -> str:
+        self.consumed += 1
         if len(body.items) == 1 and _leaves_no_trace(body.items[0], scope):
             output = self.script(body, scope)
         else:
             inner = scope.copy()
             output = self.script(body, inner)
             scope.files.update(inner.files)
+        self.consumed -= 1
+        if output.secret:
+            return SECRET
+        if _shows_a_file(body):
+            return UNKNOWN
         return (output.text or UNKNOWN).rstrip("\n")
 
     def process(self, part: Proc, scope: Scope) -> str:
         inner = scope.copy()
+        self.consumed += part.reads
         output = self.script(part.script, inner, None if part.reads else UNSEEN)
+        self.consumed -= part.reads
         scope.files.update(inner.files)
         path = f"/dev/fd/{63 + len(scope.files)}"
         scope.files[path] = output.text if part.reads else None
+        if part.reads and output.secret:
+            self.flow.files[path] = output.secret
         return path
 
     def _pipeline(self, node: Pipeline, scope: Scope, stdin: Stream | None) -> Stream:
         flow = stdin
-        for command in node.commands:
+        last = len(node.commands) - 1
+        for at, command in enumerate(node.commands):
+            self.consumed += at < last
             if _leaves_no_trace(command, scope):
                 flow = self.node(command, scope, flow)
-                continue
-            inner = scope.copy()
-            flow = self.node(command, inner, flow)
-            scope.files.update(inner.files)
+            else:
+                inner = scope.copy()
+                flow = self.node(command, inner, flow)
+                scope.files.update(inner.files)
+            self.consumed -= at < last
         return flow or UNSEEN
 
     def _and_or(self, node: AndOr, scope: Scope, stdin: Stream | None) -> Stream:
@@ -146,7 +163,9 @@ class ControlFlow(Collected):
     def _group(self, node: Group, scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy() if node.subshell else scope
         stdin, files = self.redirects(node.redirects, inner, stdin)
+        self.consumed += bool(files)
         output = self.script(node.body, inner, stdin)
+        self.consumed -= bool(files)
         scope.files.update(inner.files)
         return self.into_files(files, scope, output)
 
@@ -162,12 +181,15 @@ class ControlFlow(Collected):
         if node.loop:
             scope.forget(names)
         before = scope.traces() if node.loop else None
-        for end in self._bodies(node, scope, stdin, names):
+        outputs: list[Stream] = []
+        self.consumed += bool(files)
+        for end in self._bodies(node, scope, stdin, names, outputs):
             scope.join(end)
+        self.consumed -= bool(files)
         if before is not None and scope.traces() != before:
             self._again(node, scope, stdin, names)
         scope.forget(names)
-        return self.into_files(files, scope, UNSEEN)
+        return self.into_files(files, scope, Stream(None, secret=_secret_in(outputs)))
 
     def _again(
         self, node: Branches, scope: Scope, stdin: Stream | None, names: frozenset[str]
@@ -177,13 +199,18 @@ class ControlFlow(Collected):
         if self.repeats > MAX_REPEATS:
             raise Unreadable("loops in loops whose turns depend on each other")
         inner = scope.copy()
-        self.tentatively(lambda: self._bodies(node, inner, stdin, names))
+        self.tentatively(lambda: self._bodies(node, inner, stdin, names, []))
 
     def _bodies(
-        self, node: Branches, scope: Scope, stdin: Stream | None, names: frozenset[str]
+        self,
+        node: Branches,
+        scope: Scope,
+        stdin: Stream | None,
+        names: frozenset[str],
+        outputs: list[Stream],
     ) -> list[Scope]:
         """Walk what may run; what may be known where it ends. A test runs before all that
-        follows it."""
+        follows it. What the bodies write goes to `outputs`."""
         ends: list[Scope] = []
         for values in self._turns(node, scope):
             for at, body in enumerate(node.bodies):
@@ -197,7 +224,7 @@ class ControlFlow(Collected):
                     if at - 1 in node.falls:
                         start = scope.copy()
                         start.join(ends[-1])
-                    inner = self._body(body, start, stdin, values)
+                    inner = self._body(body, start, stdin, values, outputs)
                     ends.append(inner)
                     scope.merge(inner)
                 for name in names:
@@ -211,18 +238,32 @@ class ControlFlow(Collected):
         expander = Expander(scope, self)
         values = [value for word in node.words for value in expander.fields(word)]
         self.turns += len(values)
+        if any(SECRET in value or self._names_secrets(value, scope) for value in values):
+            return [{node.variable: SECRET}]
         known = not any(UNKNOWN in value or set(value) & set("*?[") for value in values)
         if not values or not known or self.turns > MAX_TURNS:
             return [{}]
         return [{node.variable: value} for value in values]
 
+    def _names_secrets(self, value: str, scope: Scope) -> bool:
+        """Whether a word stands for files that hold secrets: `~/.ssh/*`."""
+        if "*" not in value:
+            return False
+        found = held(resolve(value, scope.cwd, scope.home), scope.home)
+        return bool(found) and not found.startswith(ALL_OF)
+
     def _body(
-        self, body: Script, scope: Scope, stdin: Stream | None, values: dict[str, str]
+        self,
+        body: Script,
+        scope: Scope,
+        stdin: Stream | None,
+        values: dict[str, str],
+        outputs: list[Stream],
     ) -> Scope:
         inner = scope.copy()
         if values:
             inner.variables.update(values)
-        self.script(body, inner, stdin)
+        outputs.append(self.script(body, inner, stdin))
         return inner
 
     def _function(self, node: Function, scope: Scope) -> Stream:
@@ -251,34 +292,35 @@ class ControlFlow(Collected):
         for name in names:
             scope.record(name, inner.variables.get(name))
 
-    def called(self, call: Call, body: Node, scope: Scope) -> bool:
+    def called(self, call: Call, body: Node, scope: Scope) -> tuple[bool, Stream]:
         """A function of the script, with the words and variables of this call; whether what it
-        runs is all told by that."""
+        runs is all told by that, and what it writes."""
         if call.name in self.running:
             self.definitions.doubt(body)
-            return False
+            return False, UNSEEN
         names = assigned_names(body) - _OWN
         inner = scope.copy()
         inner.list_words(ARGUMENTS, call.args)
         inner.given = None if scope.guess else certain_words(call.args)
         inner.poisoned = scope.poisoned - names
+        outputs: list[Stream] = []
         self.running.add(call.name)
         certain = self.definitions.called(body, certain=inner.given is not None)
         if certain:
             # Calls of this and other functions may have set them before.
             inner.forget(names)
-            self.node(body, inner, call.stdin)
+            outputs.append(self.node(body, inner, call.stdin))
             self.kept += 1
         else:
             told = call.stdin is not None and call.stdin.text is not None and not scope.guess
-            self.tentatively(lambda: self.node(body, inner, call.stdin), told=told)
+            self.tentatively(lambda: outputs.append(self.node(body, inner, call.stdin)), told=told)
         self.running.discard(call.name)
         self._leaves(inner, names, scope)
         scope.files.update(inner.files)
         scope.aliases.update(inner.aliases)
         scope.merge(replace(inner, lists={}, functions={}))
         scope.cwd, scope.places = inner.cwd, inner.places
-        return certain
+        return certain, Stream(None, secret=_secret_in(outputs))
 
     def judge_alone(self) -> None:
         """Judge the functions that have waited in vain for calls that decide what they do."""
@@ -287,6 +329,16 @@ class ControlFlow(Collected):
                 self.contained = waiting.contained
                 self.node(waiting.node.body, waiting.scope)
         self.contained = False
+
+
+def _shows_a_file(body: Script) -> bool:
+    """`$(<file)`."""
+    node = body.items[0] if len(body.items) == 1 else None
+    return (
+        isinstance(node, Simple)
+        and not node.words
+        and any(redirect.op == "<" for redirect in node.redirects)
+    )
 
 
 def _leaves_no_trace(node: Node, scope: Scope) -> bool:
@@ -305,8 +357,14 @@ def is_traceless(word: str, scope: Scope) -> bool:
     )
 
 
+def _secret_in(outputs: Sequence[Stream]) -> str:
+    return next((output.secret for output in outputs if output.secret), "")
+
+
 def _joined(outputs: list[Stream]) -> Stream:
     if len(outputs) == 1:
         return outputs[0]
     texts = [output.text for output in outputs]
-    return UNSEEN if None in texts else Stream("".join(text or "" for text in texts))
+    secret = _secret_in(outputs)
+    text = None if None in texts else "".join(text or "" for text in texts)
+    return Stream(text, secret=secret) if text is not None or secret else UNSEEN

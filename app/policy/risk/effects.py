@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from app.policy.risk import fold
-from app.policy.risk.call import UNKNOWN, Call, names, options, resolve
+from app.policy.risk.call import SECRET, UNKNOWN, Call, names, options, resolve
 from app.policy.risk.scope import Scope, certain_words
 from app.policy.risk.syntax import ARGUMENTS, EVERY_NAME
 
@@ -60,10 +60,14 @@ def _read(call: Call, scope: Scope) -> None:
         for name in given.all_values("-v"):
             scope.record(name, fold.output(rest).text)
         return
-    text = call.stdin.text if call.stdin else None
-    if text is None or call.name not in {"read", "mapfile", "readarray"}:
+    if call.stdin is None or call.name not in {"read", "mapfile", "readarray"}:
         return
+    text = call.stdin.text
     given = options(call.args, "d i n N p t u O s c C" if call.name == "read" else "d n O s u C c")
+    if call.stdin.secret:
+        scope.variables |= dict.fromkeys(given.rest or ["REPLY", "MAPFILE"], SECRET)
+    if text is None:
+        return
     if call.name != "read":
         scope.list_words((given.rest or ["MAPFILE"])[-1], text.splitlines())
     elif given.has("-a") and given.rest:

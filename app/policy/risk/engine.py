@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Sequence
 from functools import partial
 
-from app.policy.risk import effects, fold, windows
+from app.policy.risk import effects, flow, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
 from app.policy.risk.call import (
     OWN_PROGRAMS,
+    SECRET,
     UNKNOWN,
     Answer,
     Call,
@@ -35,9 +36,10 @@ from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible, written_by
 from app.policy.risk.parse import parse
 from app.policy.risk.paths import reading, writing
-from app.policy.risk.registry import READING, RULES, WRAPPING
+from app.policy.risk.registry import READING, RULES, SENDING, WRAPPING
 from app.policy.risk.rules.environment import assignment
 from app.policy.risk.scope import Scope, certain_words
+from app.policy.risk.secrets import held
 from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Redirect, Simple, Unreadable
 
 MAX_WINDOWS = 24_000
@@ -146,7 +148,11 @@ class Assessor(ControlFlow):
             self._anywhere(node, argv, scope, stdin, values)
         if argv == ["exec"] and stdin is not given:
             scope.stdin = stdin
-        output = self.argv(argv, scope, stdin, values) if argv else SILENT
+        shown = stdin if stdin is not None and stdin.secret else SILENT
+        # Without a command word, as in `$(<file)`, the file itself is what comes out.
+        self.consumed += bool(files)
+        output = self.argv(argv, scope, stdin, values) if argv else shown
+        self.consumed -= bool(files)
         return self.into_files(files, scope, output) if files else output
 
     def _declared(self, argv: list[str], values: dict[str, str], scope: Scope) -> dict[str, str]:
@@ -243,18 +249,14 @@ class Assessor(ControlFlow):
             self.contained,
             assigned or _NO_VALUES,
             scope.files,
+            self.flow,
         )
-        if alias := scope.aliases.get(word):
-            # Only some shells expand aliases: both readings count.
-            self._alias(alias, argv, scope, call.stdin)
-        if body := scope.functions.get(name):
-            self.segments[index].wraps = self.called(call, body, scope)
-        elif self.outside:
-            self.definitions.called_outside(name)
-        output = self._written_script(call, word, scope, index) if "/" in word else None
+        output = self._meant(call, argv, scope, index)
+        shown = False
         for answer in self._answers(call, scope):
             if type(answer) is Hit:
                 self.found(answer, index)
+                shown = shown or answer.code == "secret_read"
             else:
                 output = self._answer(answer, index, scope) or output
         if name in WRAPPING and len(self.segments) > index + 1:
@@ -264,7 +266,23 @@ class Assessor(ControlFlow):
         if name == "trap":
             self._trap(call.args, scope)
         folded = fold.output(call) if name in fold.FOLDED else UNSEEN
-        return folded if folded.text is not None or folded.listed else output or UNSEEN
+        if folded.text is None and not folded.listed:
+            folded = output or UNSEEN
+        if shown or flow.may_matter(call, consumed=self.consumed > 0):
+            return flow.follow(call, folded, reads_secret=shown)
+        return folded
+
+    def _meant(self, call: Call, argv: list[str], scope: Scope, index: int) -> Stream | None:
+        """What the script itself has given the command's name to, if it has."""
+        word, output = argv[0], None
+        if alias := scope.aliases.get(word):
+            # Only some shells expand aliases: both readings count.
+            self._alias(alias, argv, scope, call.stdin)
+        if body := scope.functions.get(call.name):
+            self.segments[index].wraps, output = self.called(call, body, scope)
+        elif self.outside:
+            self.definitions.called_outside(call.name)
+        return self._written_script(call, word, scope, index) if "/" in word else output
 
     def _answers(self, call: Call, scope: Scope) -> tuple[Answer, ...]:
         files = scope.files
@@ -274,13 +292,18 @@ class Assessor(ControlFlow):
             return (*judged(call), _RUNS_WRITTEN)
         if call.name in scope.functions and call.name not in RULES:
             return ()
-        if call.stdin is None and (not files or call.name not in READING):
+        if call.stdin is None and not (files and call.name in READING) and not self._sees(call):
             words = tuple(call.args)
             if sum(map(len, words)) <= MAX_REMEMBERED:
                 if call.contained:
                     return remembered(call.name, words, call.cwd, call.home, contained=True)
                 return remembered(call.name, words, call.cwd, call.home)
         return judged(call)
+
+    def _sees(self, call: Call) -> bool:
+        """Whether what the script has done before decides what `call` sends."""
+        done = self.flow.remotes if call.name == "git" else self.flow.files
+        return bool(done) and call.name in SENDING
 
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy()
@@ -390,7 +413,8 @@ class Assessor(ControlFlow):
             taken = stdin
             if redirect.op in {"<<", "<<-", "<<<"}:
                 newline = "\n" if redirect.op == "<<<" else ""
-                taken = Stream(None if UNKNOWN in value else value + newline)
+                secret = "a secret" if SECRET in value else ""
+                taken = Stream(None if UNKNOWN in value else value + newline, secret=secret)
             elif redirect.op == "<":
                 taken = self._input(value, scope)
             elif redirect.op == "<&":
@@ -415,9 +439,10 @@ class Assessor(ControlFlow):
             return SILENT
         for hit in reading(path, scope.home):
             self.found(hit, None)
+        secret = self.flow.files.get(path, "") or held(path, scope.home)
         if path in scope.files:
-            return Stream(scope.files[path])
-        return Stream(None, file=path)
+            return Stream(scope.files[path], secret=secret)
+        return Stream(None, path, (), secret)
 
     def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
         for op, path in files:
@@ -430,9 +455,18 @@ class Assessor(ControlFlow):
             before = scope.files.get(path, "") if ">>" in op else ""
             known = before is not None and output.text is not None
             scope.files[path] = f"{before}{output.text}" if known else None
+            if output.secret:
+                self._keeps(path, output.secret)
             output = SILENT
         scope.files.pop("/dev/null", None)
         return output
+
+    def _keeps(self, path: str, secret: str) -> None:
+        """A redirection fills a file with a secret, or sends it."""
+        if path.startswith(("/dev/tcp/", "/dev/udp/")):
+            self.found(ask("secret_sent", f"sends {secret} through {path}"), None)
+        elif path != "/dev/null":
+            self.flow.files[path] = secret
 
 
 def _at_home(answer: Answer, home: str) -> Answer:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise, starmap
 from typing import Protocol
 
-from app.policy.risk.call import UNKNOWN
+from app.policy.risk.call import UNKNOWN, unknown
 from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Word
 
@@ -64,7 +64,7 @@ class Expander:
         """The value of `word` where it is not split: assignments, redirects, here-documents."""
         word = _tilde(word, self.scope)
         value = self._value(word[0]) if len(word) == 1 else "".join(map(self._value, word))
-        return value if len(value) <= _MAX_TEXT else UNKNOWN
+        return value if len(value) <= _MAX_TEXT else unknown(value)
 
     def _split(self, word: Sequence[Part]) -> list[str]:
         found: list[str] = []
@@ -120,7 +120,7 @@ class Expander:
     def _pieces(self, value: str) -> list[str]:
         separators = self.scope.lookup("IFS")
         if value == UNKNOWN or UNKNOWN in separators:
-            return [UNKNOWN]
+            return [unknown(value)]
         return _separator(separators).split(value) if separators else [value]
 
     def _value(self, part: Part) -> str:
@@ -143,11 +143,12 @@ class Expander:
             return value
         if part.name in {"@", "*"} and not self.scope.guess:
             # What stands behind the name is done to each of the words.
-            value = UNKNOWN
+            value = unknown(value)
         if part.op in {"[", "#", "!"}:
             self.runner.arithmetic(part.arg, self.scope)
             listed = self._element(part) if self.scope.guess and part.op == "[" else None
-            return UNKNOWN if listed is None else listed
+            # The length of a secret is none.
+            return unknown(value if part.op == "[" else "") if listed is None else listed
         if part.op == "@" and [piece.text for piece in part.arg if isinstance(piece, Lit)] == ["P"]:
             for held in (value, *self.scope.possible(part.name)):
                 self.runner.arithmetic([Lit(held, quoted=True)], self.scope)
@@ -159,7 +160,10 @@ class Expander:
             return arg
         if part.op in {":?", "?"} and value and UNKNOWN not in value:
             return value
-        return UNKNOWN if UNKNOWN in value or UNKNOWN in arg else _edited(value, part.op, arg)
+        if UNKNOWN in value or UNKNOWN in arg:
+            # Whether it is set says nothing of what it holds.
+            return unknown(arg) if part.op in {":+", "+"} else unknown(value, arg)
+        return _edited(value, part.op, arg)
 
     def _element(self, part: Var) -> str | None:
         words = self.scope.lists.get(part.name)
@@ -175,7 +179,7 @@ class Expander:
         if part.op.endswith("="):
             self.scope.forget([part.name])
         if UNKNOWN in value:
-            return UNKNOWN
+            return unknown(value, arg)
         # Without the colon an empty value is one.
         is_given = bool(value) or (part.op[0] != ":" and self.scope.is_set(part.name))
         return value if is_given else arg

@@ -13,6 +13,7 @@ from app.policy.risk.rules import (
     editors,
     files,
     git,
+    git_publishing,
     infra,
     interpreters,
     network,
@@ -21,6 +22,7 @@ from app.policy.risk.rules import (
     programs,
     remote,
     search,
+    sending,
     services,
     shells,
     system,
@@ -49,6 +51,7 @@ RULES = _merge(
         editors.RULES,
         files.RULES,
         git.RULES,
+        git_publishing.RULES,
         infra.RULES,
         interpreters.RULES,
         network.RULES,
@@ -57,6 +60,7 @@ RULES = _merge(
         programs.RULES,
         remote.RULES,
         search.RULES,
+        sending.RULES,
         services.RULES,
         shells.RULES,
         system.RULES,
@@ -67,7 +71,8 @@ RULES = _merge(
 )
 
 _SOME_VERBS = frozenset(
-    module.__name__ for module in (containers, database, infra, packages, services, versions)
+    module.__name__
+    for module in (containers, database, infra, packages, sending, services, versions)
 )
 NOT_ALL_KNOWN = frozenset(
     name
@@ -76,7 +81,11 @@ NOT_ALL_KNOWN = frozenset(
     and not name.startswith(("redis", "valkey", "keydb", "memcached", "python"))
 )
 """Clients with many verbs, of which their rules know some."""
+ONLY_SENDERS = frozenset(name for name in sending.RULES if len(RULES[name]) == 1)
+"""Programs of which no more is known than that they send."""
 WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
 """Commands that do nothing but run others, as the same user on the same host."""
 READING = frozenset([*database.RULES, *search.RULES, *dispatch.RULES, *remote.RULES])
 """Commands whose rules look at what files hold that the script wrote before."""
+SENDING = frozenset([*sending.RULES, *git_publishing.RULES])
+"""Commands that may send what the script has read before."""

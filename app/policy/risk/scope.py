@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.policy.risk.call import UNKNOWN, Stream
+from app.policy.risk.call import SECRET, UNKNOWN, Stream
+from app.policy.risk.secrets import is_secret_name
 from app.policy.risk.syntax import ARGUMENTS, EVERY_NAME, Node
 
 _MOST_VALUES = 4
@@ -153,7 +154,11 @@ class Scope:
             return found
         if name == "PWD":
             return self.cwd if self.cwd is not None else UNKNOWN
-        return self.variables.get(name, UNKNOWN)
+        value = self.variables.get(name)
+        if value is None:
+            # What the script does not set comes from the environment.
+            return SECRET if is_secret_name(name) else UNKNOWN
+        return value
 
     def is_set(self, name: str) -> bool:
         """Whether a name whose value is known to be empty has one at all: a missing argument

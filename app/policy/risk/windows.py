@@ -13,6 +13,7 @@ from app.policy.risk.windows_files import on_files, redirected, without_redirect
 from app.policy.risk.windows_methods import downloaded, methods
 from app.policy.risk.windows_places import Places, file_name, is_whole, program
 from app.policy.risk.windows_read import Command, Reader
+from app.policy.risk.windows_secrets import secrets_sent
 from app.policy.risk.windows_tables import (
     ASKS,
     DELETES,
@@ -50,6 +51,7 @@ def assess(
     A line that is written for the other of the two shells is read as that one would, too.
     """
     del cwd
+    yield from (([], answer) for answer in secrets_sent(text))
     yield from _assess(text, home, cmd=cmd)
     if _OF_THE_OTHER[cmd].search(text) and "\n" not in text:
         for _, answer in _assess(text, home, cmd=not cmd):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from app.policy.risk import floor
 from app.policy.risk.call import (
+    SECRET,
     UNKNOWN,
     Answer,
     Call,
@@ -188,7 +189,7 @@ def _sed(call: Call) -> Iterator[Answer]:
 
 
 def _sed_program(call: Call, program: str) -> Iterator[Answer]:
-    if program == UNKNOWN:
+    if program in {UNKNOWN, SECRET}:
         yield ask("opaque_code", "runs a sed program that is not known here")
         return
     for substitution in _SED_S.finditer(program):

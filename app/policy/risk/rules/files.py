@@ -146,9 +146,9 @@ RULES: RuleTable = {
     **table(
         "cat head tail less more bat nl tac base64 base32 xxd od hexdump strings "
         "grep egrep fgrep rg ag sed awk "
-        "gawk cut sort tr scp rsync tar zip gzip gpg openssl curl wget nc ncat socat "
+        "gawk cut sort tr tar zip gzip gpg openssl "
         "vim vi nano view jq yq "
-        "diff cmp wc xclip pbcopy rclone split paste fold rev source strip dd "
+        "diff cmp wc xclip pbcopy split paste fold rev source strip dd "
         "uniq comm join column fmt pr expand iconv perl ruby",
         _reader,
     ),

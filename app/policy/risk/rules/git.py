@@ -24,7 +24,7 @@ from app.policy.risk.call import (
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.rules.delete import removing
 
-_GLOBALS = (
+GLOBAL_OPTIONS = (
     "C c -git-dir -work-tree -namespace -exec-path -config-env -super-prefix "
     "-attr-source -list-cmds"
 )
@@ -43,7 +43,7 @@ _Handler = Callable[[Call, list[str]], Iterator[Answer]]
 
 
 def _git(call: Call) -> Iterator[Answer]:
-    before = options(call.args, _GLOBALS, stop=True)
+    before = options(call.args, GLOBAL_OPTIONS, stop=True)
     before.flags = [
         flag for flag in before.flags if flag != "--exec-path" or "--exec-path" in before.values
     ]

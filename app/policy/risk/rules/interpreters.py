@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.policy.risk.call import (
+    SECRET,
     UNKNOWN,
     Answer,
     Call,
@@ -137,7 +138,7 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
 def _program(path: str, spec: Interpreter) -> Iterator[Answer]:
     if path.startswith("/dev/fd/"):
         yield script(None, spec.language)
-    elif UNKNOWN in path and path.strip(UNKNOWN) == "":
+    elif UNKNOWN in path and not path.strip(SECRET):
         yield ask("opaque_code", "runs a program whose name is not known before")
 
 

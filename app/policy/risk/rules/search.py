@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from app.policy.risk import floor
 from app.policy.risk.call import (
+    SECRET,
     UNKNOWN,
     Answer,
     Call,
@@ -23,6 +24,7 @@ from app.policy.risk.call import (
     script,
     table,
 )
+from app.policy.risk.flow import finds_secrets, in_file
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
@@ -77,7 +79,8 @@ def _find(call: Call) -> Iterator[Answer]:
         word = args[at]
         if word in _RUNS:
             end = next((i for i in range(at, len(args)) if args[i] in {";", "+"}), len(args))
-            yield from _each(call, args[at + 1 : end], folders, some=narrowed(args[:at]))
+            what = SECRET if finds_secrets(call) else UNKNOWN
+            yield from _each(call, args[at + 1 : end], folders, what, some=narrowed(args[:at]))
             at = end
         elif word == "-delete":
             yield from removing(call, folders, recursive=not narrowed(args))
@@ -92,17 +95,19 @@ def _find(call: Call) -> Iterator[Answer]:
         at += 1
 
 
-def _each(call: Call, words: list[str], folders: list[str], *, some: bool) -> Iterator[Answer]:
+def _each(
+    call: Call, words: list[str], folders: list[str], what: str, *, some: bool
+) -> Iterator[Answer]:
     name = words[0].rsplit("/", 1)[-1] if words else ""
     if name in {"{}", "."}:
         yield script(None)
         return
     for folder in folders:
-        shown = f"{folder.rstrip('/') or '/'}/{UNKNOWN}" if some else folder
+        shown = f"{folder.rstrip('/') or '/'}/{what}" if some else folder
         yield run([word.replace("{}", shown) for word in words])
         if not some and any("{}" in word and word != "{}" for word in words):
             # Inside a text, such as the code of a shell, what is found is not the folder.
-            yield run([word.replace("{}", UNKNOWN) for word in words])
+            yield run([word.replace("{}", what) for word in words])
         if not some and name in _WHOLE_TREE and floor.is_catastrophic(call.at(folder), call.home):
             yield deny("catastrophic_delete", f"find runs {name} for all of {call.at(folder)}")
 
@@ -136,11 +141,13 @@ def _xargs(call: Call) -> Iterator[Answer]:
 def _operands(call: Call, given: Options, *, lines: bool) -> list[str]:
     file = given.value("-a", "--arg-file")
     text = call.stdin.text if call.stdin else None
+    secret = call.stdin.secret if call.stdin else ""
     if file is not None:
         text = call.written(file)
+        secret = in_file(call, file)
     if text is None:
         listed = call.stdin.listed if call.stdin and file is None else ()
-        return [*listed, UNKNOWN]
+        return [*listed, SECRET if secret else UNKNOWN]
     words = _items(text, given, lines=lines)
     return words if 0 < len(words) <= MAX_OPERANDS else [UNKNOWN]
 

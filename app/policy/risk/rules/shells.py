@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, script, table
+from app.policy.risk.call import (
+    SECRET,
+    UNKNOWN,
+    Answer,
+    Call,
+    RuleTable,
+    ask,
+    options,
+    script,
+    table,
+)
 from app.policy.risk.rules.environment import assignment
 
 _FLAG = re.compile(r"[-+].")
@@ -48,7 +58,7 @@ def _source(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text if call.stdin else None, here=True, given=given)
     elif path.startswith(("/dev/fd/", "/proc/")):
         yield script(None)
-    elif path and not path.strip(UNKNOWN):
+    elif path and not path.strip(SECRET):
         yield ask("opaque_code", "reads a script whose name is not known before")
 
 

@@ -1,0 +1,105 @@
+"""Secrets in program texts: what reads the environment or a key file and speaks to a network.
+
+Texts are searched and not run, so this asks where both stand in one text and what is read may
+reach what sends. A secret that only logs in, in a header or as the key of a client, does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, ask
+from app.policy.risk.secrets import ALL_OF, held, is_secret_name
+
+_SENDS = re.compile(
+    # Python
+    r"\b(?:requests|httpx|aiohttp|urllib3?|smtplib|ftplib|paramiko|telnetlib|websockets?|pycurl|boto3)\b"
+    r"|\burlopen\b|\bhttp\.client\b|\bsocket\.(?:socket|create_connection|getaddrinfo|gethostby\w+)"
+    # Node, Deno, Bun
+    r"|\bfetch\s*\(|\b(?:require|import)\b[^;\n]{0,80}['\"](?:node:)?(?:https?|net|dns|tls|dgram|axios|got"
+    r"|node-fetch|undici|superagent|ws|request|nodemailer)['\"]"
+    r"|\bXMLHttpRequest\b|\baxios\b|\bnew WebSocket\b"
+    r"|\bhttps?\.(?:get|request)\s*\(|\bdns\.(?:lookup|resolve)|\bDeno\.connect\b"
+    # Ruby, Perl, PHP
+    r"|\bNet::(?:HTTP|FTP|SMTP)\b|\bURI\.open\b|\bopen-uri\b|\bTCPSocket\b|\bUDPSocket\b|\bFaraday\b|\bHTTParty\b"
+    r"|\bLWP\b|\bHTTP::(?:Tiny|Request)\b|\bIO::Socket\b|\bMojo::UserAgent\b"
+    r"|\bcurl_(?:init|exec|setopt)\b|\bfsockopen\b|\bfile_get_contents\s*\(\s*['\"]https?:"
+    r"|\bstream_socket_client\b|\bmail\s*\(|\bgethostbyname\b"
+    # Go, Java, C#, Lua, R and the rest
+    r"|\bhttp\.(?:Post|Get|NewRequest)\b|\bHttpClient\b|\bWebClient\b|\bURLConnection\b|\bsocket\.http\b"
+    r"|\b(?:get|post|put|request)\s*\(?\s*f?['\"`]https?://|\bhttr::|\bhttr2\b|\bnet\.Dial\b",
+)
+_ENVIRONMENT = re.compile(
+    r"\bos\.environb?\b(?!\s*(?:\[|\.(?:get|pop|setdefault)\b))|\bdict\(\s*environ\b"
+    r"|\bprocess\.env\b(?!\s*(?:\.|\[|\?\.))|\bBun\.env\b(?!\.)|\bDeno\.env\.toObject\b"
+    r"|\bENV\b(?:\.(?:to_h|to_a|inspect|map|each|to_json)\b|(?!\s*[\[.:]))|(?<!\w)%ENV\b|\bgetenv\(\s*\)"
+    r"|\$_(?:ENV|SERVER)\b(?!\s*\[)|\bos\.Environ\(\)|\bSys\.getenv\(\s*\)|\bSystem\.getenv\(\s*\)"
+    r"|/proc/self/environ"
+)
+_VARIABLE = re.compile(
+    r"\b(?:environb?(?:\.get\(|\[)|getenv\()\s*b?['\"](?P<a>\w+)['\"]"
+    r"|\b(?:process|Bun)\.env(?:\.(?P<b>\w+)|\[\s*['\"](?P<c>\w+)['\"]\s*\])|\bDeno\.env\.get\(\s*['\"](?P<d>\w+)"
+    r"|\bENV(?:\.fetch)?\s*[\[(]\s*['\"](?P<e>\w+)['\"]|\$ENV\{\s*['\"]?(?P<f>\w+)['\"]?\s*\}"
+    r"|\$_(?:ENV|SERVER)\[\s*['\"](?P<g>\w+)['\"]\s*\]|\bos\.Getenv\(\s*\"(?P<h>\w+)\"|\bSystem\.getenv\(\s*\"(?P<i>\w+)\""
+)
+_HOME = "/home/-"
+_LITERAL = re.compile(r"(['\"])(?P<path>[^'\"\n]{2,200})\1")
+_LOGS_IN = re.compile(
+    r"\b(?:headers|auth|cookies)['\"]?\s*[=:]\s*(?:\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\])"
+    r"|['\"]?\b(?:authorization|x-api-key|api[_-]?key|(?:auth|access|bot)?_?token|password|passwd|secret|bearer)['\"]?\s*"
+    r"(?::|=>|=(?!=))\s*(?:f?['\"`][^'\"`\n]*['\"`]\s*[+.]?\s*)?[\w.$\[\](){}'\"]*",
+    re.IGNORECASE,
+)
+_ASSIGNED = re.compile(
+    r"(?:^|[;\n:]|\b(?:const|let|var|my)\s)\s*[$@]?(?P<name>\w+)\s*=(?!=)\s*(?P<value>[^;\n]*)"
+)
+_ADDRESS = re.compile(r"\w+://(?:[^/@\s'\"]*@)?(?P<host>[^/:'\"\s]+)")
+_NEAR = re.compile(r"localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0")
+
+
+def secrets_sent(language: str, text: str) -> Iterator[Answer]:
+    """The question about a program that reads a secret and speaks to a network."""
+    if not _SENDS.search(text):
+        return
+    hosts = [found["host"] for found in _ADDRESS.finditer(text)]
+    if hosts and all(map(_NEAR.fullmatch, hosts)):
+        return
+    what = _secret_in(text)
+    if what:
+        yield ask("secret_sent", f"{language} code sends {what} to another host")
+
+
+def _secret_in(text: str) -> str:
+    if _ENVIRONMENT.search(text):
+        return "the environment"
+    for found in _LITERAL.finditer(text):
+        path = found["path"]
+        if "://" not in path and (named := _file(path)):
+            return named
+    return _variable_in(text)
+
+
+def _file(path: str) -> str:
+    """A file with secrets that a literal names: by what it is called, and not by a bare word."""
+    if "/" not in path and "." not in path and not path.startswith("id_"):
+        return ""
+    absolute = (
+        _HOME + path[1:] if path.startswith("~/") else path if path[0] == "/" else f"/-/{path}"
+    )
+    found = held(absolute, _HOME)
+    return "" if found.startswith(ALL_OF) else found.removeprefix("/-/")
+
+
+def _variable_in(text: str) -> str:
+    """A secret of the environment that is used for more than to log in."""
+    used = _LOGS_IN.sub(" ", text)
+    for found in _ASSIGNED.finditer(text):
+        names = [name for name in _names(found["value"]) if is_secret_name(name)]
+        if names and not re.search(rf"\b{re.escape(found['name'])}\b(?!\s*=[^=])", used):
+            used = used.replace(found["value"], " ")
+    return next((name for name in _names(used) if is_secret_name(name)), "")
+
+
+def _names(text: str) -> list[str]:
+    return [next(filter(None, found.groups())) for found in _VARIABLE.finditer(text)]

@@ -1,0 +1,68 @@
+"""git: where a repository goes to, and secrets that go into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Call, RuleTable, ask, options, table
+from app.policy.risk.model import RiskLevel
+from app.policy.risk.rules.git import GLOBAL_OPTIONS
+from app.policy.risk.secrets import ALL_OF, held
+
+_ADDRESS = re.compile(
+    r"(?!file:)[a-z][a-z+]*://|(?:[\w.-]+@)?[\w-]+(?:\.[\w-]+)+:|[\w.-]+@[\w.-]+:", re.IGNORECASE
+)
+_NEAR = re.compile(r"\w+://(?:[^/@]*@)?(?:localhost|127\.|\[::1\])")
+_REMOTE_SETTING = re.compile(r"remote\.(?:.+\.)?(?:push)?(?:url|default)=", re.IGNORECASE)
+_NEVER_COMMITTED = re.compile(
+    r"(?:^|/)(?:\.env(?:\.(?!example|sample|template|dist|test|ci|defaults)[\w-]+)*"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.git-credentials|\.pgpass)$"
+)
+
+
+def _git(call: Call) -> Iterator[Answer]:
+    before = options(call.args, GLOBAL_OPTIONS, stop=True)
+    verb, args = before.rest[:1], before.rest[1:]
+    if verb == ["push"]:
+        yield from _push(call, args, before.all_values("-c"))
+    elif verb in (["add"], ["stage"]):
+        yield from _add(call, args)
+
+
+def _push(call: Call, args: list[str], settings: list[str]) -> Iterator[Answer]:
+    """Where this repository may never have gone: an address, or a remote of this same script."""
+    given = options(args, "o -push-option -repo -receive-pack -exec")
+    if given.has("-n", "--dry-run", "-h", "--help"):
+        return
+    target = given.value("--repo") or (given.rest[0] if given.rest else "origin")
+    remotes = call.flow.remotes
+    if _ADDRESS.match(target) and not _NEAR.match(target):
+        why = f"pushes the repository to {_bare(target)}, an address that may be new"
+        yield ask("new_destination", why)
+    elif any(map(_REMOTE_SETTING.match, settings)):
+        yield ask("new_destination", "pushes the repository to an address given for this call")
+    elif target in remotes or (not given.rest and remotes):
+        yield ask("new_destination", f"pushes the repository to {target}, which was just set")
+
+
+def _bare(address: str) -> str:
+    """An address without what logs in."""
+    return re.sub(r"//[^/@]*@", "//", address)
+
+
+def _add(call: Call, args: list[str]) -> Iterator[Answer]:
+    """What is committed stays in the history and leaves with the next push."""
+    given = options(args)
+    if given.has("-n", "--dry-run"):
+        return
+    forced = given.has("-f", "--force")
+    for path in given.rest:
+        secret = held(call.at(path), call.home) if forced else ""
+        if _NEVER_COMMITTED.search(path) or (secret and not secret.startswith(ALL_OF)):
+            why = f"git add {path} puts secrets into the history"
+            yield ask("secret_committed", why, RiskLevel.MEDIUM)
+            return
+
+
+RULES: RuleTable = table("git hub", _git)

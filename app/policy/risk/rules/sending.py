@@ -1,0 +1,153 @@
+"""Programs that send data to other hosts, and the secrets that they would send.
+
+The programs are the rows of `senders.SENDERS`. The question is the same for all of them: does a
+word, a file that a word names, or what comes in hold a secret (`flow`, `secrets`)?
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import SECRET, Answer, Call, RuleTable, ask, names, prints_help
+from app.policy.risk.flow import WHOLE_FOLDER, in_file, paths_in
+from app.policy.risk.secrets import ALL_OF
+from app.policy.risk.senders import SENDERS, Sender
+
+_LOOPBACK = re.compile(
+    r"(?:\w+://)?(?:[^/@\s]*@)?(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0|[\w.-]+\.localhost"
+    r"|host\.docker\.internal)(?::\d+)?(?:[/?#].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_FAR = re.compile(
+    r"\w+://(?!(?:[^/@\s]*@)?(?:localhost|127\.|\[?::1|0\.0\.0\.0|[\w.-]+\.localhost))"
+)
+_LOGS_IN = re.compile(
+    r"(?:(?:proxy-)?authorization|cookie|[\w-]*(?:token|api-?key|auth|secret|session|signature|key-id)"
+    r"|[\w-]*-key)\s*:",
+    re.IGNORECASE,
+)
+_USER_IN_ADDRESS = re.compile(r"^(\w+://)[^/@]*@")
+_DASHES = re.compile(
+    r"(?:[\w.\[\]-]*[@<]|--?[\w-]+=@?|.*:-)?-|@?/dev/(?:stdin|fd/0)|[\w-]+=[@<](?:-|/dev/stdin)"
+)
+_PIECES = re.compile(r"[\s;,'\"()]+")
+_HEADERS = frozenset(["-H", "--header"])
+
+
+def sends(call: Call) -> Iterator[Answer]:
+    """The question about a secret that `call` would send."""
+    row = SENDERS[call.name]
+    if prints_help(call.args) or not _is_sending(call, row) or _is_local(call):
+        return
+    found = _in_words(call, row) or _in_input(call, row)
+    if found and not (row.own_host and found == WHOLE_FOLDER):
+        yield ask("secret_sent", f"{call.name} sends {found} to another host")
+
+
+def _is_sending(call: Call, row: Sender) -> bool:
+    words = [word for word in call.args if word[:1] != "-"]
+    if row.verbs:
+        text = " ".join(words[:8])
+        if not any(_begins(text, verb) for verb in row.verbs):
+            return False
+    if row.needs and not any(word.startswith(row.needs) for word in call.args):
+        return False
+    return (
+        not row.copies
+        or _is_far(words[-1] if words else "")
+        or (call.name in {"aws", "gcloud"} and not _to_here(words))
+    )
+
+
+def _begins(text: str, verb: str) -> bool:
+    """Whether a subcommand is given, values of options before it passed over."""
+    return f" {verb} " in f" {text} "
+
+
+def _is_far(target: str) -> bool:
+    return ":" in target.split("/", 1)[0] or SECRET in target
+
+
+def _to_here(words: list[str]) -> bool:
+    """Whether a copy in a cloud's client comes from there to a local path."""
+    copied = {"cp", "mv", "sync", "rsync", "scp"}.intersection(words[:4])
+    return bool(copied) and not _is_far(words[-1])
+
+
+def _is_local(call: Call) -> bool:
+    near = any(_LOOPBACK.fullmatch(word) for word in call.args)
+    return near and not any(_FAR.match(word) for word in call.args)
+
+
+def _values(call: Call, row: Sender) -> Iterator[tuple[str, str]]:
+    """Each word with the option that it is the value of."""
+    keys = frozenset(row.keys.split())
+    before = ""
+    for word in call.args:
+        option, name = before, word.partition("=")[0]
+        before = word if word[:1] == "-" and len(word) > 1 else ""
+        if (
+            option in keys
+            or (name in keys and "=" in word)
+            or (word[:2] in keys and word[:2] != "--")
+        ):
+            continue
+        yield option, word
+
+
+def _in_words(call: Call, row: Sender) -> str:
+    if row.input_only:
+        return ""
+    for option, word in _values(call, row):
+        if option in _HEADERS or word.startswith("--header="):
+            if SECRET in word and not _LOGS_IN.match(word.removeprefix("--header=")):
+                return "a secret in a header"
+            continue
+        if SECRET in word and not _only_logs_in(word, option, row):
+            return "a secret"
+        if row.names_only or (row.web and "://" in word and not word.startswith("file")):
+            continue
+        if row.copies and word is call.args[-1]:
+            continue
+        if found := _in_paths(call, word, option, row):
+            return found
+    return ""
+
+
+def _only_logs_in(word: str, option: str, row: Sender) -> bool:
+    """Whether a secret is where a service expects one: in a header, or as the user's name."""
+    if not row.web:
+        return False
+    if not option and (word.startswith(SECRET) or _LOGS_IN.match(word)):
+        return True
+    return SECRET not in _USER_IN_ADDRESS.sub(r"\1", word)
+
+
+_UPLOADS = frozenset(
+    names(
+        "-T --upload-file --post-file --body-file --data-file -InFile --file --form-file --raw-file"
+    )
+)
+
+
+def _in_paths(call: Call, word: str, option: str, row: Sender) -> str:
+    if row.commands and " " in word:
+        found = (in_file(call, path) for piece in _PIECES.split(word) for path in paths_in(piece))
+        return next((secret for secret in found if secret and not secret.startswith(ALL_OF)), "")
+    attached = row.web and option not in _UPLOADS and word.partition("=")[0] not in _UPLOADS
+    if " " in word and not attached:
+        return ""
+    return next(
+        filter(None, (in_file(call, path) for path in paths_in(word, attached=attached))), ""
+    )
+
+
+def _in_input(call: Call, row: Sender) -> str:
+    if call.stdin is None or not call.stdin.secret or row.stdin == "never":
+        return ""
+    dashed = row.stdin == "always" or any(map(_DASHES.fullmatch, call.args))
+    return call.stdin.secret if dashed or (row.web and "." in call.args) else ""
+
+
+RULES: RuleTable = dict.fromkeys(SENDERS, sends)
