@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -196,6 +196,30 @@ class Redactor:
         except (orjson.JSONEncodeError, UnicodeEncodeError):
             pass  # not what JSON holds: looked at piece by piece
         return self._walk(arguments, "", masked, 0), masked
+
+    def secret_in(self, arguments: Mapping[str, Any]) -> str | None:
+        """The path of the first argument that holds a known secret, or a key by its format.
+
+        What only looks random is none here: addresses are full of it.
+        """
+        try:
+            if self._is_plain(orjson.dumps(arguments)):
+                return None
+        except (orjson.JSONEncodeError, UnicodeEncodeError, TypeError):
+            pass  # not what JSON holds: looked at piece by piece
+        return self._holding(arguments, "", 0)
+
+    def _holding(self, value: Any, path: str, depth: int) -> str | None:
+        if isinstance(value, str):
+            return path if self._formats.masked(self.known(value), opaque=True) != value else None
+        if not isinstance(value, dict | list) or depth > _MAX_DEPTH:
+            return None
+        named = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in named:
+            where = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
+            if (found := self._holding(item, where, depth + 1)) is not None:
+                return found
+        return None
 
     def secrets_in(self, value: Any) -> Any:
         """Any JSON value with secrets masked; telling keys mean nothing here.

@@ -261,6 +261,13 @@ def is_plain(encoded: bytes) -> bool:
     )
 
 
+def holds_key(text: str) -> bool:
+    """Whether a key of a known format stands in `text`: of a cloud, a forge, a private key."""
+    data = text.encode("utf-8", "surrogatepass")
+    found = _KEY.search(data)
+    return (found is not None and _reads_as_key(found[2])) or _BLOCK.search(data) is not None
+
+
 class SecretFormats:
     """Finds and masks what looks like a secret; `patterns` are the operator's own."""
 

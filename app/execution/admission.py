@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,10 @@ _MAX_NAME, _MAX_READ = 128, 1024
 KeptCwd = Callable[[str, str | None], str | None]
 
 
+def _no_secrets(_arguments: Mapping[str, Any]) -> str | None:
+    return None
+
+
 def _at_the_root(_session_id: str, _project_id: str | None) -> str | None:
     return None
 
@@ -56,6 +60,7 @@ class Admission:
         on_rules: Callable[[Sequence[str]], None] | None = None,
         kept_cwd: KeptCwd = _at_the_root,
         mask: Callable[[str], str] = str,
+        secret_in: Callable[[Mapping[str, Any]], str | None] = _no_secrets,
         services: Services | None = None,
         clock: Clock | None = None,
         created: CreatedFiles | None = None,
@@ -69,6 +74,7 @@ class Admission:
         self._on_rules = on_rules
         self._kept_cwd = kept_cwd
         self._mask = mask
+        self._secret_in = secret_in
         self._services = services or Services()
         self._clock = clock or SystemClock()
         # A batch's ids, encoded once: its calls come one after another.
@@ -214,6 +220,7 @@ class Admission:
             asks=asks,
             asks_by=asks_by,
             why_asks=why,
+            secret_in=self._secret_in(prepared.raw) if tool.sends else None,
             is_own=partial(self._created.holds, context.session_id or ""),
         )
 

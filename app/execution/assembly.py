@@ -143,6 +143,7 @@ def govern(ground: Ground) -> Governed:
         on_rules=rules.hit,
         kept_cwd=lambda shell_id, project_id: shells.get(shell_id, project_id).cwd,
         mask=ground.redactor.text,
+        secret_in=ground.redactor.secret_in,
         services=ground.services,
         grants=GrantBooks(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
         clock=clock,

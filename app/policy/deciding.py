@@ -36,7 +36,8 @@ from app.toolkit.tool import Tool
 
 def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
     """Whether `decide` could only answer `ALLOW`: the fast way, before facts are gathered."""
-    may_ask = asks or tool.shell is not None or tool.asks is not None or tool.edits_files
+    may_ask = asks or tool.shell is not None or tool.asks is not None
+    may_ask = may_ask or tool.edits_files or tool.sends
     return not may_ask and rules.for_tool(tool.name) is NOTHING
 
 
@@ -56,7 +57,8 @@ def decide(
     """
     tool = facts.tool
     concerned = rules.for_tool(tool.name)
-    if not facts.asks and tool.shell is None and not tool.edits_files and not concerned:
+    silent = not facts.asks and facts.secret_in is None and not concerned
+    if silent and tool.shell is None and not tool.edits_files:
         return ALLOW
     paths = _paths(facts) if tool.edits_files else ()
     report = _report(facts, protection, paths)
@@ -308,13 +310,16 @@ def _report(
         return _assess(facts, protection)
     if facts.tool.edits_files:
         return _written_paths(facts, paths)
-    if facts.why_asks is None:
-        return None
     report = NOTHING_FOUND
-    if facts.tool.language is not None:
-        report = assess_program(facts.command, facts.tool.language, cwd=facts.cwd)
-    found = Finding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
-    return _with(report, found)
+    if facts.secret_in is not None:
+        why = f"{facts.tool.name} sends what looks like a secret in {facts.secret_in}"
+        report = _with(report, Finding("secret_sent", None, why, RiskLevel.HIGH, Verdict.ASK))
+    if facts.why_asks is not None:
+        if facts.tool.language is not None:
+            report = assess_program(facts.command, facts.tool.language, cwd=facts.cwd)
+        found = Finding("unrestricted", None, facts.why_asks, RiskLevel.HIGH, Verdict.ASK)
+        report = _with(report, found)
+    return report if report.findings else None
 
 
 def _written_paths(facts: CallFacts, paths: tuple[str, ...]) -> RiskReport | None:

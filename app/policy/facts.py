@@ -28,6 +28,7 @@ class CallFacts:
         asks: a flag demands a confirmation; `asks_by` says whose: the tool's own, the
             operator's, the agent's, or that of a sandbox which lacks something.
         why_asks: why these very arguments ask in any case, where the tool says so.
+        secret_in: the argument of a tool that sends in which a secret stands; None for none.
         is_own: whether the session has created the file at an absolute path, and nobody else has
             changed it since.
     """
@@ -44,6 +45,7 @@ class CallFacts:
     asks: bool = False
     asks_by: str | None = None
     why_asks: str | None = None
+    secret_in: str | None = None
     is_own: Callable[[str], bool] = _is_nobodys
 
     @property

@@ -119,6 +119,7 @@ class Tool:
         programs: what must be installed where commands find it.
         platforms: where it works, as `sys.platform` begins; empty for everywhere.
         edits_files: it changes files of the project itself, not by a program that it starts.
+        sends: its arguments may go to other hosts as they are, and not as code or as a task.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Tool:
     platforms: tuple[str, ...] = ()
     has_side_effects: bool = field(init=False)
     edits_files: bool = field(init=False)
+    sends: bool = field(init=False)
 
     def __post_init__(self) -> None:
         # Asked for several times in every call: found once.
@@ -165,6 +167,9 @@ class Tool:
         object.__setattr__(self, "has_side_effects", changes)
         edits = changes and self.needs_project and self.shell is None and self.kind in _EDITS
         object.__setattr__(self, "edits_files", edits)
+        is_data = self.shell is None and self.language is None and not self.delegates
+        sends = is_data and self.permission_class is PermissionClass.EXTERNAL
+        object.__setattr__(self, "sends", sends)
 
     @property
     def route(self) -> Route:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.core.secret_formats import holds_key
 from app.policy.risk.call import SECRET, Answer, Call, RuleTable, ask, names, prints_help
 from app.policy.risk.flow import WHOLE_FOLDER, in_file, paths_in
 from app.policy.risk.secrets import ALL_OF
@@ -106,6 +107,8 @@ def _in_words(call: Call, row: Sender) -> str:
             continue
         if SECRET in word and not _only_logs_in(word, option, row):
             return "a secret"
+        if len(word) > _SHORTEST_KEY and _holds_key(word, option, row):
+            return "what looks like a key"
         if row.names_only or (row.web and "://" in word and not word.startswith("file")):
             continue
         if row.copies and word is call.args[-1]:
@@ -113,6 +116,15 @@ def _in_words(call: Call, row: Sender) -> str:
         if found := _in_paths(call, word, option, row):
             return found
     return ""
+
+
+_SHORTEST_KEY = 18
+
+
+def _holds_key(word: str, option: str, row: Sender) -> bool:
+    if row.web and not option and _LOGS_IN.match(word):
+        return False
+    return holds_key(_USER_IN_ADDRESS.sub(r"\1", word))
 
 
 def _only_logs_in(word: str, option: str, row: Sender) -> bool:
