@@ -251,7 +251,9 @@ class Assessor(ControlFlow):
             scope.files,
             self.flow,
         )
-        output = self._meant(call, argv, scope, index)
+        output = None
+        if "/" in word or scope.functions or scope.aliases or self.outside:
+            output = self._meant(call, argv, scope, index)
         shown = False
         for answer in self._answers(call, scope):
             if type(answer) is Hit:
@@ -268,8 +270,8 @@ class Assessor(ControlFlow):
         folded = fold.output(call) if name in fold.FOLDED else UNSEEN
         if folded.text is None and not folded.listed:
             folded = output or UNSEEN
-        if shown or flow.may_matter(call, consumed=self.consumed > 0):
-            return flow.follow(call, folded, reads_secret=shown)
+        if shown or self.consumed or name in flow.FILLING:
+            return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
         return folded
 
     def _meant(self, call: Call, argv: list[str], scope: Scope, index: int) -> Stream | None:
@@ -302,7 +304,10 @@ class Assessor(ControlFlow):
 
     def _sees(self, call: Call) -> bool:
         """Whether what the script has done before decides what `call` sends."""
-        done = self.flow.remotes if call.name == "git" else self.flow.files
+        flow = self.flow
+        if not flow.files and not flow.remotes:
+            return False
+        done = flow.remotes if call.name == "git" else flow.files
         return bool(done) and call.name in SENDING
 
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:

@@ -85,25 +85,6 @@ _ECHOING = frozenset(
 )
 
 
-def may_matter(call: Call, *, consumed: bool) -> bool:
-    """Whether a closer look at `call` can find a secret: a quick test for every command.
-
-    Args:
-        consumed: something reads what it writes.
-    """
-    if call.name == "git":
-        return consumed or "remote" in call.args or "config" in call.args
-    if call.name in _FILLING:
-        return bool(call.flow.files or _input(call) or _HINT.search("\n".join(call.args))) or (
-            call.name in _FILL_ANYWAY
-        )
-    if not consumed:
-        return False
-    if call.name in _SOURCES or call.flow.files or _input(call):
-        return True
-    return bool(call.args) and bool(_HINT.search("\n".join(call.args)))
-
-
 def _named(call: Call) -> str:
     """The secret in a file that the words of `call` name."""
     for word in call.args:
@@ -149,21 +130,40 @@ def in_file(call: Call, path: str) -> str:
     return call.flow.files.get(at, "") or held(at, call.home)
 
 
-def follow(call: Call, output: Stream, *, reads_secret: bool) -> Stream:
+def follow(call: Call, output: Stream, *, reads_secret: bool, consumed: bool) -> Stream:
     """`output` of `call` with the secret that is in it; files that it fills are remembered.
 
     Args:
         reads_secret: the rules have found that the command shows a secret.
+        consumed: something reads what it writes.
     """
-    _fill(call, call.flow)
-    if output.secret:
+    if call.name in FILLING and _may_fill(call):
+        _fill(call, call.flow)
+    if output.secret or not (consumed or reads_secret):
         return output
-    found = SOME_SECRET if reads_secret else printed(call)
+    found = SOME_SECRET if reads_secret else _printed(call)
     return output._replace(secret=found) if found else output
 
 
+def _printed(call: Call) -> str:
+    """`printed`, for the few commands whose words can name a secret."""
+    if call.name in _SOURCES or call.flow.files or _input(call) or _hints(call):
+        return printed(call)
+    return ""
+
+
+def _may_fill(call: Call) -> bool:
+    if call.name == "git":
+        return "remote" in call.args or "config" in call.args
+    return bool(call.flow.files or call.name in _FILL_ANYWAY or _input(call) or _hints(call))
+
+
+def _hints(call: Call) -> bool:
+    return _HINT.search("\n".join(call.args)) is not None
+
+
 def _fill(call: Call, flow: Flow) -> None:
-    filling = _FILLING.get(call.name)
+    filling = FILLING.get(call.name)
     if filling is None:
         return
     for target, what in filling(call):
@@ -387,7 +387,7 @@ def _remote(call: Call) -> Iterator[tuple[str, str]]:
     return iter(())
 
 
-_FILLING: dict[str, Callable[[Call], Iterator[tuple[str, str]]]] = {
+FILLING: dict[str, Callable[[Call], Iterator[tuple[str, str]]]] = {
     **dict.fromkeys(("tar", "bsdtar", "gtar", "zip", "7z", "7za", "rar", "ar"), _fill_archive),
     **dict.fromkeys(_COMPRESSED, _fill_beside),
     **dict.fromkeys(("cp", "mv", "ln", "install", "rsync", "ditto", "scp"), _fill_copy),
@@ -400,5 +400,5 @@ _FILLING: dict[str, Callable[[Call], Iterator[tuple[str, str]]]] = {
     "git": _remote,
 }
 """Programs that write files themselves: each with the secret that goes into it."""
-_FILL_ANYWAY = frozenset([*_DUMPS, *_SOURCES]) & _FILLING.keys()
+_FILL_ANYWAY = frozenset([*_DUMPS, *_SOURCES]) & FILLING.keys()
 """What goes into these files may be a secret whatever words name it."""
