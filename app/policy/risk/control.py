@@ -51,6 +51,8 @@ class ControlFlow(Collected):
         self.definitions = Definitions()
         self.handlers: dict[str, Scope] = {}
         self.flow = Flow()
+        self.fed = ""
+        """The secret that `>(…)` in the words of this command is sent."""
         self.consumed = 0
         """In so many ways what the commands write now is read by others."""
 
@@ -108,7 +110,8 @@ class ControlFlow(Collected):
     def process(self, part: Proc, scope: Scope) -> str:
         inner = scope.copy()
         self.consumed += part.reads
-        output = self.script(part.script, inner, None if part.reads else UNSEEN)
+        fed = Stream(None, secret=self.fed)
+        output = self.script(part.script, inner, None if part.reads else fed)
         self.consumed -= part.reads
         scope.files.update(inner.files)
         path = f"/dev/fd/{63 + len(scope.files)}"

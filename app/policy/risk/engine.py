@@ -40,7 +40,7 @@ from app.policy.risk.registry import READING, RULES, SENDING, WRAPPING
 from app.policy.risk.rules.environment import assignment
 from app.policy.risk.scope import Scope, certain_words
 from app.policy.risk.secrets import held
-from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Redirect, Simple, Unreadable
+from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Proc, Redirect, Simple, Unreadable
 
 MAX_WINDOWS = 24_000
 MAX_NESTING = 16
@@ -136,7 +136,10 @@ class Assessor(ControlFlow):
         values = _NO_VALUES
         if node.assigns:
             values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
+        self.fed = stdin.secret if stdin is not None else ""
         argv = [field for word in node.words for field in expander.fields(word)]
+        if argv and any(_runs_a_reader(redirect) for redirect in node.redirects):
+            self.fed = flow.printed(Call(_program(argv[0]), argv[1:], scope.cwd, scope.home, stdin))
         stdin, files = self.redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
         if scope.maybe or scope.lists or scope.poisoned:
@@ -472,6 +475,11 @@ class Assessor(ControlFlow):
             self.found(ask("secret_sent", f"sends {secret} through {path}"), None)
         elif path != "/dev/null":
             self.flow.files[path] = secret
+
+
+def _runs_a_reader(redirect: Redirect) -> bool:
+    """`> >(command)`."""
+    return ">" in redirect.op and any(isinstance(part, Proc) for part in redirect.target)
 
 
 def _at_home(answer: Answer, home: str) -> Answer:

@@ -205,8 +205,23 @@ def _dump(call: Call) -> str:
 
 def _git(call: Call) -> str:
     words = options(call.args, "C c -git-dir -work-tree -namespace", stop=True).rest
-    packs = words[:1] == ["archive"] or words[:2] == ["bundle", "create"]
-    return WHOLE_FOLDER if packs else ""
+    if words[:1] in (["archive"], ["fast-export"]) or words[:2] == ["bundle", "create"]:
+        return WHOLE_FOLDER
+    shows = words[:1] == ["log"] and any(_SHOWS_CHANGES.match(word) for word in words[1:])
+    return "the history of the code" if shows else ""
+
+
+_SHOWS_CHANGES = re.compile(r"-p$|-S|-G|--patch$")
+
+
+def _container(call: Call) -> str:
+    """What a container was started with holds its settings."""
+    words = options(call.args, "H c l").rest
+    return ENVIRONMENT if words[:1] == ["inspect"] or words[1:2] == ["inspect"] else ""
+
+
+def _sqlite(call: Call) -> str:
+    return _DATABASE if any(".dump" in word for word in call.args) else _named(call)
 
 
 def _search(call: Call) -> str:
@@ -264,6 +279,8 @@ _SOURCES: dict[str, Callable[[Call], str]] = {
     **dict.fromkeys(("export", "declare", "typeset", "readonly"), _declare),
     **dict.fromkeys(_DUMPS, _dump),
     "git": _git,
+    **dict.fromkeys(("docker", "podman", "nerdctl"), _container),
+    **dict.fromkeys(("sqlite3", "sqlite", "litecli"), _sqlite),
     **dict.fromkeys(("grep", "egrep", "rg", "ag", "ack"), _search),
     **dict.fromkeys(("find", "fd", "fdfind"), _find),
     "ps": _processes,

@@ -82,6 +82,8 @@ class Scope:
             places=self.places,
         )
         for name, value in ours.items():
+            if SECRET in value:
+                variables[name] = SECRET
             inner.record(name, value)
         return inner
 

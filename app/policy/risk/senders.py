@@ -41,7 +41,7 @@ class Sender(NamedTuple):
 
 
 _CURL_KEYS = (
-    "-u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -x --proxy -U "
+    "-u --user -b --cookie -c --cookie-jar -x --proxy -U "
     "--proxy-user -o "
     "--output -w --write-out -K --config --cacert --capath --cert -E --key --pass -m --max-time -D "
     "--dump-header --oauth2-bearer --aws-sigv4 --netrc-file --resolve --connect-to -X --request -D "
@@ -49,7 +49,7 @@ _CURL_KEYS = (
 )
 _WGET_KEYS = (
     "-O --output-document -o --output-file -a -P --directory-prefix --user --password --http-user "
-    "--http-password --ca-certificate --certificate --private-key -U --user-agent --load-cookies "
+    "--http-password --ca-certificate --certificate --private-key  --load-cookies "
     "--save-cookies -i --input-file --referer -e --execute"
 )
 _HTTPIE_KEYS = (
