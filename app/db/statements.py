@@ -169,6 +169,18 @@ ADD_CHECKPOINT = insert(
         for name in _BEFORE
     ),
 )
+# What sessions wrote in a workspace: files, times in which calls ran, contents that were accepted.
+KEEP_WRITTEN = insert(
+    66,
+    "written",
+    "root, kind, name, began, ended",
+    "ON CONFLICT (root, kind, name) DO UPDATE SET ended = excluded.ended",
+)
+BUMP_WRITTEN = Statement(
+    67,
+    "INSERT INTO changes (subject, number) VALUES (?, 1)"
+    " ON CONFLICT (subject) DO UPDATE SET number = changes.number + 1",
+)
 ADD_EVENT = insert(70, "events", COLUMNS, prepare=store)
 
 ALL = (
@@ -195,5 +207,7 @@ ALL = (
     RULE_HIT,
     ADD_ARTIFACT,
     ADD_CHECKPOINT,
+    KEEP_WRITTEN,
+    BUMP_WRITTEN,
     ADD_EVENT,
 )

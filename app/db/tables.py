@@ -177,6 +177,22 @@ class CheckpointRow(SQLModel, table=True):
     changed_at: str
 
 
+class WrittenRow(SQLModel, table=True):
+    """What sessions wrote in a workspace, by `kind`; times are Unix times.
+
+    `file`: the file `name` was written at `began`. `span`: calls ran from `began` to `ended`,
+    which is 0 while they do. `accepted`: a person has let a command run a file, `name` being the
+    digest of both and of the content.
+    """
+
+    __tablename__ = "written"
+    root: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    began: float
+    ended: float
+
+
 class EventRow(SQLModel, table=True):
     """A session's durable events of one commit, as the bytes that were and will be sent.
 

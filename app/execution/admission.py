@@ -19,12 +19,13 @@ from app.execution.calls import CallRequest
 from app.execution.context import CallContext
 from app.execution.created import CreatedFiles
 from app.execution.pipeline import Call, Refusal
+from app.execution.provenance.written import WrittenFiles
 from app.governance.agents import AgentProfile, SubagentScope
 from app.policy.deciding import decide, is_plain, written_files
 from app.policy.decision import ALLOW, Decision
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, GrantBook, pattern_for
-from app.policy.risk.model import Verdict
+from app.policy.risk.model import Given, Run, Verdict
 from app.policy.rules.book import NO_RULES, RuleBook
 from app.policy.self_protection import SelfProtection
 from app.resolver.resolver import ResolvedToolset, Resolver
@@ -64,7 +65,9 @@ class Admission:
         services: Services | None = None,
         clock: Clock | None = None,
         created: CreatedFiles | None = None,
+        written: WrittenFiles | None = None,
     ) -> None:
+        self._written = written or WrittenFiles()
         self._created = created or CreatedFiles()
         self._catalog = catalog
         self._protection = protection
@@ -222,7 +225,15 @@ class Admission:
             why_asks=why,
             secret_in=self._secret_in(prepared.raw) if tool.sends else None,
             is_own=partial(self._created.holds, context.session_id or ""),
+            written=partial(self._content, call),
         )
+
+    def _content(self, call: Call, runs: Sequence[Run]) -> tuple[Given, ...]:
+        """The files among `runs` that a session of the workspace wrote."""
+        project = call.context.project
+        if project is None:
+            return ()
+        return self._written.content(project.root, call.command_key, runs)
 
     def _resolved(self, context: CallContext) -> ResolvedToolset:
         if context.subagent is not None:

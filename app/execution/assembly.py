@@ -34,6 +34,7 @@ from app.execution.limits.limiter import Limiter, assemble_limits
 from app.execution.loops import LoopGuard
 from app.execution.operation_logs import operation_logs_of
 from app.execution.parking import Parking
+from app.execution.provenance.written import WrittenFiles
 from app.execution.questions.questions import OpenQuestions
 from app.execution.questions.tickets import OpenTickets
 from app.execution.questions.waiting import Waiting
@@ -90,6 +91,7 @@ class Governed:
     rulebook: RuleBooks
     admission: Admission
     created: CreatedFiles
+    written: WrittenFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def govern(ground: Ground) -> Governed:
     ground.services.register(CODE_RULES, CodeRules.of(settings.code_execution))
     shells = SessionShells()
     ground.services.register(SHELL_STATES, shells)
-    created = CreatedFiles()
+    created, written = CreatedFiles(), WrittenFiles(ledger, changes)
     admission = Admission(
         registry.snapshot,
         resolver,
@@ -148,8 +150,11 @@ def govern(ground: Ground) -> Governed:
         grants=GrantBooks(lambda: grants.snapshot, permanent=settings.allow_permanent).current,
         clock=clock,
         created=created,
+        written=written,
     )
-    return Governed(governance, resolver, deferred, grants, rules, rulebook, admission, created)
+    return Governed(
+        *(governance, resolver, deferred, grants, rules, rulebook, admission, created, written)
+    )
 
 
 def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool]) -> Machine:
@@ -190,7 +195,9 @@ def build(ground: Ground, governed: Governed, is_worked_in: Callable[[str], bool
     )
     asking = _asking(ground, parking, confirmer)
     blobs = BlobStore(settings.data_dir / "checkpoints")
-    watching = Watching(CheckpointStore(blobs, ledger, clock), governed.created)
+    governed.written.watch(is_worked_in)
+    store = CheckpointStore(blobs, ledger, clock)
+    watching = Watching(store, governed.created, governed.written)
     executor = Executor(
         admission=admission,
         hooks=hooks,
@@ -312,4 +319,5 @@ def _runner(ground: Ground, watching: Watching) -> Runner:
         timeout_s=settings.tool_timeout_s,
         watching=watching,
         created=watching.created,
+        written=watching.written,
     )

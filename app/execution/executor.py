@@ -273,7 +273,7 @@ class Executor:
         """Run it, once there is a place for it; what waits for one is not claimed yet."""
         if limited and not (call.tool is not None and call.tool.interactive):
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
-        if call.refusal is None and waited:
+        if call.refusal is None and (waited or (call.decision and call.decision.judged)):
             call.refusal = self._decided_anew(call)
         if call.refusal is None and _leaves_a_trace(call) and not call.is_claimed:
             call.refusal = await self._claim(call)

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -162,6 +163,15 @@ class Call:
                 canonical = b"\0".join((canonical, *map(os.fsencode, project.roots)))
             self._key = name, canonical
         return self._key
+
+    @property
+    def command_key(self) -> str:
+        """Equal for calls that say the same in the same place."""
+        assert self.prepared is not None
+        name, canonical = self.key
+        return sha256(
+            b"\0".join((name.encode(), os.fsencode(self.cwd or ""), canonical))
+        ).hexdigest()
 
     @property
     def cwd(self) -> str | None:

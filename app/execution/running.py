@@ -27,6 +27,7 @@ from app.execution.live import LiveOutput
 from app.execution.operation_logs import OperationLogs
 from app.execution.pipeline import Call, Partial
 from app.execution.progress import ProgressReporter
+from app.execution.provenance.written import WrittenFiles
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import Output, Progress, ToolContext
 from app.toolkit.ports import NOT_HERE
@@ -84,7 +85,9 @@ class Runner:
         timeout_s: float,
         watching: Watching,
         created: CreatedFiles,
+        written: WrittenFiles,
     ) -> None:
+        self._written = written
         self._watching = watching
         self._created = created
         self._services = services
@@ -103,19 +106,17 @@ class Runner:
         """
         tool = call.tool
         assert tool is not None
-        assert call.prepared is not None
         progress = _LazyProgress(self, call)
         context = self._context(call, progress)
         ran = Ran("error", _UNFINISHED, 0.0)
         if tool.is_streaming:
             ran.spool = Spool(self._spool_dir)
             ran.live = self._live(call, ran.spool)
-        task = call.task
-        assert task is not None
+        assert call.task is not None
         seconds = call.setting.timeout_s or self._timeout_s
-        fresh = self._created.missing(call.writes)
+        fresh = self._begin(call, tool)
         started = self._clock.monotonic()
-        deadline = self._deadlines.begin(task, seconds)
+        deadline = self._deadlines.begin(call.task, seconds)
         try:
             ran.status, ran.result = await self._guarded(tool, call, context, ran.live)
             deadline.ended()
@@ -135,10 +136,27 @@ class Runner:
                 del call.context.log.live[call.operation_id]
             ran.seconds = self._clock.monotonic() - started
             progress.finish(failed=ran.status != "success")
+            self._end(call, tool)
         if fresh:
             session_id = call.context.session_id or ""
             await asyncio.to_thread(self._created.note_new, session_id, fresh)
         return ran
+
+    def _begin(self, call: Call, tool: Tool) -> list[str]:
+        """What is written from now on is written by it; the files that are not there yet."""
+        project = call.context.project
+        if project is None or not tool.has_side_effects:
+            return []
+        self._written.begin(project)
+        judged = call.decision.judged if call.decision is not None else ()
+        if judged and call.asked is not None:
+            self._written.accept(project.root, call.command_key, judged)
+        return self._created.missing(call.writes)
+
+    def _end(self, call: Call, tool: Tool) -> None:
+        project = call.context.project
+        if project is not None and tool.has_side_effects:
+            self._written.end(project, call.writes)
 
     async def _guarded(
         self, tool: Tool, call: Call, context: ToolContext, live: LiveOutput | None

@@ -28,6 +28,7 @@ from app.execution.hooks.chain import Hooks
 from app.execution.limits.limiter import Limiter
 from app.execution.parking import Parking
 from app.execution.projects import OwnFolders, Projects
+from app.execution.provenance.written import WrittenFiles
 from app.execution.questions.questions import OpenQuestions
 from app.execution.questions.tickets import OpenTickets
 from app.execution.questions.waiting import Waiting
@@ -77,6 +78,7 @@ class Gate:
     grants: GrantStore
     rules: RuleStore
     rulebook: RuleBooks
+    written: WrittenFiles
     artifacts: ArtifactStore
     workspaces: Workspaces
     projects: Projects
@@ -161,6 +163,7 @@ async def open_gate(
         await gate.projects.load()
         await gate.grants.load()
         await gate.rules.load()
+        await gate.written.load()
         await gate.stores.load()
         kept_days = settings.audit_retention_days
         query_days = settings.sources.query_retention_days
@@ -222,6 +225,7 @@ def assemble(
         grants=governed.grants,
         rules=governed.rules,
         rulebook=governed.rulebook,
+        written=governed.written,
         artifacts=machine.artifacts,
         workspaces=workspaces,
         projects=projects,

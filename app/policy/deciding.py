@@ -18,8 +18,10 @@ from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.model import (
     NOTHING_FOUND,
     Finding,
+    Given,
     RiskLevel,
     RiskReport,
+    ShellName,
     Verdict,
     worst_level,
     worst_verdict,
@@ -32,6 +34,8 @@ from app.policy.rules.sight import Sight
 from app.policy.rules.words import MAYBE, NO
 from app.policy.self_protection import SelfProtection
 from app.toolkit.tool import Tool
+
+_MOST_ROUNDS = 6
 
 
 def is_plain(tool: Tool, rules: RuleBook, *, asks: bool) -> bool:
@@ -69,7 +73,10 @@ def decide(
     else:
         decision = _unruled(facts, report, grants, now)
     reported = tuple(text for text in map(reported_write, paths) if text is not None)
-    return replace(decision, reported=reported) if reported else decision
+    judged = report.judged if report is not None else ()
+    if not (reported or judged):
+        return decision
+    return replace(decision, reported=reported, judged=judged)
 
 
 def written_files(facts: CallFacts) -> tuple[str, ...]:
@@ -339,7 +346,7 @@ def _written_paths(facts: CallFacts, paths: tuple[str, ...]) -> RiskReport | Non
 def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
     assert facts.tool.shell is not None
     command = facts.command
-    report = assess_command(command, shell=facts.tool.shell, cwd=facts.shell_cwd)
+    report = _with_files(facts, facts.tool.shell)
     if facts.tool.shell == "bash":
         report = without_own_deletions(report, facts.is_own)
     if protection is not None:
@@ -348,6 +355,22 @@ def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
         return report
     found = Finding("typed_input", None, facts.why_asks, RiskLevel.MEDIUM, Verdict.ASK)
     return replace(_with(report, found), opaque=True)
+
+
+def _with_files(facts: CallFacts, shell: ShellName) -> RiskReport:
+    """What the command does, judged along with the files that a session wrote for it.
+
+    What one of them says may bring in the next: a target of `make` runs a script.
+    """
+    report = assess_command(facts.command, shell=shell, cwd=facts.shell_cwd)
+    given = tuple[Given, ...]()
+    for _ in range(_MOST_ROUNDS):
+        more = facts.written(report.runs) if report.runs else ()
+        if {one.path for one in more} <= {one.path for one in given}:
+            break
+        given = more
+        report = assess_command(facts.command, shell=shell, cwd=facts.shell_cwd, given=given)
+    return report
 
 
 def _with(report: RiskReport, found: Finding | None) -> RiskReport:

@@ -28,6 +28,7 @@ class Decision:
         released: findings that a grant or a rule answered.
         reported: files that another program obeys later, which the call writes without a question.
         spoke: rules that matched or covered, whatever came of it.
+        judged: files that a session wrote and the call runs: path and digest of the content.
         justification: what the administrator wrote about the strongest rule.
     """
 
@@ -46,6 +47,7 @@ class Decision:
     released: tuple[Finding, ...] = ()
     reported: tuple[str, ...] = ()
     spoke: tuple[str, ...] = ()
+    judged: tuple[tuple[str, str], ...] = ()
     justification: str = ""
 
     @property
@@ -70,6 +72,7 @@ class Decision:
             "covered_by": list(self.covered_by),
             "released": list(dict.fromkeys(finding.code for finding in self.released)),
             "reported": list(self.reported),
+            "judged_files": [path for path, _ in self.judged],
             "justification": self.justification,
         }
         kept.update({key: value for key, value in optional.items() if value})

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
+from app.policy.risk.model import Given, Run
 from app.toolkit.tool import CONTROL_KEYS, Tool
 
 
 def _is_nobodys(_: str) -> bool:
     return False
+
+
+def _unwritten(_: Sequence[Run]) -> tuple[Given, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,7 @@ class CallFacts:
         secret_in: the argument of a tool that sends in which a secret stands; None for none.
         is_own: whether the session has created the file at an absolute path, and nobody else has
             changed it since.
+        written: the content of those files among `runs` that a session wrote.
     """
 
     tool: Tool
@@ -47,6 +53,7 @@ class CallFacts:
     why_asks: str | None = None
     secret_in: str | None = None
     is_own: Callable[[str], bool] = _is_nobodys
+    written: Callable[[Sequence[Run]], tuple[Given, ...]] = _unwritten
 
     @property
     def values(self) -> Mapping[str, Any]:

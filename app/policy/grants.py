@@ -6,6 +6,9 @@ would cover variants nobody looked at (`git push --force`): that is what rules a
     {"kind": "segments", "segments": [{"argv", "cwd"}], "rest"}   commands in a plain list
     {"kind": "command", "command", "cwd", "rest"}                 a whole script, to the letter
     {"kind": "arguments", "arguments", "cwd"}                     any other tool
+
+`rest` of the first two also names the content of the files that a session wrote and the commands
+run (`files`): when it changes, the pattern covers the call no more.
 """
 
 from __future__ import annotations
@@ -79,7 +82,7 @@ class GrantBook:
         candidates = self._by_tool.get(facts.tool.name)
         if not candidates or (report is not None and not may_last(report)):
             return None
-        wanted = _whole(_exact(facts))
+        wanted = _whole(_exact(facts, report))
         pieces = _needed(facts, report, whole=whole) if report is not None else frozenset()
         for grant, exact, known in candidates:
             if not _in_force(grant, facts, now):
@@ -114,13 +117,13 @@ def pattern_for(facts: CallFacts, decision: Decision) -> dict[str, Any] | None:
     """What a lasting approval of this call would cover; None when none may be offered."""
     if decision.verdict is not Verdict.ASK or not may_release(decision):
         return None
-    pattern = _exact(facts)
+    pattern = _exact(facts, decision)
     if facts.tool.shell is not None:
         if not decision.segments or not may_last(decision):
             return None
         if commands := _asking(facts, decision, whole=decision.asks):
             named = [{"argv": list(item.argv), "cwd": item.cwd} for item in commands]
-            pattern = {"kind": "segments", "segments": named, "rest": _rest(facts)}
+            pattern = {"kind": "segments", "segments": named, "rest": _rest(facts, decision)}
     return pattern if len(_canonical(pattern)) <= MAX_PATTERN_BYTES else None
 
 
@@ -176,14 +179,14 @@ def _is_stateful(words: tuple[str, ...]) -> bool:
     return told or words[0] in _STATEFUL
 
 
-def _exact(facts: CallFacts) -> dict[str, Any]:
+def _exact(facts: CallFacts, report: RiskReport | Decision | None) -> dict[str, Any]:
     if facts.tool.shell is None:
         return {"kind": "arguments", "arguments": dict(facts.values), "cwd": facts.cwd}
     return {
         "kind": "command",
         "command": facts.command,
         "cwd": facts.shell_cwd,
-        "rest": _rest(facts),
+        "rest": _rest(facts, report),
     }
 
 
@@ -208,7 +211,7 @@ def _needed(facts: CallFacts, report: RiskReport, *, whole: bool) -> frozenset[b
     """`_asking` as bytes."""
     if any(finding.segment is None for finding in report.findings):
         return frozenset()
-    rest = _rest(facts)
+    rest = _rest(facts, report)
     chosen = _asking(facts, report, whole=whole)
     return frozenset(_piece(item.argv, item.cwd, rest) for item in chosen)
 
@@ -228,9 +231,12 @@ def _whole(pattern: Mapping[str, Any]) -> bytes:
     return _canonical(pattern)
 
 
-def _rest(facts: CallFacts) -> dict[str, Any]:
-    """Arguments of a shell tool that change what its command does."""
-    return {key: value for key, value in facts.values.items() if key not in _UNBOUND}
+def _rest(facts: CallFacts, report: RiskReport | Decision | None) -> dict[str, Any]:
+    """What changes what the command of a shell tool does: other arguments, files that it runs."""
+    rest = {key: value for key, value in facts.values.items() if key not in _UNBOUND}
+    if report is not None and report.judged:
+        rest["files"] = dict(report.judged)
+    return rest
 
 
 def _canonical(value: Any) -> bytes:

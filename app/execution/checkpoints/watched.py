@@ -17,6 +17,7 @@ from app.execution.checkpoints.seen import (
 )
 from app.execution.checkpoints.store import CheckpointStore, Origin, Record
 from app.execution.created import CreatedFiles
+from app.execution.provenance.written import WrittenFiles
 from app.operations.paths import join_path, split_path
 from app.operations.protocols.files import (
     BeforeWrite,
@@ -47,8 +48,10 @@ class WatchedFiles(OverApply):
         store: CheckpointStore,
         origin: Origin,
         created: CreatedFiles,
+        written: WrittenFiles,
     ) -> None:
         self._created = created
+        self._written = written
         self._inner = inner
         self._root = root
         self._seen = seen
@@ -102,12 +105,14 @@ class WatchedFiles(OverApply):
         return edit
 
     def _note_created(self, edits: Sequence[Edited]) -> None:
-        """Remember what the session may delete again."""
+        """Remember what the session wrote, and what of it it may delete again."""
         for edit in edits:
             place, session_id = self._place(edit.path), self._origin.session_id
             if place is None:
                 continue
             path = f"{self._root}/{place[1]}"
+            if edit.after is not None and not self._origin.restores:
+                self._written.note(self._root, [path])
             is_own = edit.before is None or self._created.knows(session_id, path)
             if edit.after is not None and is_own and not self._origin.restores:
                 self._created.note(session_id, path, edit.after)

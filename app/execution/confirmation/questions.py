@@ -65,7 +65,9 @@ def reasons_of(call: Call) -> frozenset[str]:
         return frozenset()
     codes = decision.rule_ids if decision.verdict is Verdict.ASK else ()
     found = (finding.code for finding in decision.findings)
-    return frozenset({*codes, *found})
+    # Whoever approves a call approves the files that it runs as they are.
+    files = decision.judged if decision.verdict is Verdict.ASK else ()
+    return frozenset({*codes, *found, *(f"{path}={digest}" for path, digest in files)})
 
 
 def shown_arguments(arguments: Mapping[str, Any], redactor: Redactor) -> Any:

@@ -12,25 +12,37 @@ from app.policy.risk.call import UNKNOWN, Payload, ask
 from app.policy.risk.code import kept_code
 from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.engine import Assessor
-from app.policy.risk.model import RiskReport, ShellName
+from app.policy.risk.model import Given, RiskReport, ShellName
 from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Unreadable
 
 MAX_BYTES = 64 * 1024
 MAX_WRITTEN = 50
+_NEW = "\0"
+"""Stands for the content of a file that was not known before."""
 MAX_KEPT = 4_096
 """Longest command, in characters, whose whole report is kept: at most a few megabytes."""
 
 
 def assess_command(
-    command: str, *, shell: ShellName = "bash", cwd: str = "/workspace", home: str | None = None
+    command: str,
+    *,
+    shell: ShellName = "bash",
+    cwd: str = "/workspace",
+    home: str | None = None,
+    given: tuple[Given, ...] = (),
 ) -> RiskReport:
     """What `command` would do. Never raises.
 
     Asks for a command over `MAX_BYTES` (UTF-8), with more than `MAX_SEGMENTS` commands, and
     for everything that it cannot read. Without `home`, a home directory is still recognised
     by `~`, `$HOME` and its usual places.
+
+    Args:
+        given: files among the `runs` of an earlier report, which are judged along with it.
     """
+    if given:
+        return _kept_given(command, shell, cwd, home, given)
     if len(command) <= MAX_KEPT:
         return _kept(command, shell, cwd, home)
     return _kept_long(command, shell, cwd, home)
@@ -47,17 +59,22 @@ def assess_program(
     return _read(assessor, text, scope, lambda: assessor.program(program, scope))
 
 
-def _assess(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
-    assessor = Assessor(home or ANY_HOME)
+def _assess(
+    command: str, shell: ShellName, cwd: str, home: str | None, given: tuple[Given, ...] = ()
+) -> RiskReport:
+    assessor = Assessor(home or ANY_HOME, given)
     for hit in integrity.findings(command):
         assessor.found(hit, None)
     scope = Scope({"HOME": assessor.home, "IFS": " \t\n", "SHELL": "/bin/bash"}, cwd, assessor.home)
+    handed = {one.path: one.text for one in given if one.is_data}
+    scope.files.update(handed)
     lines = command.replace("\r\n", "\n")
     return _read(assessor, command, scope, lambda: assessor.text(lines, scope, shell))
 
 
 def _read(assessor: Assessor, text: str, scope: Scope, walk: Callable[[], object]) -> RiskReport:
     """What a walk finds; what is too long for one, or cannot be read, asks."""
+    before = scope.files.copy()
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         assessor.found(ask("too_long", f"longer than {MAX_BYTES} bytes"), None)
         return assessor.report()
@@ -69,14 +86,29 @@ def _read(assessor: Assessor, text: str, scope: Scope, walk: Callable[[], object
     except RecursionError:
         assessor.found(ask("unreadable", "nested too deeply"), None)
     report = assessor.report()
-    written = [path for path in scope.files if path.startswith("/") and UNKNOWN not in path]
-    return replace(report, written=tuple(written[:MAX_WRITTEN])) if written else report
+    written = [
+        path
+        for path, text in scope.files.items()
+        if path.startswith("/") and UNKNOWN not in path and before.get(path, _NEW) != text
+    ]
+    if not (written or assessor.runs):
+        return report
+    runs, judged = tuple(assessor.runs), tuple(assessor.judged)
+    return replace(report, written=tuple(written[:MAX_WRITTEN]), runs=runs, judged=judged)
 
 
 @lru_cache(maxsize=512)
 def _kept(command: str, shell: ShellName, cwd: str, home: str | None) -> RiskReport:
     """The report is a value of its arguments alone, so it may be given out again."""
     return _assess(command, shell, cwd, home)
+
+
+@lru_cache(maxsize=64)
+def _kept_given(
+    command: str, shell: ShellName, cwd: str, home: str | None, given: tuple[Given, ...]
+) -> RiskReport:
+    """The content of the files is part of the question."""
+    return _assess(command, shell, cwd, home, given)
 
 
 @lru_cache(maxsize=4)
@@ -89,5 +121,6 @@ def forget() -> None:
     """Empty what is kept between calls: for measuring, and for nothing else."""
     _kept.cache_clear()
     _kept_long.cache_clear()
+    _kept_given.cache_clear()
     remembered.cache_clear()
     kept_code.cache_clear()

@@ -41,11 +41,21 @@ class Stream(NamedTuple):
 
 
 class Hit(NamedTuple):
+    """A finding.
+
+    Attributes:
+        vague: it says that something is not told, or usual in programs: enough to ask for words
+            of the command itself, and not for those of a file that it runs.
+        named: it says itself which file it is about.
+    """
+
     code: str
     why: str
     level: RiskLevel = RiskLevel.HIGH
     verdict: Verdict = Verdict.ASK
     targets: tuple[str, ...] = ()
+    vague: bool = False
+    named: bool = False
 
 
 class Payload(NamedTuple):
@@ -128,6 +138,11 @@ RuleTable = dict[str, Rule]
 
 def ask(code: str, why: str, level: RiskLevel = RiskLevel.HIGH) -> Hit:
     return Hit(code, why, level)
+
+
+def vaguely(code: str, why: str) -> Hit:
+    """A finding that does not count in a file that the command runs."""
+    return Hit(code, why, vague=True)
 
 
 def deny(code: str, why: str) -> Hit:

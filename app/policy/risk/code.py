@@ -10,6 +10,7 @@ from functools import lru_cache
 from app.policy.risk.call import Answer, Stream, ask, run, script
 from app.policy.risk.code_secrets import secrets_sent
 from app.policy.risk.code_strings import read_code
+from app.policy.risk.compiled import COMPILED, assess_compiled
 from app.policy.risk.python_code import assess_python
 from app.policy.risk.sql import assess_sql
 
@@ -66,6 +67,13 @@ _DANGER: dict[str, str] = {
     "swift": r"removeItem|Process\(|system\(|unlink\(|rmdir\(",
 }
 _PATTERNS = {language: re.compile(pattern, re.DOTALL) for language, pattern in _DANGER.items()}
+LANGUAGES = frozenset([*_DANGER, *COMPILED, "python", "sql", "mysql"])
+"""Languages in which programs can be read."""
+_HIDES = re.compile(
+    r"\beval\s*\(\s*(?:Buffer|atob|base64|unpack|gzinflate|fetch|await)|\brunIn\w*Context|\bdlopen\b"
+    r"|\beval\s*\(\s*\$_(?:GET|POST|REQUEST)|new\s+Function\s*\(\s*(?:atob|Buffer)"
+)
+"""Code that is decoded or fetched before it runs: no program needs that by chance."""
 _MAX = 16_000
 _SHELL_CALL = re.compile(
     r"\b(?:execSync|(?<!/\.)(?<!/[gimsuy]\.)(?<!/[gimsuy]{2}\.)exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|"
@@ -100,6 +108,8 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
         yield from assess_sql(text, mysql=language == "mysql")
     elif len(text) > _MAX:
         yield ask("opaque_code", f"{language} code that is too long to read here")
+    elif language in COMPILED:
+        yield from assess_compiled(language, text)
     elif language in _PATTERNS:
         yield from _scan(language, text)
     else:
@@ -129,7 +139,8 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
         match = _PATTERNS[language].search(text)
     if match:
         what = match.group().strip()[:40] or "code"
-        yield ask("code_danger", f"{language} code uses {what}")
+        hit = ask("code_danger", f"{language} code uses {what}")
+        yield hit._replace(vague=not _HIDES.search(read.code))
         yield from _removed_paths(text)
         if language in {"perl", "ruby", "php"}:
             yield from (script(inner) for inner in re.findall(r"`([^`$#\n]+)`", text))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Stream, ask, names, run
+from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, Stream, ask, names, run, vaguely
 
 _VERSIONED = re.compile(r"(python|pypy|perl|ruby|node|lua|php|bash|zsh|ksh|tclsh)[\d.]+")
 
@@ -74,7 +74,7 @@ def plain_name(name: str) -> str:
 @lru_cache(maxsize=4096)
 def unresolved(word: str) -> Hit | None:
     if UNKNOWN in word:
-        return ask("unresolved_command", "the command to run is not known before it runs")
+        return vaguely("unresolved_command", "the command to run is not known before it runs")
     if not word or (
         any(char in word for char in "*?") or ("[" in word and word not in {"[", "[["})
     ):

@@ -11,7 +11,6 @@ from app.policy.risk import effects, flow, fold, windows
 from app.policy.risk.answers import MAX_REMEMBERED, judged, remembered
 from app.policy.risk.call import (
     OWN_PROGRAMS,
-    SECRET,
     UNKNOWN,
     Answer,
     Call,
@@ -31,35 +30,34 @@ from app.policy.risk.command import (
     reads_written,
     unresolved,
 )
-from app.policy.risk.control import SILENT, UNSEEN, ControlFlow, is_traceless
+from app.policy.risk.control import SILENT, UNSEEN, is_traceless
 from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible, written_by
+from app.policy.risk.model import Given
 from app.policy.risk.parse import parse
-from app.policy.risk.paths import reading, writing
+from app.policy.risk.redirections import Redirections, runs_a_reader
 from app.policy.risk.registry import READING, RULES, SENDING, WRAPPING
 from app.policy.risk.rules.environment import assignment
 from app.policy.risk.scope import Scope, certain_words
-from app.policy.risk.secrets import held
-from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Proc, Redirect, Simple, Unreadable
+from app.policy.risk.syntax import ARGUMENTS, Assign, Part, Simple, Unreadable
 
 MAX_WINDOWS = 24_000
 MAX_NESTING = 16
 MAX_PLACES = 8
 """In so many of the directories that commands ran in, a trap is judged."""
 
-_DESCRIPTOR = re.compile(r"\d*-?")
-_OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 _FORK_BOMB = re.compile(r"([\w:.]{1,40})\s?\(\s?\)\s?\{\s?\1\s?\|\s?\1\s?&\s?\}")
 _RUNS_WRITTEN = ask("opaque_code", "may run a file that this same command writes")
 _NO_VALUES: dict[str, str] = {}
+_NO_FILES: dict[str, str | None] = {}
 _ANY_TIME = frozenset(["DEBUG", "ERR", "RETURN"])
 
 
-class Assessor(ControlFlow):
+class Assessor(Redirections):
     """One assessment: walks what runs and collects what is found."""
 
-    def __init__(self, home: str) -> None:
-        super().__init__(home)
+    def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
+        super().__init__(home, given)
         self.nesting = 0
         self.guessed: set[tuple[object, ...]] = set()
         self.traps: dict[str, None] = {}
@@ -138,7 +136,7 @@ class Assessor(ControlFlow):
             values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
         self.fed = stdin.secret if stdin is not None else ""
         argv = [field for word in node.words for field in expander.fields(word)]
-        if argv and any(_runs_a_reader(redirect) for redirect in node.redirects):
+        if argv and any(map(runs_a_reader, node.redirects)):
             self.fed = flow.printed(Call(_program(argv[0]), argv[1:], scope.cwd, scope.home, stdin))
         stdin, files = self.redirects(node.redirects, scope, stdin)
         self._assignments(values, scope)
@@ -208,7 +206,7 @@ class Assessor(ControlFlow):
         values: dict[str, str],
     ) -> None:
         for target in targets:
-            self._writes(target, scope)
+            self.writes(target, scope)
         if argv:
             self.argv(argv, scope, stdin, values)
 
@@ -254,11 +252,9 @@ class Assessor(ControlFlow):
             scope.files,
             self.flow,
         )
-        output = None
-        if "/" in word or scope.functions or scope.aliases or self.outside:
-            output = self._meant(call, argv, scope, index)
+        output, judged = self._own(call, argv, scope, index)
         shown = False
-        for answer in self._answers(call, scope):
+        for answer in self._answers(call, scope, _NO_FILES if judged else scope.files):
             if type(answer) is Hit:
                 self.found(answer, index)
                 shown = shown or answer.code == "secret_read"
@@ -277,8 +273,21 @@ class Assessor(ControlFlow):
             return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
         return folded
 
+    def _own(
+        self, call: Call, argv: list[str], scope: Scope, index: int
+    ) -> tuple[Stream | None, bool]:
+        """Judge what the script, or an earlier call, has made of what runs; what that writes, and
+        whether all that runs was judged by it."""
+        word, output = argv[0], None
+        if scope.functions or scope.aliases or self.outside:
+            output = self._meant(call, argv, scope, index)
+        judged = self.judge_files(call, word, scope, index)
+        if not judged and "/" in word:
+            output = self._written_script(call, word, scope, index) or output
+        return output, judged
+
     def _meant(self, call: Call, argv: list[str], scope: Scope, index: int) -> Stream | None:
-        """What the script itself has given the command's name to, if it has."""
+        """Judge what the script itself has given the command's name to; what that writes."""
         word, output = argv[0], None
         if alias := scope.aliases.get(word):
             # Only some shells expand aliases: both readings count.
@@ -287,10 +296,11 @@ class Assessor(ControlFlow):
             self.segments[index].wraps, output = self.called(call, body, scope)
         elif self.outside:
             self.definitions.called_outside(call.name)
-        return self._written_script(call, word, scope, index) if "/" in word else output
+        return output
 
-    def _answers(self, call: Call, scope: Scope) -> tuple[Answer, ...]:
-        files = scope.files
+    def _answers(
+        self, call: Call, scope: Scope, files: dict[str, str | None]
+    ) -> tuple[Answer, ...]:
         if files and call.name in READERS and reads_written(call, files):
             call.stdin = file_operand(call, files)
         elif files and call.name in READERS and may_run_written(call, files):
@@ -325,7 +335,7 @@ class Assessor(ControlFlow):
         return output
 
     def _written_script(self, call: Call, word: str, scope: Scope, index: int) -> Stream | None:
-        if call.at(word) not in scope.files:
+        if "/" not in word or call.at(word) not in scope.files:
             return None
         payload = Payload("shell", text=scope.files[call.at(word)])
         return self._answer(payload, index, scope)
@@ -333,6 +343,9 @@ class Assessor(ControlFlow):
     def program(self, payload: Payload, scope: Scope) -> None:
         """A program that no command starts."""
         self._answer(payload, None, scope)
+
+    def answer(self, answer: Answer, index: int | None, scope: Scope) -> None:
+        self._answer(answer, index, scope)
 
     def _answer(self, answer: Answer, index: int | None, scope: Scope) -> Stream | None:
         if isinstance(answer, Hit):
@@ -407,79 +420,6 @@ class Assessor(ControlFlow):
 
     def _last(self) -> int | None:
         return len(self.segments) - 1 if self.segments else None
-
-    def redirects(
-        self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None
-    ) -> tuple[Stream | None, list[tuple[str, str]]]:
-        """Check where output goes; answer what the command reads, and operators with files."""
-        files: list[tuple[str, str]] = []
-        if not redirects:
-            return stdin, files
-        expander = Expander(scope, self)
-        for redirect in redirects:
-            value = expander.text(redirect.target)
-            taken = stdin
-            if redirect.op in {"<<", "<<-", "<<<"}:
-                newline = "\n" if redirect.op == "<<<" else ""
-                secret = "a secret" if SECRET in value else ""
-                taken = Stream(None if UNKNOWN in value else value + newline, secret=secret)
-            elif redirect.op == "<":
-                taken = self._input(value, scope)
-            elif redirect.op == "<&":
-                taken = None if value == "-" else UNSEEN
-            elif redirect.op != ">&" or not _DESCRIPTOR.fullmatch(value):
-                op = redirect.op if redirect.descriptor in {"", "1"} else redirect.descriptor
-                files.append((op, self._writes(value, scope)))
-                taken = UNSEEN if redirect.op == "<>" else stdin
-            if redirect.descriptor in {"", "0"}:
-                stdin = taken
-        return stdin, files
-
-    def _writes(self, value: str, scope: Scope) -> str:
-        path = resolve(value, scope.cwd, scope.home)
-        for hit in writing(path, scope.home):
-            self.found(hit, None)
-        return path
-
-    def _input(self, value: str, scope: Scope) -> Stream:
-        path = resolve(value, scope.cwd, scope.home)
-        if path == "/dev/null":
-            return SILENT
-        for hit in reading(path, scope.home):
-            self.found(hit, None)
-        secret = self.flow.files.get(path, "") or held(path, scope.home)
-        if path in scope.files:
-            return Stream(scope.files[path], secret=secret)
-        return Stream(None, path, (), secret)
-
-    def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
-        for op, path in files:
-            if path in _OWN_OUTPUT:
-                continue
-            if op not in {">", ">>", ">|", ">&", "&>", "&>>"}:
-                # Another descriptor: the output goes where it went.
-                scope.files[path] = None
-                continue
-            before = scope.files.get(path, "") if ">>" in op else ""
-            known = before is not None and output.text is not None
-            scope.files[path] = f"{before}{output.text}" if known else None
-            if output.secret:
-                self._keeps(path, output.secret)
-            output = SILENT
-        scope.files.pop("/dev/null", None)
-        return output
-
-    def _keeps(self, path: str, secret: str) -> None:
-        """A redirection fills a file with a secret, or sends it."""
-        if path.startswith(("/dev/tcp/", "/dev/udp/")):
-            self.found(ask("secret_sent", f"sends {secret} through {path}"), None)
-        elif path != "/dev/null":
-            self.flow.files[path] = secret
-
-
-def _runs_a_reader(redirect: Redirect) -> bool:
-    """`> >(command)`."""
-    return ">" in redirect.op and any(isinstance(part, Proc) for part in redirect.target)
 
 
 def _at_home(answer: Answer, home: str) -> Answer:

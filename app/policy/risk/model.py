@@ -70,6 +70,39 @@ class Segment(NamedTuple):
     wraps: bool = False
 
 
+class Run(NamedTuple):
+    """A file that a command runs or obeys, or files where `path` holds a glob.
+
+    Attributes:
+        kind: the language that it is run as; "program": by what its first line or its name says;
+            "tests": a folder or file of tests; "read": a rule reads it by itself;
+            "copied": its text goes to another file; the others are named after the file.
+    """
+
+    path: str
+    kind: str
+
+
+class Given(NamedTuple):
+    """The present content of a file that a session of this workspace wrote.
+
+    Attributes:
+        by: the path of the `Run` that it comes with: its own, a pattern that fits it, or that
+            of a program that imports it.
+        text: None when it cannot be judged, and `why` says why.
+        accepted: a person has let this very command run it with this content.
+        is_data: a command reads it, beside what may run it.
+    """
+
+    path: str
+    by: str
+    text: str | None
+    digest: str
+    why: str = ""
+    accepted: bool = False
+    is_data: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class RiskReport:
     """The worst of all findings, and what they were found in.
@@ -81,6 +114,8 @@ class RiskReport:
             not be kept for later ones. A None among the arguments does not set it.
         written: absolute paths of files that the script writes by itself: by redirections, `tee`,
             `cp` and their like; not what its programs write.
+        runs: files that decide what its commands do; no file of them is opened.
+        judged: those whose content was handed in and counts here: path and digest.
         own_programs: the script says itself where programs are looked up (`PATH`), so that
             the name of a command does not tell which program it is.
     """
@@ -93,6 +128,8 @@ class RiskReport:
     opaque: bool = False
     own_programs: bool = False
     written: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+    judged: tuple[tuple[str, str], ...] = ()
 
 
 OPAQUE_CODES = frozenset(
@@ -107,6 +144,7 @@ OPAQUE_CODES = frozenset(
         "opaque_code",
         "remote_shell",
         "too_long",
+        "unread_file",
         "unreadable",
         "unresolved_command",
     }

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, names, run, script
+from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, names, run, script, vaguely
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.python_files import on_files
 from app.policy.risk.python_names import (
@@ -36,6 +36,8 @@ _DYNAMIC = frozenset(
         "operator.attrgetter operator.methodcaller"
     )
 )
+_RUNS_CODE = frozenset(names("exec compile builtins.exec marshal.loads types.CodeType"))
+_HARMFUL = re.compile(r"rmtree|unlink|remove|system|subprocess|socket|exec|eval|popen|urlopen")
 _CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECASE)
 _SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
 _POWER = frozenset(
@@ -78,12 +80,14 @@ def assess_python(text: str) -> Iterator[Answer]:
         return
     tree = _parsed(text)
     if tree is None:
-        yield ask("opaque_code", "Python code that does not parse")
+        hit = ask("opaque_code", "Python code that does not parse")
+        # It ends in a syntax error, unless a newer Python reads it that does not.
+        yield hit._replace(vague=not _HARMFUL.search(text))
         return
     nodes = list(ast.walk(tree))
     names = _imports(nodes)
     for module in loose_modules(nodes, names, _MODULES):
-        yield ask("opaque_code", f"Python hands {module} on as a value")
+        yield vaguely("opaque_code", f"Python hands {module} on as a value")
     reader = PathReader(nodes, names)
     for node in nodes:
         if isinstance(node, ast.Call):
@@ -158,7 +162,7 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
     elif path in _DYNAMIC:
         yield from _dynamic(node, path, names)
     elif path in _POWER:
-        yield ask("code_danger", f"Python calls {path}")
+        yield vaguely("code_danger", f"Python calls {path}")
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _SQL and node.args:
         yield from _sql(node)
     elif path in _HTTP_DELETES:
@@ -174,7 +178,7 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
         and not _names_a_harmless(node.func, names)
         and _LOOKS_UP.search(ast.unparse(node.func))
     ):
-        yield ask("opaque_code", "Python calls a function that is looked up at run time")
+        yield vaguely("opaque_code", "Python calls a function that is looked up at run time")
 
 
 def _loses(node: ast.Call, function: ast.Attribute, names: dict[str, str]) -> bool:
@@ -198,15 +202,15 @@ def _reference(node: ast.Attribute | ast.Name, names: dict[str, str]) -> Iterato
     if path in _DELETING or (
         isinstance(node, ast.Attribute) and node.attr in {"unlink", "rmdir", "rmtree"}
     ):
-        yield ask("code_danger", f"Python uses {path or getattr(node, 'attr', '')}")
+        yield vaguely("code_danger", f"Python uses {path or getattr(node, 'attr', '')}")
     elif isinstance(node, ast.Attribute) and _unknown_module(node, names):
-        yield ask("opaque_code", f"Python uses {node.attr} of a module found at run time")
+        yield vaguely("opaque_code", f"Python uses {node.attr} of a module found at run time")
     elif isinstance(node, ast.Attribute) and node.attr in {
         "__subclasses__",
         "__globals__",
         "__builtins__",
     }:
-        yield ask("opaque_code", f"Python reaches {node.attr}")
+        yield vaguely("opaque_code", f"Python reaches {node.attr}")
 
 
 def _unknown_module(node: ast.Attribute, names: dict[str, str]) -> bool:
@@ -254,7 +258,7 @@ def _process(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
     elif isinstance(text := constant(argument), str):
         yield script(text, stdin=_fed(given))
     else:
-        yield ask("opaque_code", f"Python runs a command through {path}")
+        yield vaguely("opaque_code", f"Python runs a command through {path}")
 
 
 def _fed(given: dict[str | None, ast.expr]) -> Stream | None:
@@ -276,16 +280,17 @@ def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answe
         if base.split(".")[0] in _MODULES and (
             not isinstance(name, str) or not _harmless(base, name)
         ):
-            yield ask("opaque_code", "Python looks a function up at run time")
+            yield vaguely("opaque_code", "Python looks a function up at run time")
     elif path in {"__import__", "importlib.import_module", "importlib.__import__"}:
         if not isinstance(first, str):
-            yield ask("opaque_code", "Python imports a module that is not named in the text")
+            yield vaguely("opaque_code", "Python imports a module that is not named in the text")
     elif path in {"exec", "eval", "compile", "builtins.exec", "builtins.eval"} and isinstance(
         first, str
     ):
         yield script(first, "python")
     else:
-        yield ask("opaque_code", f"Python runs code through {path}")
+        hit = ask("opaque_code", f"Python runs code through {path}")
+        yield hit._replace(vague=path not in _RUNS_CODE)
 
 
 def _names_a_harmless(function: ast.expr, names: dict[str, str]) -> bool:

@@ -17,6 +17,7 @@ from app.policy.risk.call import (
     options,
     run,
     script,
+    vaguely,
 )
 
 
@@ -139,7 +140,7 @@ def _program(path: str, spec: Interpreter) -> Iterator[Answer]:
     if path.startswith("/dev/fd/"):
         yield script(None, spec.language)
     elif UNKNOWN in path and not path.strip(SECRET):
-        yield ask("opaque_code", "runs a program whose name is not known before")
+        yield vaguely("opaque_code", "runs a program whose name is not known before")
 
 
 def _module(call: Call, module: str) -> Iterator[Answer]:

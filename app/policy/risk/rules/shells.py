@@ -15,6 +15,7 @@ from app.policy.risk.call import (
     options,
     script,
     table,
+    vaguely,
 )
 from app.policy.risk.rules.environment import assignment
 
@@ -48,7 +49,7 @@ def _file(path: str) -> Iterator[Answer]:
     if path.startswith(("/dev/fd/", "/proc/")):
         yield script(None)
     elif UNKNOWN in path:
-        yield ask("opaque_code", "runs a script whose name is not known before")
+        yield vaguely("opaque_code", "runs a script whose name is not known before")
 
 
 def _source(call: Call) -> Iterator[Answer]:
@@ -59,7 +60,7 @@ def _source(call: Call) -> Iterator[Answer]:
     elif path.startswith(("/dev/fd/", "/proc/")):
         yield script(None)
     elif path and not path.strip(SECRET):
-        yield ask("opaque_code", "reads a script whose name is not known before")
+        yield vaguely("opaque_code", "reads a script whose name is not known before")
 
 
 def _eval(call: Call) -> Iterator[Answer]:

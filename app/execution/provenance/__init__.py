@@ -1,0 +1,1 @@
+"""Files that sessions wrote, and what they say when a command runs them."""

@@ -1,0 +1,239 @@
+"""Finding and reading the files that a command runs, as far as sessions wrote them.
+
+Everything is bounded, because it happens while a call is judged: how many files are looked at, how
+many are read, and how much of them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from app.policy.risk import runs as kinds
+from app.policy.risk.call import is_pattern
+from app.policy.risk.given import HANDED_IN
+from app.policy.risk.model import Given, Run
+
+Known = Literal["named", "timed"]
+"""How it is known that a file was written: by its name, or by the time of its last change."""
+HowKnown = Callable[[str, float], Known | None]
+
+MAX_GIVEN = 40
+MAX_LOOKED_INTO = 120
+MAX_LISTED = 3_000
+MAX_DEPTH = 6
+MAX_TEXT = 64 << 10
+MAX_ALL_TEXT = 512 << 10
+MAX_HASHED = 4 << 20
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_PACKAGES = frozenset(
+    {"node_modules", "site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox"}
+)
+"""Folders that package managers fill: what is there by time alone is not looked at."""
+_FOLLOWED = frozenset({kinds.PYTHON, kinds.NODE, "ruby"})
+_TESTS = ("test_*.py", "*_test.py", "conftest.py", "*.test.[cmjt]*", "*.spec.[cmjt]*")
+_STANDARD = frozenset(sys.stdlib_module_names)
+
+
+def look(root: str, runs: Sequence[Run], how_known: HowKnown) -> tuple[Given, ...]:
+    """The files among `runs` that sessions wrote, and the modules of theirs that those import."""
+    finding = _Finding(os.path.realpath(root), root, how_known)
+    for how in runs:
+        for path in finding.places(how):
+            finding.take(path, how)
+    return tuple(finding.given.values())
+
+
+@dataclass(slots=True)
+class _Finding:
+    real_root: str
+    root: str
+    how_known: HowKnown
+    given: dict[tuple[str, str], Given] = field(default_factory=dict)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+    looked_into: int = 0
+    size: int = 0
+
+    def places(self, how: Run) -> Iterator[str]:
+        """The paths that a run may stand for."""
+        folder, _, name = how.path.rpartition("/")
+        if not (how.path + "/").startswith(self.root.rstrip("/") + "/") or is_pattern(folder):
+            return
+        if is_pattern(name):
+            for entry in _listed(folder)[:MAX_GIVEN]:
+                if fnmatchcase(entry, name):
+                    yield f"{folder}/{entry}"
+        elif how.kind == kinds.TESTS:
+            yield from self._tests(how.path)
+        else:
+            yield how.path
+
+    def _tests(self, path: str) -> Iterator[str]:
+        """A file of tests or all below a folder, and what configures them on the way to it."""
+        folder = path if Path(path).is_dir() else path.rpartition("/")[0]
+        upward = folder
+        while len(upward) > len(self.root):
+            upward = upward.rpartition("/")[0]
+            yield f"{upward}/conftest.py"
+        if folder != path:
+            yield f"{folder}/conftest.py"
+            yield path
+            return
+        left = MAX_LISTED
+        for place, folders, files in os.walk(path):
+            depth = place[len(path) :].count("/")
+            folders[:] = [
+                name
+                for name in folders
+                if name not in _PACKAGES and name[0] != "." and depth < MAX_DEPTH
+            ]
+            left -= len(files) + len(folders)
+            for name in files:
+                if any(fnmatchcase(name, pattern) for pattern in _TESTS):
+                    yield f"{place}/{name}"
+            if left <= 0:
+                return
+
+    def take(self, path: str, how: Run) -> None:
+        """Hand in the file, when a session wrote it, and the modules that it brings along."""
+        if self._is_seen(path, how):
+            return
+        folder = path.rpartition("/")[0]
+        if how.kind == kinds.PYTHON and path == how.path:
+            self._standard_names(folder, how)
+        found = self._stat(path)
+        if found is None:
+            return
+        real, status = found
+        known = self.how_known(real, status.st_ctime)
+        if known == "timed" and not _PACKAGES.isdisjoint(real[len(self.real_root) :].split("/")):
+            known = None
+        text = self._hand_in(path, real, how, known) if known is not None else None
+        language = how.kind
+        if how.kind == kinds.PROGRAM and text is not None:
+            language = kinds.language_of(path, text)
+        elif path != how.path or how.kind in {kinds.PROGRAM, kinds.TESTS}:
+            language = kinds.language_by_name(path) or ""
+        if language in _FOLLOWED:
+            self._follow(path, real, status, language, how)
+
+    def _is_seen(self, path: str, how: Run) -> bool:
+        """Whether the file was looked at for the same command; it may be data, too."""
+        if (path, how.path) not in self.seen:
+            self.seen.add((path, how.path))
+            return False
+        one = self.given.get((path, how.path))
+        if one is not None and how.kind in HANDED_IN:
+            self.given[path, how.path] = one._replace(is_data=True)
+        return True
+
+    def _stat(self, path: str) -> tuple[str, os.stat_result] | None:
+        try:
+            status = Path(path).stat()
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            real = os.path.realpath(path)
+        except (OSError, ValueError):
+            return None
+        return (real, status) if real.startswith(self.real_root + "/") else None
+
+    def _hand_in(self, path: str, real: str, how: Run, known: Known) -> str | None:
+        """Note the content of the file; its text, where it can be judged."""
+        content = _content(real) if len(self.given) < MAX_GIVEN else None
+        if content is None:
+            return None
+        text, digest, why = content
+        if text is None and known == "timed" and why == _NO_TEXT:
+            # What a compiler makes runs as ever.
+            return None
+        self.size += len(text or "")
+        if self.size > MAX_ALL_TEXT:
+            text, why = None, "is one of too many to be judged at once"
+        self.given[path, how.path] = Given(
+            path, how.path, text, digest, why, is_data=how.kind in HANDED_IN
+        )
+        return text
+
+    def _follow(
+        self, path: str, real: str, status: os.stat_result, language: str, how: Run
+    ) -> None:
+        """The modules that a program imports and that lie beside it or in the project."""
+        self.looked_into += 1
+        if self.looked_into > MAX_LOOKED_INTO or status.st_size > MAX_TEXT:
+            return
+        folder = path.rpartition("/")[0]
+        bases = dict.fromkeys([folder, how.path.rpartition("/")[0], self.root, f"{self.root}/src"])
+        for name in _imports(real, language, status.st_mtime_ns, status.st_size):
+            for base in bases if language == kinds.PYTHON and name[0] != "." else (folder,):
+                module = os.path.normpath(f"{base}/{name}")
+                if Path(module).is_file():
+                    self.take(module, how)
+                    break
+
+    def _standard_names(self, folder: str, how: Run) -> None:
+        """Modules that hide one of the standard library, which anything may import."""
+        for entry in _listed(folder):
+            stem, dot, ending = entry.partition(".")
+            if stem in _STANDARD and (ending == "py" or not dot):
+                place = f"{folder}/{entry}"
+                self.take(place if dot else f"{place}/__init__.py", Run(how.path, "module"))
+
+
+_NO_TEXT, _TOO_LONG = "is no text", "is too long to be judged"
+
+
+def _content(real: str) -> tuple[str | None, str, str] | None:
+    """Text, digest of the content, and why there is no text; None: it cannot be opened."""
+    try:
+        descriptor = os.open(real, _READ)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        try:
+            data = file.read(MAX_HASHED + 1)
+        except OSError:
+            return None
+    if len(data) > MAX_HASHED:
+        marks = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        return None, "-".join(map(str, marks)), _TOO_LONG
+    digest = sha256(data).hexdigest()
+    if b"\0" in data[:8192]:
+        return None, digest, _NO_TEXT
+    if len(data) > MAX_TEXT:
+        return None, digest, _TOO_LONG
+    try:
+        return data.decode().removeprefix("\ufeff"), digest, ""
+    except UnicodeDecodeError:
+        return None, digest, _NO_TEXT
+
+
+@lru_cache(maxsize=2048)
+def _imports(real: str, language: str, _changed: int, _size: int) -> tuple[str, ...]:
+    content = _content(real)
+    if content is None or content[0] is None:
+        return ()
+    found = kinds.imported(real, language, content[0])
+    if language != kinds.PYTHON:
+        return tuple(found)
+    return tuple(
+        name for name in found if name.partition("/")[0].partition(".")[0] not in _STANDARD
+    )
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry, _ in zip(entries, range(MAX_LISTED), strict=False)]
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,69 @@
+"""Judging the files that a command runs, where their content was handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.policy.risk.call import UNKNOWN, Answer, Call, Hit
+from app.policy.risk.control import ControlFlow
+from app.policy.risk.given import HANDED_IN, answers_of
+from app.policy.risk.model import Given, Run
+from app.policy.risk.runs import FINDERS, runs_of
+from app.policy.risk.scope import Scope
+
+MAX_RUNS = 300
+
+
+class FilesRun(ControlFlow):
+    """Notes which files are run, and judges those that are known. A subclass judges text.
+
+    Attributes:
+        origins: the files whose text is being judged, the innermost last.
+    """
+
+    def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
+        super().__init__(home)
+        self.runs: dict[Run, None] = {}
+        self.judged: dict[tuple[str, str], None] = {}
+        self.origins: list[str] = []
+        self._given: dict[str, list[Given]] = {}
+        for one in given:
+            self._given.setdefault(one.by, []).append(one)
+
+    def answer(self, answer: Answer, index: int | None, scope: Scope) -> None:
+        raise NotImplementedError
+
+    def judge_files(self, call: Call, word: str, scope: Scope, index: int) -> bool:
+        """Judge the files that `call` runs and that are known; whether there were any."""
+        if "/" not in word and word not in FINDERS and not word[-1:].isdigit():
+            return False
+        found = False
+        for how in runs_of(call, word):
+            if UNKNOWN in how.path:
+                continue
+            if len(self.runs) < MAX_RUNS:
+                self.runs[how] = None
+            for given in self._given.get(how.path, ()):
+                if how.kind in HANDED_IN:
+                    self.judged[given.path, given.digest] = None
+                elif scope.files.get(given.path, given.text) == given.text:
+                    found = True
+                    self._judge_file(call, how, given, scope, index)
+        return found
+
+    def _judge_file(self, call: Call, how: Run, given: Given, scope: Scope, index: int) -> None:
+        if given.path in self.origins:
+            return
+        self.judged[given.path, given.digest] = None
+        self.origins.append(given.path)
+        for answer in answers_of(call, how, given):
+            self.answer(answer, index, scope)
+        self.origins.pop()
+
+    def found(self, hit: Hit, segment: int | None) -> None:
+        if self.origins:
+            if hit.vague:
+                return
+            if not hit.named:
+                hit = hit._replace(why=f"{hit.why} (in {self.origins[-1]})")
+        super().found(hit, segment)

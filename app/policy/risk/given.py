@@ -1,0 +1,142 @@
+"""What the files do that a command runs: their text, judged as part of the command."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from app.core.git_config import risky_settings
+from app.policy.risk import runs
+from app.policy.risk.call import Answer, Call, ask, is_pattern, names, options, run, script
+from app.policy.risk.code import LANGUAGES
+from app.policy.risk.model import Given, Run
+from app.policy.risk.recipes import recipes
+
+HANDED_IN = frozenset([runs.READ, runs.COPIED])
+"""Kinds whose text the rules find by themselves, as if the script had written it."""
+
+
+def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
+    """What it comes to that `call` runs the file `given` as `how` says."""
+    text, direct = given.text, given.path == how.path or is_pattern(how.path)
+    language = how.kind
+    if language == runs.TESTS or not direct:
+        direct, language = False, runs.language_by_name(given.path) or ""
+    elif language == runs.PROGRAM and text is not None:
+        language = runs.language_of(given.path, text)
+    if text is None or len(text) > _LONGEST.get(language, _LONGEST_OTHER):
+        why = given.why or "is too long to be judged"
+    elif language not in _JUDGED:
+        why = f"is {language} code, which is not read here"
+    else:
+        yield from _judged(call, language, given.path, text)
+        return
+    # Of what a program imports there is too much to ask about all that cannot be read.
+    if direct and not given.accepted:
+        why = f"runs {given.path}, which was written here and {why}"
+        yield ask("unread_file", why)._replace(named=True)
+
+
+def _judged(call: Call, language: str, path: str, text: str) -> Iterator[Answer]:
+    if language == runs.PACKAGE:
+        yield from _package(call, text)
+    elif language == runs.GIT:
+        yield from _git_settings(call, text)
+    elif language in {runs.MAKEFILE, runs.JUSTFILE}:
+        yield from recipes(call, text, just=language == runs.JUSTFILE)
+    elif language == runs.SOURCED:
+        yield script(text, here=True, given=(path, *call.args[1:]))
+    elif language == runs.SHELL:
+        yield script(text, given=_arguments(call, path), stdin=call.stdin)
+    else:
+        yield script(text, language)
+
+
+_LONGEST = {runs.SHELL: 48_000, runs.SOURCED: 48_000, runs.PYTHON: 40_000, runs.PACKAGE: 64_000}
+_LONGEST |= {runs.MAKEFILE: 48_000, runs.JUSTFILE: 48_000, runs.GIT: 64_000}
+_LONGEST_OTHER = 16_000
+_JUDGED = frozenset([*LANGUAGES, *_LONGEST])
+
+
+def _arguments(call: Call, path: str) -> tuple[str, ...]:
+    """The name and the arguments that a shell script gets."""
+    for at, word in enumerate(call.args):
+        if call.at(word) == path:
+            return (word, *call.args[at + 1 :])
+    return (path, *call.args)
+
+
+_RUNS_ITSELF = frozenset(names("test start stop restart"))
+_LIFE = {
+    "install": "preinstall install postinstall prepublish preprepare prepare postprepare",
+    "publish": "prepublishOnly prepack prepare postpack publish postpublish",
+    "pack": "prepack prepare postpack",
+    "version": "preversion version postversion",
+}
+_SAME = {
+    **dict.fromkeys(names("i ci clean-install add in ins isntall"), "install"),
+    **dict.fromkeys(names("t tst"), "test"),
+    **dict.fromkeys(names("run-script rum urn"), "run"),
+}
+
+
+def _package(call: Call, text: str) -> Iterator[Answer]:
+    """The scripts of a `package.json` that an npm command runs."""
+    try:
+        scripts = orjson.loads(text).get("scripts") or {}
+    except (orjson.JSONDecodeError, AttributeError):
+        return
+    if not isinstance(scripts, Mapping):
+        return
+    words = options(
+        call.args,
+        "C w F -prefix -cwd -dir -workspace -filter -registry -userconfig -cache",
+    ).rest
+    for name, more in _wanted(call.name, words):
+        for part in (f"pre{name}", name, f"post{name}"):
+            command = scripts.get(part)
+            if isinstance(command, str):
+                rest = f" {shlex.join(more)}" if part == name and more else ""
+                yield script(f"{command}{rest}")
+
+
+def _wanted(program: str, words: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The scripts by name, and the words that are handed on."""
+    verb = _SAME.get(words[0], words[0]) if words else "install" if program != "npm" else ""
+    rest = words[1:]
+    if verb == "run":
+        yield from ((rest[0], rest[1:]),) if rest else ()
+    elif verb in _RUNS_ITSELF:
+        yield verb, rest
+    elif verb == "install" and rest:
+        return
+    elif verb in _LIFE:
+        yield from ((name, []) for name in _LIFE[verb].split())
+    elif program != "npm" and verb:
+        yield verb, rest
+
+
+_COMMANDS = re.compile(
+    r"core\.(?:fsmonitor|sshcommand|editor|pager|gitproxy|alternaterefscommand|askpass)"
+    r"|sequence\.editor|pager\.[\w-]+|diff\.external|diff\.\*\.(?:command|textconv)"
+    r"|filter\.\*\.(?:clean|smudge|process)|merge\.\*\.driver|(?:diff|merge)tool\.\*\.cmd"
+    r"|interactive\.difffilter|trailer\.\*\.(?:command|cmd)|gpg\.(?:\*\.)?program"
+    r"|(?:remote|uploadpack)\.\*\.(?:uploadpack|receivepack)|credential\.(?:\*\.)?helper"
+)
+_NO_COMMAND = frozenset(names("true false yes no on off 0 1 cache store osxkeychain manager"))
+
+
+def _git_settings(call: Call, text: str) -> Iterator[Answer]:
+    """The commands that a repository's settings make git run."""
+    for setting in sorted(risky_settings(text)):
+        name, _, value = setting.partition("=")
+        command = value.strip().strip('"').replace('\\"', '"').replace("\\\\", "\\")
+        if name.startswith("alias."):
+            if name[6:] not in map(str.lower, call.args):
+                continue
+            yield script(command[1:]) if command[:1] == "!" else run(["git", *command.split()])
+        elif _COMMANDS.fullmatch(name) and command.lower() not in _NO_COMMAND:
+            yield script(command.removeprefix("!"))

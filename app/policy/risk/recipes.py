@@ -1,0 +1,117 @@
+"""What `make` and `just` run of a file of recipes: the targets that are wanted, no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from app.policy.risk.call import Answer, Call, options, script
+
+_RULE = re.compile(r"([^\s:=#][^:=#]*?)\s*::?(?![:=])\s*([^=;#]*?)(?:;(.*))?(?:#.*)?")
+_JUST_RULE = re.compile(r"@?([A-Za-z_][\w-]*)((?:\s+[^:]*)?):(?!=)\s*([^#]*)(?:#.*)?")
+_ASSIGNED = re.compile(r"(?:export\s+|override\s+)?([\w.-]+)\s*(?::{0,3}|\?|\+|!)=\s*(.*)")
+_NAMED = re.compile(r"\$[({]([\w.-]+)[)}]")
+_CALLED = re.compile(r"\$[({][a-z-]+\s[^()]*[)}]")
+_SHELL = re.compile(r"\$\(shell (.*?)\)|^[\w.-]+\s*!=\s*(.+)$", re.MULTILINE)
+_JUST_VALUE = re.compile(r"\{\{.*?\}\}")
+_MOST_DEPTH = 6
+_MOST_TARGETS = 300
+
+
+@dataclass(slots=True)
+class _Target:
+    needs: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Recipes:
+    targets: dict[str, _Target] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=lambda: {"RM": "rm -f", "MAKE": "make"})
+    first: str = ""
+
+
+def recipes(call: Call, text: str, *, just: bool = False) -> Iterator[Answer]:
+    """The commands of the targets that `call` names, and of those that they need."""
+    valued = "f C j I o W l E -file -makefile -directory -eval -jobs d -justfile -set"
+    goals = [word for word in options(call.args, valued).rest if "=" not in word]
+    known = _read(text.replace("\\\n", " "), just=just)
+    if not just:
+        for found in _SHELL.findall(text):
+            yield script(_expanded(found[0] or found[1], known.values))
+    waiting, done = goals or [known.first], set[str]()
+    while waiting and len(done) < _MOST_TARGETS:
+        name = waiting.pop()
+        for key in (name, *(key for key in known.targets if "%" in key and _fits(key, name))):
+            target = known.targets.get(key)
+            if target is None or key in done:
+                continue
+            done.add(key)
+            waiting += target.needs
+            for line in target.lines:
+                yield script(_JUST_VALUE.sub("$VALUE", line) if just else _line(line, name, known))
+
+
+def _fits(pattern: str, name: str) -> bool:
+    before, _, after = pattern.partition("%")
+    return name.startswith(before) and name.endswith(after)
+
+
+def _read(text: str, *, just: bool) -> _Recipes:
+    known, current = _Recipes(), list[_Target]()
+    for line in text.split("\n"):
+        if line[:1] == "\t" or (just and line[:1] == " "):
+            _add(line, current)
+        elif (match := _ASSIGNED.fullmatch(line.strip())) and not just:
+            known.values[match[1]] = match[2].strip()
+        elif match := (_JUST_RULE if just else _RULE).fullmatch(line):
+            current = _targets(match, known, just=just)
+        elif line.strip() and line[:1] != "#" and not line.startswith(("if", "else", "endif")):
+            current = []
+    for target in known.targets.values():
+        needs = " ".join(target.needs)
+        target.needs = _expanded(needs, known.values).split() if "$" in needs else target.needs
+    return known
+
+
+def _add(line: str, targets: Iterable[_Target]) -> None:
+    bare = line.strip().lstrip("@+-")
+    if bare and bare[0] != "#":
+        for target in targets:
+            target.lines.append(bare)
+
+
+def _targets(match: re.Match[str], known: _Recipes, *, just: bool) -> list[_Target]:
+    """The targets of a line that names them and what they need."""
+    words = match[1].split()
+    needs = match[3 if just else 2].replace("|", " ").split()
+    found = [known.targets.setdefault(word, _Target()) for word in words]
+    for target in found:
+        target.needs += needs
+    if not just and match[3]:
+        _add(match[3], found)
+    if not known.first and words[0][0] != "." and "%" not in words[0]:
+        known.first = words[0]
+    return found
+
+
+def _line(line: str, target: str, known: _Recipes) -> str:
+    text = line.replace("$(@D)", ".").replace("$@", target)
+    text = re.sub(r"\$[<^*?+|%]|\$\([<^*?+%][DF]?\)", "$MADE", text)
+    return _expanded(text, known.values).replace("$$", "$")
+
+
+def _expanded(text: str, values: dict[str, str]) -> str:
+    """`text` with the variables of the file; what only make knows is a variable of the shell."""
+    for _ in range(_MOST_DEPTH):
+        replaced = _NAMED.sub(lambda match: values.get(match[1], f"$MADE_{_plain(match[1])}"), text)
+        replaced = _CALLED.sub("$MADE", replaced)
+        if replaced == text or len(replaced) > 20_000:
+            break
+        text = replaced
+    return text
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W", "_", name)

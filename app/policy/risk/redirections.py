@@ -1,0 +1,95 @@
+"""Where the output of a command goes, and where its input comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from app.policy.risk.call import SECRET, UNKNOWN, Stream, ask, resolve
+from app.policy.risk.control import SILENT, UNSEEN
+from app.policy.risk.expand import Expander
+from app.policy.risk.files_run import FilesRun
+from app.policy.risk.paths import reading, writing
+from app.policy.risk.scope import Scope
+from app.policy.risk.secrets import held
+from app.policy.risk.syntax import Proc, Redirect
+
+_DESCRIPTOR = re.compile(r"\d*-?")
+_OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+
+
+class Redirections(FilesRun):
+    """Checks what redirections write, and knows what they read."""
+
+    def redirects(
+        self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None
+    ) -> tuple[Stream | None, list[tuple[str, str]]]:
+        """Check where output goes; answer what the command reads, and operators with files."""
+        files: list[tuple[str, str]] = []
+        if not redirects:
+            return stdin, files
+        expander = Expander(scope, self)
+        for redirect in redirects:
+            value = expander.text(redirect.target)
+            taken = stdin
+            if redirect.op in {"<<", "<<-", "<<<"}:
+                newline = "\n" if redirect.op == "<<<" else ""
+                secret = "a secret" if SECRET in value else ""
+                taken = Stream(None if UNKNOWN in value else value + newline, secret=secret)
+            elif redirect.op == "<":
+                taken = self._input(value, scope)
+            elif redirect.op == "<&":
+                taken = None if value == "-" else UNSEEN
+            elif redirect.op != ">&" or not _DESCRIPTOR.fullmatch(value):
+                op = redirect.op if redirect.descriptor in {"", "1"} else redirect.descriptor
+                files.append((op, self.writes(value, scope)))
+                taken = UNSEEN if redirect.op == "<>" else stdin
+            if redirect.descriptor in {"", "0"}:
+                stdin = taken
+        return stdin, files
+
+    def writes(self, value: str, scope: Scope) -> str:
+        path = resolve(value, scope.cwd, scope.home)
+        for hit in writing(path, scope.home):
+            self.found(hit, None)
+        return path
+
+    def _input(self, value: str, scope: Scope) -> Stream:
+        path = resolve(value, scope.cwd, scope.home)
+        if path == "/dev/null":
+            return SILENT
+        for hit in reading(path, scope.home):
+            self.found(hit, None)
+        secret = self.flow.files.get(path, "") or held(path, scope.home)
+        if path in scope.files:
+            return Stream(scope.files[path], secret=secret)
+        return Stream(None, path, (), secret)
+
+    def into_files(self, files: list[tuple[str, str]], scope: Scope, output: Stream) -> Stream:
+        for op, path in files:
+            if path in _OWN_OUTPUT:
+                continue
+            if op not in {">", ">>", ">|", ">&", "&>", "&>>"}:
+                # Another descriptor: the output goes where it went.
+                scope.files[path] = None
+                continue
+            before = scope.files.get(path, "") if ">>" in op else ""
+            known = before is not None and output.text is not None
+            scope.files[path] = f"{before}{output.text}" if known else None
+            if output.secret:
+                self._keeps(path, output.secret)
+            output = SILENT
+        scope.files.pop("/dev/null", None)
+        return output
+
+    def _keeps(self, path: str, secret: str) -> None:
+        """A redirection fills a file with a secret, or sends it."""
+        if path.startswith(("/dev/tcp/", "/dev/udp/")):
+            self.found(ask("secret_sent", f"sends {secret} through {path}"), None)
+        elif path != "/dev/null":
+            self.flow.files[path] = secret
+
+
+def runs_a_reader(redirect: Redirect) -> bool:
+    """`> >(command)`."""
+    return ">" in redirect.op and any(isinstance(part, Proc) for part in redirect.target)

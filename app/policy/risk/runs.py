@@ -1,0 +1,411 @@
+"""Which files a command runs or obeys: what it is judged by beside its words.
+
+The analysis opens no file. It names those that decide what a command does, and whoever asks for
+it hands in the text of those that somebody wrote for it (`Given`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from app.policy.risk.call import UNKNOWN, Call, names, options, prints_help
+from app.policy.risk.model import Run
+
+SHELL, SOURCED, PYTHON, NODE = "shell", "sourced", "python", "node"
+PROGRAM, PACKAGE, MAKEFILE, JUSTFILE = "program", "package", "makefile", "justfile"
+TESTS, GIT, READ, COPIED = "tests", "git", "read", "copied"
+
+
+Finder = Callable[[Call], Iterator[Run]]
+
+_SHELLS = names("bash sh zsh dash ksh ash mksh rbash")
+_CODE = re.compile(r"-[a-zA-Z]*[cs][a-zA-Z]*")
+_PATH = re.compile(r"[\w@%+=:,.~*?\[\]-]*[/.][\w@%+=:,./~*?\[\]-]*")
+
+
+def runs_of(call: Call, word: str) -> Iterator[Run]:
+    """The files that `call`, whose first word is `word`, runs or obeys."""
+    if "/" in word:
+        yield Run(call.at(word), PROGRAM)
+    finder = FINDERS.get(call.name)
+    if finder is None and (versioned := _VERSIONED.fullmatch(call.name)):
+        finder = FINDERS.get(versioned.group(1))
+    if finder is not None and not prints_help(call.args[:1]):
+        yield from finder(call)
+
+
+_VERSIONED = re.compile(r"(python|pypy|pytest|pip|ruby|php|lua|perl|node|bash)[\d.]+")
+
+
+def _shell(call: Call) -> Iterator[Run]:
+    at, args = 0, call.args
+    while at < len(args) and re.match(r"[-+].", args[at]):
+        if _CODE.fullmatch(args[at]):
+            return
+        if args[at] in {"--rcfile", "--init-file"} and args[at + 1 :]:
+            yield Run(call.at(args[at + 1]), SOURCED)
+        at += 2 if args[at] in {"-o", "+o", "-O", "+O", "--rcfile", "--init-file"} else 1
+    if args[at:] and args[at] != "-":
+        yield Run(call.at(args[at]), SHELL)
+    if call.assigned.get("BASH_ENV"):
+        yield Run(call.at(call.assigned["BASH_ENV"]), SOURCED)
+
+
+def _source(call: Call) -> Iterator[Run]:
+    if call.args and call.args[0] != "-":
+        yield Run(call.at(call.args[0]), SOURCED)
+
+
+_PYTHON_VALUED = "c m W X Q -check-hash-based-pycs"
+
+
+def _python(call: Call) -> Iterator[Run]:
+    given = options(call.args, _PYTHON_VALUED, stop=True)
+    folders = ["."]
+    if module := given.value("-m"):
+        yield from _python_module(call, module)
+    elif "-c" not in given.values:
+        script = given.rest[0] if given.rest and given.rest[0] != "-" else ""
+        if script:
+            yield Run(call.at(script), PYTHON)
+            if "/" in script:
+                folders.append(script.rsplit("/", 1)[0])
+        elif call.stdin and call.stdin.file:
+            yield Run(call.stdin.file, PYTHON)
+    for text in (*given.all_values("-c"), call.stdin.text if call.stdin else None):
+        for name in imported("", PYTHON, text or ""):
+            yield Run(call.at(name), PYTHON)
+    yield Run(call.at("./-"), PYTHON)
+    for name in (*_START_MODULES, *_path_modules(call)):
+        yield from (Run(call.at(f"{folder}/{name}"), PYTHON) for folder in folders)
+
+
+_START_MODULES = ("sitecustomize.py", "usercustomize.py")
+
+
+def _path_modules(call: Call) -> Iterator[str]:
+    for folder in call.assigned.get("PYTHONPATH", "").split(":"):
+        if folder and UNKNOWN not in folder:
+            yield from (f"{folder}/{name}" for name in _START_MODULES)
+
+
+_MODULE_PROGRAMS = frozenset(names("pytest pip unittest build nox tox invoke flask"))
+
+
+def _python_module(call: Call, module: str) -> Iterator[Run]:
+    path = module.replace(".", "/")
+    for name in (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py"):
+        yield Run(call.at(name), PYTHON)
+    if module in _MODULE_PROGRAMS:
+        at = next((at for at, arg in enumerate(call.args) if arg.endswith(module)), 0)
+        inner = Call(module, call.args[at + 1 :], call.cwd, call.home)
+        finder = FINDERS.get(module)
+        if finder is not None:
+            yield from finder(inner)
+
+
+def _tests(call: Call) -> Iterator[Run]:
+    """`pytest` and its like: the tests that are named, or all of them, and what configures them."""
+    given = options(call.args, "k m p c n W o r -rootdir -maxfail -cov -junitxml -ignore -tb")
+    named = [word.partition("::")[0] for word in given.rest if "=" not in word]
+    for word in named or ["."]:
+        yield Run(call.at(word), TESTS)
+    for name in ("conftest.py", *_START_MODULES):
+        yield Run(call.at(name), PYTHON)
+
+
+_NODE_VALUED = "e p -eval -print r -require -import -loader C -conditions -env-file"
+
+
+def _node(call: Call) -> Iterator[Run]:
+    args = call.args[1:] if call.name in {"bun", "deno"} and call.args[:1] == ["run"] else call.args
+    given = options(args, _NODE_VALUED, stop=True)
+    for path in given.all_values("-r", "--require", "--import", "--loader"):
+        yield from _node_file(call, path)
+    if given.values.keys().isdisjoint({"-e", "-p", "--eval", "--print"}):
+        if given.has("--test") and not given.rest:
+            yield Run(call.at("."), TESTS)
+        for path in given.rest[: None if given.has("--test") else 1]:
+            yield from _node_file(call, path)
+        if not given.rest and call.stdin and call.stdin.file:
+            yield Run(call.stdin.file, NODE)
+    for text in given.all_values("-e", "-p", "--eval", "--print"):
+        yield from (Run(call.at(name), NODE) for name in imported("", NODE, text))
+    if call.name == "bun":
+        yield from _packages(call)
+
+
+def _node_file(call: Call, path: str) -> Iterator[Run]:
+    if path not in {"-", ""}:
+        yield from (Run(call.at(f"{path}{end}"), NODE) for end in ("", ".js", "/index.js"))
+
+
+def _other(language: str, valued: str, code: str, loading: str = "") -> Finder:
+    """Interpreters whose first operand is the program."""
+    codes = ["-" + name for name in code.split()]
+    loaders = ["-" + name for name in loading.split()]
+
+    def finder(call: Call) -> Iterator[Run]:
+        given = options(call.args, f"{valued} {code} {loading}", stop=True)
+        for path in given.all_values(*loaders):
+            yield from (Run(call.at(f"{path}{end}"), language) for end in ("", ".rb"))
+        if not any(name in given.values for name in codes):
+            for path in given.rest[:1]:
+                yield Run(call.at(path), language)
+            if not given.rest and call.stdin and call.stdin.file:
+                yield Run(call.stdin.file, language)
+
+    return finder
+
+
+def _configured(files: str, language: str) -> Finder:
+    """Programs that run what stands in a file of a fixed name."""
+    usual = files.split()
+
+    def finder(call: Call) -> Iterator[Run]:
+        given = options(call.args, "f c C -config -file -rakefile -gulpfile -directory", stop=False)
+        folder = given.value("-C", "--directory") or "."
+        named = given.all_values(
+            "-f", "-c", "--config", "--file", "--rakefile", "--gulpfile", "--makefile"
+        )
+        for path in named:
+            yield Run(call.at(path), language)
+        for name in usual:
+            yield Run(call.at(f"{folder}/{name}"), language)
+
+    return finder
+
+
+def _packages(call: Call) -> Iterator[Run]:
+    """npm and its sisters: the scripts of `package.json`."""
+    given = options(
+        call.args,
+        "C w F -prefix -cwd -dir -workspace -filter -registry -userconfig -cache",
+        stop=False,
+    )
+    folder = given.value("--prefix", "-C", "--cwd", "--dir") or "."
+    yield Run(call.at(f"{folder}/package.json"), PACKAGE)
+
+
+def _pip(call: Call) -> Iterator[Run]:
+    """Installing from a folder runs its `setup.py`."""
+    words = options(call.args, "r c i t -requirement -constraint -index-url -target e=").rest
+    for word in [".", *words]:
+        folder = word.partition("[")[0]
+        if UNKNOWN not in folder and ("/" in folder or folder in {".", ".."}):
+            yield Run(call.at(f"{folder}/setup.py"), PYTHON)
+
+
+def _cargo(call: Call) -> Iterator[Run]:
+    verb = next((word for word in call.args if word[:1] not in "+-"), "")
+    if verb in _COMPILING:
+        yield Run(call.at("build.rs"), "rust")
+    if verb in {"run", "r", "test", "t", "bench"}:
+        yield from (Run(call.at(f"src/{name}.rs"), "rust") for name in ("main", "lib"))
+
+
+_COMPILING = frozenset(names("build b check c clippy run r test t bench doc install rustc fix"))
+
+
+def _go(call: Call) -> Iterator[Run]:
+    if call.args[:1] == ["run"]:
+        for word in options(call.args[1:], "C exec tags mod", clusters=False).rest[:1]:
+            path = word if word.endswith(".go") else f"{word.rstrip('/')}/main.go"
+            yield Run(call.at(path), "go")
+
+
+_HOOKS = {
+    "commit": "pre-commit prepare-commit-msg commit-msg post-commit",
+    "merge": "pre-merge-commit post-merge",
+    "pull": "pre-merge-commit post-merge",
+    "rebase": "pre-rebase post-rewrite post-checkout",
+    "checkout": "post-checkout",
+    "switch": "post-checkout",
+    "clone": "post-checkout",
+    "worktree": "post-checkout",
+    "push": "pre-push",
+    "am": "applypatch-msg pre-applypatch post-applypatch",
+    "gc": "pre-auto-gc",
+}
+
+
+def _git(call: Call) -> Iterator[Run]:
+    """The settings that every git command obeys, and the hooks of this one."""
+    folder, verb = ".", ""
+    words = iter(call.args)
+    for word in words:
+        if word == "-C":
+            folder = f"{folder}/{next(words, '.')}"
+        elif word == "-c":
+            next(words, None)
+        elif not word.startswith("-"):
+            verb = word
+            break
+    yield Run(call.at(f"{folder}/.git/config"), GIT)
+    for hook in _HOOKS.get(verb, "").split():
+        for place in (".git/hooks", ".husky", ".githooks"):
+            yield Run(call.at(f"{folder}/{place}/{hook}"), PROGRAM)
+
+
+def _read(call: Call) -> Iterator[Run]:
+    """Programs whose rules read what files hold: SQL, filters, lists of commands."""
+    for word in call.args[:20]:
+        for part in (word, word.partition("=")[2]):
+            if part and part[0] != "-" and _PATH.fullmatch(part):
+                yield Run(call.at(part), READ)
+        if "read " in word or "\\i " in word:
+            yield from (Run(call.at(part), READ) for part in word.split()[1:2])
+
+
+def _copied(call: Call) -> Iterator[Run]:
+    for word in options(call.args, "t m o g S -target-directory").rest[:-1][:20]:
+        yield Run(call.at(word), COPIED)
+
+
+def _table(text: str, finder: Finder) -> dict[str, Finder]:
+    return dict.fromkeys(text.split(), finder)
+
+
+FINDERS: Mapping[str, Finder] = {
+    **dict.fromkeys(_SHELLS, _shell),
+    **_table("source .", _source),
+    **_table("python python2 python3 pypy pypy3 ipython", _python),
+    **_table("pytest py.test", _tests),
+    **_table("node nodejs bun tsx ts-node deno", _node),
+    "unittest": _tests,
+    **_table("ruby jruby", _other("ruby", "I C E x", "e", "r")),
+    **_table("perl perl5", _other("perl", "I M m i F x", "e E")),
+    **_table("php php8", _other("php", "d c z t S", "r B R E -run", "f")),
+    **_table("lua luajit", _other("lua", "l", "e")),
+    "Rscript": _other("R", "", "e"),
+    "julia": _other("julia", "p", "e E -eval", "L"),
+    **_table("make gmake", _configured("GNUmakefile makefile Makefile", MAKEFILE)),
+    **_table("psql mysql mariadb sqlite3 duckdb awk gawk mawk sed cmake xargs parallel", _read),
+    "just": _configured("justfile Justfile .justfile", JUSTFILE),
+    "rake": _configured("Rakefile rakefile Rakefile.rb", "ruby"),
+    **_table("bundle rails", _configured("Gemfile", "ruby")),
+    "invoke": _configured("tasks.py", PYTHON),
+    "inv": _configured("tasks.py", PYTHON),
+    "fab": _configured("fabfile.py", PYTHON),
+    "nox": _configured("noxfile.py", PYTHON),
+    "doit": _configured("dodo.py", PYTHON),
+    "scons": _configured("SConstruct", PYTHON),
+    "waf": _configured("wscript", PYTHON),
+    "gulp": _configured("gulpfile.js gulpfile.mjs", NODE),
+    "grunt": _configured("Gruntfile.js Gruntfile.cjs", NODE),
+    **_table("npm yarn pnpm", _packages),
+    **_table("pip pip3 uv poetry build", _pip),
+    "cargo": _cargo,
+    "go": _go,
+    **_table("git hub", _git),
+    **_table("cp mv ln install", _copied),
+}
+for _name, _files in (
+    ("jest", "jest.config.js jest.config.cjs jest.config.mjs jest.config.ts"),
+    ("vitest", "vitest.config.js vitest.config.mjs vitest.config.ts vite.config.js vite.config.ts"),
+    ("vite", "vite.config.js vite.config.mjs vite.config.ts"),
+    ("webpack", "webpack.config.js webpack.config.cjs webpack.config.mjs"),
+    ("rollup", "rollup.config.js rollup.config.mjs"),
+    ("eslint", "eslint.config.js eslint.config.mjs .eslintrc.js .eslintrc.cjs"),
+    ("prettier", "prettier.config.js .prettierrc.js"),
+    ("mocha", ".mocharc.js .mocharc.cjs"),
+    ("next", "next.config.js next.config.mjs"),
+):
+    FINDERS[_name] = _configured(_files, NODE)  # type: ignore[index]
+
+
+_BY_PROGRAM = {
+    **dict.fromkeys(_SHELLS, SHELL),
+    **dict.fromkeys(names("python python2 python3 pypy pypy3"), PYTHON),
+    **dict.fromkeys(names("node nodejs bun deno tsx ts-node"), NODE),
+    **{name: name for name in ("perl", "ruby", "php", "lua", "julia", "groovy", "scala")},
+    "Rscript": "R",
+    "tclsh": "tcl",
+    "expect": "tcl",
+}
+_BY_ENDING = {
+    **dict.fromkeys(names("sh bash zsh ksh"), SHELL),
+    **dict.fromkeys(names("py pyw"), PYTHON),
+    **dict.fromkeys(names("js mjs cjs ts mts cts jsx tsx"), NODE),
+    "rb": "ruby",
+    "pl": "perl",
+    "php": "php",
+    "lua": "lua",
+    "jl": "julia",
+}
+_FIRST_LINE = re.compile(r"#!\s*(\S+)((?:\s+\S+)*)")
+
+
+def language_of(path: str, text: str) -> str:
+    """What runs a file that is called by its own name; a shell where nothing else is said."""
+    if match := _FIRST_LINE.match(text):
+        words = [match.group(1), *match.group(2).split()]
+        program = words[0].rsplit("/", 1)[-1]
+        if program == "env":
+            rest = [word for word in words[1:] if word[0] != "-" and "=" not in word]
+            program = rest[0].rsplit("/", 1)[-1] if rest else ""
+        bare = re.sub(r"[\d.]+$", "", program)
+        return _BY_PROGRAM.get(program) or _BY_PROGRAM.get(bare) or (program or SHELL)
+    ending = path.rsplit("/", 1)[-1].rpartition(".")[2]
+    return _BY_ENDING.get(ending, SHELL)
+
+
+def language_by_name(path: str) -> str | None:
+    """The language that a file's ending stands for; None for another ending."""
+    return _BY_ENDING.get(path.rsplit("/", 1)[-1].rpartition(".")[2])
+
+
+def imported(path: str, language: str, text: str) -> Sequence[str]:
+    """Where the modules may lie that a program imports by name, relative to its folder."""
+    if language == PYTHON:
+        return _python_imports(text)
+    if language == NODE:
+        return _node_imports(text)
+    if language == "ruby":
+        return [f"{name}.rb" for name in _RUBY_IMPORT.findall(text)]
+    return ()
+
+
+_PYTHON_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+\(?([\w, \t\n]*)|import[ \t]+([\w., \t]+))",
+    re.MULTILINE,
+)
+_NODE_IMPORT = re.compile(
+    r"(?:\brequire\s*\(|\bimport\s*\(|\bfrom\b|\bimport\b)\s*['\"](\.{1,2}/[^'\"\n]+)['\"]"
+)
+_RUBY_IMPORT = re.compile(r"\brequire_relative\s*\(?\s*['\"]([^'\"\n]+)['\"]")
+_MOST_IMPORTS = 60
+
+
+def _python_imports(text: str) -> list[str]:
+    modules: dict[str, None] = {}
+    for base, from_names, plain in _PYTHON_IMPORT.findall(text):
+        if plain:
+            for item in plain.split(","):
+                modules[item.split(" as ")[0].strip()] = None
+            continue
+        modules[base] = None
+        for name in re.findall(r"\w+", from_names)[:20]:
+            modules[f"{base}.{name}" if base.strip(".") else f"{base}{name}"] = None
+    found: list[str] = []
+    for module in list(modules)[:_MOST_IMPORTS]:
+        bare = module.lstrip(".")
+        up = "../" * max(0, len(module) - len(bare) - 1)
+        path = up + bare.replace(".", "/")
+        if bare:
+            found += [f"{path}.py", f"{path}/__init__.py"]
+            found += [f"{up}{part}" for part in _packages_on_the_way(bare)]
+    return list(dict.fromkeys(found))
+
+
+def _packages_on_the_way(module: str) -> list[str]:
+    parts = module.split(".")
+    return ["/".join(parts[:at]) + "/__init__.py" for at in range(1, len(parts))]
+
+
+def _node_imports(text: str) -> list[str]:
+    found: list[str] = []
+    for path in _NODE_IMPORT.findall(text)[:_MOST_IMPORTS]:
+        found += [path, *(f"{path}{end}" for end in (".js", ".ts", ".mjs", ".cjs", "/index.js"))]
+    return found
