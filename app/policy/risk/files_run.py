@@ -26,6 +26,7 @@ class FilesRun(ControlFlow):
         self.runs: dict[Run, None] = {}
         self.judged: dict[tuple[str, str], None] = {}
         self.origins: list[str] = []
+        self._noted: set[tuple[str | None, str]] = set()
         self._given: dict[str, list[Given]] = {}
         for one in given:
             self._given.setdefault(one.by, []).append(one)
@@ -36,6 +37,8 @@ class FilesRun(ControlFlow):
     def judge_files(self, call: Call, word: str, scope: Scope, index: int) -> bool:
         """Judge the files that `call` runs and that are known; whether there were any."""
         if "/" not in word and word not in FINDERS and not word[-1:].isdigit():
+            return False
+        if call.name == "git" and not self._given and self._is_noted(call):
             return False
         found = False
         for how in runs_of(call, word):
@@ -50,6 +53,15 @@ class FilesRun(ControlFlow):
                     found = True
                     self._judge_file(call, how, given, scope, index)
         return found
+
+    def _is_noted(self, call: Call) -> bool:
+        """Whether the same subcommand of git in the same folder was met before."""
+        verb = call.args[0] if call.args else ""
+        if verb[:1] == "-":
+            return False
+        before = len(self._noted)
+        self._noted.add((call.cwd, verb))
+        return len(self._noted) == before
 
     def _judge_file(self, call: Call, how: Run, given: Given, scope: Scope, index: int) -> None:
         if given.path in self.origins:
