@@ -9,6 +9,7 @@ from app.policy.risk.call import Answer, Call
 from app.policy.risk.command import plain_name, wrapped_by_stranger
 from app.policy.risk.registry import NOT_ALL_KNOWN, ONLY_SENDERS, RULES
 from app.policy.risk.strangers import stranger
+from app.policy.risk.unknown_senders import sends_by_shape
 
 MAX_REMEMBERED = 512
 """Longest command, in characters, whose judgement is kept."""
@@ -21,16 +22,16 @@ def judged(call: Call) -> tuple[Answer, ...]:
         call.name = plain_name(call.name)
         rules = RULES.get(call.name)
     if rules is None:
-        return (*wrapped_by_stranger(call), *stranger(call))
+        return (*wrapped_by_stranger(call), *stranger(call), *sends_by_shape(call))
     if len(rules) == 1:
         found = tuple(rules[0](call))
         if not found and call.name in ONLY_SENDERS:
-            return (*wrapped_by_stranger(call), *stranger(call))
+            return (*wrapped_by_stranger(call), *stranger(call), *sends_by_shape(call))
     else:
         found = tuple([answer for rule in rules for answer in rule(call)])
     if found or call.name not in NOT_ALL_KNOWN:
         return found
-    return tuple(stranger(call, options_too=False))
+    return (*stranger(call, options_too=False), *sends_by_shape(call))
 
 
 @lru_cache(maxsize=2048)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from app.policy.risk.call import Answer, Stream, ask, run, script
-from app.policy.risk.code_secrets import secrets_sent
+from app.policy.risk.code_secrets import secrets_in_code
 from app.policy.risk.code_strings import read_code
 from app.policy.risk.compiled import COMPILED, assess_compiled
 from app.policy.risk.python_code import assess_python
@@ -100,8 +100,8 @@ def kept_code(language: str, text: str) -> tuple[Answer, ...]:
 
 def assess_code(language: str, text: str) -> Iterator[Answer]:
     """Findings for `text`, a program in `language`; shell commands in it come as payloads."""
-    if language not in {"sql", "mysql"} and len(text) <= _MAX:
-        yield from secrets_sent(language, text)
+    if len(text) <= _MAX:
+        yield from secrets_in_code(language, text)
     if language == "python":
         yield from assess_python(text)
     elif language in {"sql", "mysql"}:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, ask
+from app.policy.risk.paths import reading
 from app.policy.risk.secrets import ALL_OF, held, is_secret_name
 
 _SENDS = re.compile(
@@ -44,7 +45,7 @@ _VARIABLE = re.compile(
     r"|\$_(?:ENV|SERVER)\[\s*['\"](?P<g>\w+)['\"]\s*\]|\bos\.Getenv\(\s*\"(?P<h>\w+)\"|\bSystem\.getenv\(\s*\"(?P<i>\w+)\""
 )
 _HOME = "/home/-"
-_LITERAL = re.compile(r"(['\"])(?P<path>[^'\"\n]{2,200})\1")
+_LITERAL = re.compile(r"(['\"])(?P<path>[^'\"\n]{0,200})\1")
 _LOGS_IN = re.compile(
     r"\b(?:headers|auth|cookies)['\"]?\s*[=:]\s*(?:\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\])"
     r"|['\"]?\b(?:authorization|x-api-key|api[_-]?key|(?:auth|access|bot)?_?token|password|passwd|secret|bearer)['\"]?\s*"
@@ -58,8 +59,44 @@ _ADDRESS = re.compile(r"\w+://(?:[^/@\s'\"]*@)?(?P<host>[^/:'\"\s]+)")
 _NEAR = re.compile(r"localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0")
 
 
-def secrets_sent(language: str, text: str) -> Iterator[Answer]:
-    """The question about a program that reads a secret and speaks to a network."""
+_HOME_FILE = re.compile(
+    r"(?:file://)?(?:~|/home/[^/]+|/root|\$HOME|\$\{HOME\})?(?P<rest>/\.[\w./-]+)$"
+)
+_HOME_HINT = re.compile(
+    r"/\.(?:ssh|aws|netrc|gnupg|kube|pgpass|docker|config|git-cred|pypirc|vault)"
+)
+_SHOWN = re.compile(r"\b(?:print|puts|echo|say|console\.log|printf|log|p|pp|dump|var_dump)\b[\s(]")
+
+
+def secrets_in_code(language: str, text: str) -> Iterator[Answer]:
+    """What a program reads of secrets: those of a home folder, and whatever it sends."""
+    if _HOME_HINT.search(text):
+        yield from _home_secrets(language, text)
+    yield from _secrets_shown(language, text)
+    yield from _secrets_sent(language, text)
+
+
+def _home_secrets(language: str, text: str) -> Iterator[Answer]:
+    """Files that ask whoever reads them, named by the end of their path: `home + "/.netrc"`."""
+    for found in _LITERAL.finditer(text):
+        named = _HOME_FILE.match(found["path"])
+        if named and any(True for _ in reading(f"{_HOME}{named['rest']}", _HOME)):
+            yield ask("secret_read", f"{language} code reads the secret {found['path']}")
+
+
+def _secrets_shown(language: str, text: str) -> Iterator[Answer]:
+    """A secret of the environment that a program prints, and does nothing else with."""
+    if len(text) > _ONE_LINER or not _SHOWN.search(text):
+        return
+    name = next((name for name in _names(text) if is_secret_name(name)), "")
+    if name and not _SENDS.search(text):
+        yield ask("secret_read", f"{language} code prints {name}")
+
+
+_ONE_LINER = 200
+
+
+def _secrets_sent(language: str, text: str) -> Iterator[Answer]:
     if not _SENDS.search(text):
         return
     hosts = [found["host"] for found in _ADDRESS.finditer(text)]
@@ -77,12 +114,19 @@ def _secret_in(text: str) -> str:
         path = found["path"]
         if "://" not in path and (named := _file(path)):
             return named
+    for quoted in _SHELLED.findall(text):
+        for word in quoted.split():
+            if named := _file(word):
+                return named
     return _variable_in(text)
+
+
+_SHELLED = re.compile(r"`([^`\n]{1,200})`")
 
 
 def _file(path: str) -> str:
     """A file with secrets that a literal names: by what it is called, and not by a bare word."""
-    if "/" not in path and "." not in path and not path.startswith("id_"):
+    if not path or ("/" not in path and "." not in path and not path.startswith("id_")):
         return ""
     absolute = (
         _HOME + path[1:] if path.startswith("~/") else path if path[0] == "/" else f"/-/{path}"

@@ -321,7 +321,7 @@ class Assessor(Redirections):
         if not flow.files and not flow.remotes:
             return False
         done = flow.remotes if call.name == "git" else flow.files
-        return bool(done) and call.name in SENDING
+        return bool(done) and (call.name in SENDING or call.name not in RULES)
 
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy()

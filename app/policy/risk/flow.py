@@ -59,7 +59,7 @@ _DUMPS = frozenset(
 _SECRET_WORD = re.compile(
     r"passw|secret|token|api.?key|private.?key|credential|AKIA", re.IGNORECASE
 )
-_WHOLE = frozenset([".", "./", "*", "./*", ".."])
+WHOLE = frozenset([".", "./", "*", "./*", ".."])
 
 
 def printed(call: Call) -> str:
@@ -215,9 +215,15 @@ _SHOWS_CHANGES = re.compile(r"-p$|-S|-G|--patch$")
 
 
 def _container(call: Call) -> str:
-    """What a container was started with holds its settings."""
+    """What a container was started with holds its settings; an image holds all of the code."""
     words = options(call.args, "H c l").rest
+    if words[:1] in (["save"], ["export"]) or words[1:2] in (["save"], ["export"]):
+        return WHOLE_FOLDER
     return ENVIRONMENT if words[:1] == ["inspect"] or words[1:2] == ["inspect"] else ""
+
+
+def _snapshot(call: Call) -> str:
+    return WHOLE_FOLDER if call.args[:1] == ["send"] else ""
 
 
 def _sqlite(call: Call) -> str:
@@ -280,6 +286,7 @@ _SOURCES: dict[str, Callable[[Call], str]] = {
     **dict.fromkeys(_DUMPS, _dump),
     "git": _git,
     **dict.fromkeys(("docker", "podman", "nerdctl"), _container),
+    **dict.fromkeys(("zfs", "btrfs"), _snapshot),
     **dict.fromkeys(("sqlite3", "sqlite", "litecli"), _sqlite),
     **dict.fromkeys(("grep", "egrep", "rg", "ag", "ack"), _search),
     **dict.fromkeys(("find", "fd", "fdfind"), _find),
@@ -299,7 +306,7 @@ def _packed(call: Call) -> tuple[str, str]:
         return _tar(call)
     if call.name in {"cpio", "pax"}:
         listed = call.stdin.listed if call.stdin else ()
-        whole = WHOLE_FOLDER if not _WHOLE.isdisjoint(listed) else ""
+        whole = WHOLE_FOLDER if not WHOLE.isdisjoint(listed) else ""
         return "-", _input(call) or whole
     words = [word for word in call.args if word[:1] != "-" or word == "-"]
     if call.name != "zip":
@@ -311,12 +318,14 @@ def _tar(call: Call) -> tuple[str, str]:
     args = list(call.args)
     if args and args[0][:1] != "-":
         args[0] = "-" + args[0]
-    given = options(args, "f C T X b -file -directory -exclude -transform -files-from")
+    given = options(args, "f C X b T -file -directory -exclude -transform -files-from")
     if not given.has("-c", "-r", "-u", "--create", "--append", "--update"):
         return "", ""
     members = [*given.rest]
     for folder in given.all_values("-C", "--directory"):
         members += [f"{folder}/{member}" for member in given.rest]
+    if given.all_values("-T", "--files-from"):
+        members.append(".")
     return given.value("-f", "--file") or "-", _members(call, members)
 
 
@@ -324,7 +333,7 @@ def _members(call: Call, members: list[str]) -> str:
     found = next(filter(None, (in_file(call, member) for member in members)), "")
     if found:
         return found
-    whole = any(member in _WHOLE or call.at(member) == call.cwd for member in members)
+    whole = any(member in WHOLE or call.at(member) == call.cwd for member in members)
     return WHOLE_FOLDER if whole else _input(call) if "-" in members else ""
 
 

@@ -250,10 +250,21 @@ SENDERS: dict[str, Sender] = {
         ),
         Sender(stdin="always", keys="-X -F -t"),
     ),
-    **dict.fromkeys(names("adb"), Sender(("push",), "never")),
+    **dict.fromkeys(names("adb"), Sender(("push",), "never", own_host=True)),
     **dict.fromkeys(
         names("obexftp bluetooth-sendto kdeconnect-cli ussp-push"), Sender(stdin="never")
     ),
+    **dict.fromkeys(
+        names("mega-put megaput megacopy gdrive drive rmapi onedrive dbxcli dropbox_uploader.sh"),
+        Sender(("upload", "put", "push", "sync", "files upload", "import"), "never"),
+    ),
+    **dict.fromkeys(names("megaput mega-put sendme airshare snowsql aerc"), Sender(commands=True)),
+    "bq": Sender(("load",), "never"),
+    "mutagen": Sender(("sync create",), "never"),
+    "kaggle": Sender(("datasets create", "datasets version", "kernels push"), "never"),
+    "databricks": Sender(("fs cp", "workspace import", "workspace import_dir"), "never"),
+    "keybase": Sender(("fs cp", "fs mv", "chat send", "chat upload"), "never"),
+    "wrangler": Sender(("r2 object put", "kv key put", "kv bulk put"), "never"),
     **dict.fromkeys(names("kubectl oc"), Sender(("cp",), "never", copies=True, own_host=True)),
     **dict.fromkeys(
         names(

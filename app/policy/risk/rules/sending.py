@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from app.core.secret_formats import holds_key
 from app.policy.risk.call import SECRET, Answer, Call, RuleTable, ask, names, prints_help
-from app.policy.risk.flow import WHOLE_FOLDER, in_file, paths_in
-from app.policy.risk.secrets import ALL_OF
+from app.policy.risk.flow import WHOLE, WHOLE_FOLDER, in_file, paths_in
 from app.policy.risk.senders import SENDERS, Sender
 
 _LOOPBACK = re.compile(
@@ -42,7 +41,7 @@ def sends(call: Call) -> Iterator[Answer]:
     if prints_help(call.args) or not _is_sending(call, row) or _is_local(call):
         return
     found = _in_words(call, row) or _in_input(call, row)
-    if found and not (row.own_host and found == WHOLE_FOLDER):
+    if found and not (row.own_host and found == WHOLE_FOLDER and not _is_bare_address(call)):
         yield ask("secret_sent", f"{call.name} sends {found} to another host")
 
 
@@ -145,18 +144,50 @@ _UPLOADS = frozenset(
 
 def _in_paths(call: Call, word: str, option: str, row: Sender) -> str:
     if row.commands and " " in word:
-        found = (in_file(call, path) for piece in _PIECES.split(word) for path in paths_in(piece))
-        return next((secret for secret in found if secret and not secret.startswith(ALL_OF)), "")
+        return _in_commands(call, word)
     attached = row.web and option not in _UPLOADS and word.partition("=")[0] not in _UPLOADS
     if " " in word and not attached:
         return ""
+    if word in WHOLE and not row.web:
+        return WHOLE_FOLDER
     return next(
         filter(None, (in_file(call, path) for path in paths_in(word, attached=attached))), ""
     )
 
 
+_PUTS = re.compile(r"\b(?:m?put|mirror\s+(?:-\S+\s+)*-R|reput|send)\b(?P<words>[^;\n]*)")
+
+
+def _in_commands(call: Call, text: str) -> str:
+    """The secret in a file that commands of the program's own send: `put -r .`."""
+    for put in _PUTS.finditer(text):
+        for piece in _PIECES.split(put["words"]):
+            if piece in WHOLE:
+                return WHOLE_FOLDER
+            for path in paths_in(piece):
+                if found := in_file(call, path):
+                    return found
+    return ""
+
+
+_ADDRESS_OF_HOST = re.compile(r"(?:^|[@/\[])(\d{1,3}(?:\.\d{1,3}){3})(?=$|[:/\]])")
+_PRIVATE = re.compile(
+    r"10\.|127\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\."
+)
+
+
+def _is_bare_address(call: Call) -> bool:
+    """Whether the host is a number of the public Internet, and no name that somebody has given."""
+    found = (_ADDRESS_OF_HOST.search(word) for word in call.args)
+    return any(match and not _PRIVATE.match(match[1]) for match in found)
+
+
 def _in_input(call: Call, row: Sender) -> str:
-    if call.stdin is None or not call.stdin.secret or row.stdin == "never":
+    if call.stdin is None or row.stdin == "never":
+        return ""
+    if row.commands and call.stdin.text and (found := _in_commands(call, call.stdin.text)):
+        return found
+    if not call.stdin.secret:
         return ""
     dashed = row.stdin == "always" or any(map(_DASHES.fullmatch, call.args))
     return call.stdin.secret if dashed or (row.web and "." in call.args) else ""

@@ -1,0 +1,53 @@
+"""Programs that are in no table and send, judged by the shape of their words.
+
+A name or a subcommand that says so (`filen upload`, `megaput`), or an address among the words: what
+such a program is given leaves this machine. Without a secret among it, it asks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import SECRET, Call, Hit, ask, names, options, prints_help
+from app.policy.risk.flow import WHOLE, WHOLE_FOLDER, in_file, paths_in
+
+_NAME = re.compile(
+    r"(?:upload|send|paste|share|transfer|beam|drop|post)(?:er|bin|it|me|cli|-cli)?$"
+)
+_VERB = re.compile(
+    r"(?:[a-z]+[-:])?(?:upload|put|send|share|publish|push|paste|post)(?:[-:_][a-z-]+)?"
+)
+_FAR = re.compile(
+    r"(?:https?|wss?|ftp|sftp|ssh|rsync|s3|gs|tcp)://(?!(?:[^/@]*@)?(?:localhost|127\.|\[::1))"
+    r"|[\w.-]+@[\w.-]+:"
+)
+_KEPT = frozenset(names("secret secrets env vars variable variables config config:set encrypt"))
+"""What is done to secrets by these words is to keep them where they belong."""
+
+
+def sends_by_shape(call: Call) -> Iterator[Hit]:
+    """The question about a secret that an unknown program would send."""
+    words = options(call.args).rest
+    if not (words or call.stdin) or prints_help(call.args) or not _KEPT.isdisjoint(words[:3]):
+        return
+    by_name = bool(_NAME.search(call.name) or any(map(_VERB.fullmatch, words[:3])))
+    if not by_name and not any(map(_FAR.match, call.args)):
+        return
+    found = _given(call, whole=by_name)
+    if found:
+        yield ask("secret_sent", f"{call.name} seems to send {found} to another host")
+
+
+def _given(call: Call, *, whole: bool) -> str:
+    if call.stdin is not None and call.stdin.secret:
+        return call.stdin.secret
+    for word in call.args:
+        if SECRET in word:
+            return "a secret"
+        if whole and word in WHOLE:
+            return WHOLE_FOLDER
+        for path in paths_in(word):
+            if found := in_file(call, path):
+                return found
+    return ""
