@@ -131,6 +131,9 @@ class ScriptReader(WordReader):
         items: list[Node] = []
         while True:
             self.newlines()
+            if items and self.text[self.at : self.at + 2] in {"&&", "||"}:
+                self.at += 2  # Such a line ends the shell; what follows is judged all the same.
+                self.newlines()
             node: Node | None = self._plain()
             if node is None and self._at_end():
                 return Script(items)
