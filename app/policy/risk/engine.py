@@ -33,7 +33,7 @@ from app.policy.risk.command import (
 from app.policy.risk.control import SILENT, UNSEEN, is_traceless
 from app.policy.risk.expand import Expander
 from app.policy.risk.guess import Possible, names_in, possible, written_by
-from app.policy.risk.model import Given
+from app.policy.risk.model import Given, RiskLevel
 from app.policy.risk.parse import parse
 from app.policy.risk.redirections import Redirections, runs_a_reader
 from app.policy.risk.registry import READING, RULES, SENDING, WRAPPING
@@ -269,6 +269,8 @@ class Assessor(Redirections):
         folded = fold.output(call) if name in fold.FOLDED else UNSEEN
         if folded.text is None and not folded.listed:
             folded = output or UNSEEN
+        if not self.consumed and name in flow.SHOWING and (secret := flow.shown(call)):
+            self.found(ask("secret_read", f"{name} shows {secret}", RiskLevel.MEDIUM), index)
         if shown or self.consumed or name in flow.FILLING:
             return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
         return folded

@@ -145,6 +145,22 @@ def follow(call: Call, output: Stream, *, reads_secret: bool, consumed: bool) ->
     return output._replace(secret=found) if found else output
 
 
+SHOWING = frozenset(names("echo printf printenv grep egrep fgrep rg awk gawk sed"))
+
+
+def shown(call: Call) -> str:
+    """The secret of the environment that `call` is there to show, in words; "" for none."""
+    if call.name in {"echo", "printf"}:
+        return SOME_SECRET if any(SECRET in arg for arg in call.args) else ""
+    if call.name == "printenv":
+        return _printenv(call) if call.args else ""
+    quiet = not _COUNTING["grep"].isdisjoint(call.args)
+    if _input(call) != ENVIRONMENT or quiet:
+        return ""
+    patterns = (arg for arg in call.args if arg[:1] != "-")
+    return SOME_SECRET if any(map(_SECRET_WORD.search, patterns)) else ""
+
+
 def _printed(call: Call) -> str:
     """`printed`, for the few commands whose words can name a secret."""
     if call.name in _SOURCES or call.flow.files or _input(call) or _hints(call):
@@ -251,8 +267,18 @@ def _find(call: Call) -> str:
 _FILES_OF_SECRETS = "files that hold secrets"
 
 
+def sent_on(call: Call) -> Stream:
+    """What a program that feeds another one feeds it: its input, or the files that it names."""
+    text = call.stdin.text if call.stdin else None
+    return Stream(text, secret=_input(call) or _named(call))
+
+
 def finds_secrets(call: Call) -> bool:
     """Whether `find` or `fd` looks for files with secrets, or in a folder of them."""
+    if call.name in {"fd", "fdfind"}:
+        pattern = next((word for word in call.args if word[:1] != "-"), "")
+        if pattern and _names_secrets(re.sub(r"[\\^$]", "", pattern), call.home):
+            return True
     for at, word in enumerate(call.args):
         before = call.args[at - 1] if at else ""
         if before in _SECRET_NAME_OPTIONS and _names_secrets(word, call.home):

@@ -20,6 +20,8 @@ from app.policy.risk.call import (
     script,
     table,
 )
+from app.policy.risk.code_secrets import secrets_in_code
+from app.policy.risk.flow import sent_on
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
@@ -41,8 +43,9 @@ _PROGRAM_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 def _programs(call: Call) -> Iterator[Answer]:
     valued, names = _PROGRAM_OPTIONS[call.name]
     given = options(call.args, valued, clusters=call.name != "zip")
+    sent = sent_on(call) if call.name == "split" else None
     for text in given.all_values(*names):
-        yield script(text)
+        yield script(text, stdin=sent)
     if call.name == "sort" and (target := given.value("-o", "--output")):
         yield from writing(call.at(target), call.home)
 
@@ -129,6 +132,7 @@ def _awk_program(call: Call, program: str) -> Iterator[Answer]:
     if UNKNOWN in program:
         yield ask("opaque_code", "runs an awk program that is not known here")
         return
+    yield from secrets_in_code("awk", program)
     bare, texts = _awk_code(program)
     if '"' in bare and re.search(r"\bsystem\s*\(|\||\bgetline\b", program):
         yield ask("code_danger", "the awk program's quotes hide what it runs")

@@ -204,7 +204,7 @@ def _deno(call: Call) -> Iterator[Answer]:
     ):
         at = call.args.index(f"npm:{package}")
         yield run([package.split("@")[0] or package, *call.args[at + 1 :]])
-    elif call.args[:2] == ["run", "-"] and call.stdin:
+    elif _operands(call)[:1] == ["-"] and call.stdin:
         yield script(call.stdin.text, "node")
 
 

@@ -14,7 +14,6 @@ from app.policy.risk.call import (
     Call,
     Options,
     RuleTable,
-    Stream,
     ask,
     deny,
     may_be_option,
@@ -24,7 +23,7 @@ from app.policy.risk.call import (
     script,
     table,
 )
-from app.policy.risk.flow import finds_secrets, in_file
+from app.policy.risk.flow import finds_secrets, in_file, sent_on
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
@@ -168,9 +167,11 @@ def _items(text: str, given: Options, *, lines: bool) -> list[str]:
 
 
 def _fd(call: Call) -> Iterator[Answer]:
+    what = SECRET if finds_secrets(call) else UNKNOWN
     for at, arg in enumerate(call.args):
         if arg in {"-x", "-X", "--exec", "--exec-batch"}:
-            yield run([word for word in call.args[at + 1 :] if word != ";"])
+            words = [word for word in call.args[at + 1 :] if word != ";"]
+            yield run([word.replace("{}", what) for word in words])
             return
         if match := re.match(r"(?:--exec(?:-batch)?=|-[xX])(.+)", arg, re.DOTALL):
             yield run([match.group(1), *(word for word in call.args[at + 1 :] if word != ";")])
@@ -185,7 +186,7 @@ def _parallel(call: Call) -> Iterator[Answer]:
         stop=True,
     )
     if given.has("--pipe", "--spreadstdin", "--pipepart") and given.rest:
-        yield run(given.rest, stdin=Stream(None))
+        yield run(given.rest, stdin=sent_on(call))
         return
     words: list[str] = []
     for word in given.rest:
