@@ -65,7 +65,7 @@ class Payload(NamedTuple):
     `text` for "shell", "powershell" or the name of a language (None: not known). `moves` is
     a directory to run in; `contained` says that the command runs in a container, where the
     host's floor does not apply. `here` keeps the variables.
-    `given` is the name and the arguments that a shell script gets.
+    `given` is the name and the arguments that a shell script gets; `vague` as for a `Hit`.
     """
 
     kind: str
@@ -76,6 +76,7 @@ class Payload(NamedTuple):
     contained: bool = False
     here: bool = False
     given: tuple[str, ...] = ()
+    vague: bool = False
 
 
 def run(argv: Sequence[str], **more: object) -> Payload:

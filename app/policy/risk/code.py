@@ -74,7 +74,9 @@ _HIDES = re.compile(
     r"|\beval\s*\(\s*\$_(?:GET|POST|REQUEST)|new\s+Function\s*\(\s*(?:atob|Buffer)"
 )
 """Code that is decoded or fetched before it runs: no program needs that by chance."""
-_MAX = 16_000
+_MAX, _MAX_NODE = 16_000, 40_000
+PYTHON_FILE = "python file"
+"""Python as it stands in a file, where a line is no command of a notebook."""
 _SHELL_CALL = re.compile(
     r"\b(?:execSync|(?<!/\.)(?<!/[gimsuy]\.)(?<!/[gimsuy]{2}\.)exec|system|popen|os\.execute|io\.popen|shell_exec|passthru|qx|"
     r"do shell script)\s*\(?\s*"
@@ -88,9 +90,17 @@ MAX_KEPT = 4_096
 
 def code_answers(language: str, text: str) -> tuple[Answer, ...]:
     """`assess_code`, for programs of usual size from what is kept."""
+    if language == PYTHON_FILE:
+        return _kept_file(language, text)
     return (
         kept_code(language, text) if len(text) <= MAX_KEPT else tuple(assess_code(language, text))
     )
+
+
+@lru_cache(maxsize=64)
+def _kept_file(language: str, text: str) -> tuple[Answer, ...]:
+    """Files are longer, and the same one is run again and again."""
+    return tuple(assess_code(language, text))
 
 
 @lru_cache(maxsize=256)
@@ -104,9 +114,11 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
         yield from secrets_in_code(language, text)
     if language == "python":
         yield from assess_python(text)
+    elif language == PYTHON_FILE:
+        yield from assess_python(text, is_file=True)
     elif language in {"sql", "mysql"}:
         yield from assess_sql(text, mysql=language == "mysql")
-    elif len(text) > _MAX:
+    elif len(text) > (_MAX_NODE if language == "node" else _MAX):
         yield ask("opaque_code", f"{language} code that is too long to read here")
     elif language in COMPILED:
         yield from assess_compiled(language, text)
@@ -165,6 +177,10 @@ _QUOTED_COMMAND = re.compile(r"`([^`\"'#$@\\\n]+)`")
 _LOADS_FAR = re.compile(
     r"\b(?:import|include|require)(?:_once)?\b[^;'\"]{0,200}['\"](?:[a-z.]+://|data:)"
 )
+_SURELY_FAR = re.compile(
+    r"\b(?:import|include|require)(?:_once)?\s*\(?\s*(?:[\w*{}\s,]{1,200}\bfrom\s*)?"
+    r"['\"](?:(?!file:)[a-z.]+://|data:)"
+)
 _SOCKET = re.compile(r"\bSocket\b|TCPSocket|fsockopen|net\.(?:connect|Socket)")
 _A_SHELL = re.compile(r"\b(?:ba|da|z)?sh\b")
 _WRITES = re.compile(
@@ -209,7 +225,9 @@ def _removed_paths(text: str) -> Iterator[Answer]:
     for match in _REMOVES.finditer(text):
         single = match["verb"].startswith(("unlink", "delete")) or match["verb"] == "remove"
         flag = "-f" if single else "-rf"
-        yield run(["rm", flag, "--", match["path"] or "~"])
+        # In many programs these are methods that have nothing to do with files.
+        vague = match["verb"].startswith(("delete", "remove")) and match["verb"][6:] == ""
+        yield run(["rm", flag, "--", match["path"] or "~"], vague=vague)
 
 
 def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
@@ -217,7 +235,8 @@ def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:
     if language == "ruby" and re.search(r"\bopen\b", text):
         yield from (script(name[1:]) for name in held if name.startswith("|"))
     if language in {"node", "php"} and _LOADS_FAR.search(text):
-        yield ask("remote_code", f"{language} loads code from the network or from a stream")
+        hit = ask("remote_code", f"{language} loads code from the network or from a stream")
+        yield hit._replace(vague=not _SURELY_FAR.search(text))
     if language == "perl" and _PIPED_OPEN.search(text):
         yield ask("code_danger", "perl opens a pipe to a command")
     if language == "php" and re.search(r"\b(?:array_\w+|usort|iterator_apply)\s*\(", text):

@@ -12,6 +12,7 @@ from app.policy.risk.call import SECRET, UNKNOWN, Hit, ask
 from app.policy.risk.model import (
     OPAQUE_CODES,
     Finding,
+    Given,
     RiskLevel,
     RiskReport,
     Segment,
@@ -42,7 +43,11 @@ class Met:
 
 
 class Collected:
-    """Segments, findings and targets, in the order in which they were met."""
+    """Segments, findings and targets, in the order in which they were met.
+
+    Attributes:
+        origins: the files whose text is being judged, the innermost last.
+    """
 
     def __init__(self, home: str) -> None:
         self.home = home
@@ -53,6 +58,7 @@ class Collected:
         self.kept = 0
         self.own_programs = False
         self.contained = False
+        self.origins: tuple[Given, ...] = ()
 
     def report(self) -> RiskReport:
         findings = tuple(

@@ -279,7 +279,7 @@ class ControlFlow(Collected):
         inner = scope.child()
         # What the body sets is certain in the body, and in doubt everywhere else.
         inner.poisoned = scope.poisoned - names
-        if not self.definitions.waits(node, inner, contained=self.contained):
+        if not self.definitions.waits(node, inner, contained=self.contained, origins=self.origins):
             self.node(node.body, inner)
             self._leaves(inner, names, scope)
             scope.may_write(inner.files)
@@ -329,9 +329,9 @@ class ControlFlow(Collected):
         """Judge the functions that have waited in vain for calls that decide what they do."""
         while left := self.definitions.left():
             for waiting in left:
-                self.contained = waiting.contained
+                self.contained, self.origins = waiting.contained, waiting.origins
                 self.node(waiting.node.body, waiting.scope)
-        self.contained = False
+        self.contained, self.origins = False, ()
 
 
 def _shows_a_file(body: Script) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.policy.risk.model import Given
 from app.policy.risk.scope import Scope
 from app.policy.risk.syntax import Function, Node
 
@@ -19,11 +20,16 @@ CALLED_BY_SHELLS = frozenset(["command_not_found_handle", "command_not_found_han
 
 @dataclass(slots=True)
 class Waiting:
-    """A function that no call has decided yet, and what was known where it was defined."""
+    """A function that no call has decided yet, and what was known where it was defined.
+
+    Attributes:
+        origins: the files that define it.
+    """
 
     node: Function
     scope: Scope
     contained: bool
+    origins: tuple[Given, ...] = ()
     is_called: bool = False
     is_doubtful: bool = False
 
@@ -35,7 +41,14 @@ class Definitions:
         self._bodies: dict[str, Node] = {}
         self._waiting: dict[int, Waiting] = {}
 
-    def waits(self, node: Function, scope: Scope, *, contained: bool) -> bool:
+    def waits(
+        self,
+        node: Function,
+        scope: Scope,
+        *,
+        contained: bool,
+        origins: tuple[Given, ...] = (),
+    ) -> bool:
         """Whether `node`, which is defined here, is left to its calls."""
         if id(node.body) in self._waiting:
             return True
@@ -46,7 +59,7 @@ class Definitions:
             return False
         if not node.reads_arguments or node.name in CALLED_BY_SHELLS:
             return False
-        self._waiting[id(node.body)] = Waiting(node, scope, contained)
+        self._waiting[id(node.body)] = Waiting(node, scope, contained, origins)
         return True
 
     def called(self, body: Node, *, certain: bool) -> bool:

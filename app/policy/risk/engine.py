@@ -60,7 +60,7 @@ class Assessor(Redirections):
         super().__init__(home, given)
         self.nesting = 0
         self.guessed: set[tuple[object, ...]] = set()
-        self.traps: dict[str, None] = {}
+        self.traps: dict[str, tuple[Given, ...]] = {}
         self.outside = 0
 
     def finish(self, scope: Scope) -> None:
@@ -69,10 +69,12 @@ class Assessor(Redirections):
         met = [segment.cwd for segment in self.segments] if texts else []
         places = list(dict.fromkeys([scope.cwd, *met]))[:MAX_PLACES]
         for text in texts:
+            self.origins = self.traps[text]
             for place in places:
                 inner = scope.copy()
                 inner.be_in([place])
                 self.tentatively(partial(self.text, text, inner, "bash"))
+        self.origins = ()
         for name, at in self.handlers.items():
             inner = at.copy()
             inner.given = None
@@ -83,7 +85,7 @@ class Assessor(Redirections):
         """`args[0]` runs in this shell: at its end, or after any command from now on."""
         if not args or self.contained:
             return
-        self.traps[args[0]] = None
+        self.traps[args[0]] = self.origins
         if not _ANY_TIME.isdisjoint(args):
             inner = scope.copy()
             self.tentatively(partial(self.text, args[0], inner, "bash"))
@@ -352,6 +354,8 @@ class Assessor(Redirections):
     def _answer(self, answer: Answer, index: int | None, scope: Scope) -> Stream | None:
         if isinstance(answer, Hit):
             self.found(answer, index)
+            return None
+        if answer.vague and self.origins:
             return None
         if answer is OWN_PROGRAMS:
             self.own_programs = True

@@ -12,20 +12,17 @@ from app.policy.risk.runs import FINDERS, runs_of
 from app.policy.risk.scope import Scope
 
 MAX_RUNS = 300
+_NOT_JUDGED = frozenset(["unread_file", "unreadable", "opaque_code", "too_long", "nested"])
+"""Codes that say that content cannot be judged: it is asked about once."""
 
 
 class FilesRun(ControlFlow):
-    """Notes which files are run, and judges those that are known. A subclass judges text.
-
-    Attributes:
-        origins: the files whose text is being judged, the innermost last.
-    """
+    """Notes which files are run, and judges those that are known. A subclass judges text."""
 
     def __init__(self, home: str, given: Sequence[Given] = ()) -> None:
         super().__init__(home)
         self.runs: dict[Run, None] = {}
         self.judged: dict[tuple[str, str], None] = {}
-        self.origins: list[str] = []
         self._noted: set[tuple[str | None, str]] = set()
         self._given: dict[str, list[Given]] = {}
         for one in given:
@@ -64,18 +61,19 @@ class FilesRun(ControlFlow):
         return len(self._noted) == before
 
     def _judge_file(self, call: Call, how: Run, given: Given, scope: Scope, index: int) -> None:
-        if given.path in self.origins:
+        if any(given.path == outer.path for outer in self.origins):
             return
         self.judged[given.path, given.digest] = None
-        self.origins.append(given.path)
+        before, self.origins = self.origins, (*self.origins, given)
         for answer in answers_of(call, how, given):
             self.answer(answer, index, scope)
-        self.origins.pop()
+        self.origins = before
 
     def found(self, hit: Hit, segment: int | None) -> None:
         if self.origins:
-            if hit.vague:
+            origin = self.origins[-1]
+            if hit.vague or (origin.accepted and hit.code in _NOT_JUDGED):
                 return
             if not hit.named:
-                hit = hit._replace(why=f"{hit.why} (in {self.origins[-1]})")
+                hit = hit._replace(why=f"{hit.why} (in {origin.path})")
         super().found(hit, segment)

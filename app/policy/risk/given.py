@@ -11,7 +11,7 @@ import orjson
 from app.core.git_config import risky_settings
 from app.policy.risk import runs
 from app.policy.risk.call import Answer, Call, ask, is_pattern, names, options, run, script
-from app.policy.risk.code import LANGUAGES
+from app.policy.risk.code import LANGUAGES, PYTHON_FILE
 from app.policy.risk.model import Given, Run
 from app.policy.risk.recipes import recipes
 
@@ -35,7 +35,7 @@ def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
         yield from _judged(call, language, given.path, text)
         return
     # Of what a program imports there is too much to ask about all that cannot be read.
-    if direct and not given.accepted:
+    if direct:
         why = f"runs {given.path}, which was written here and {why}"
         yield ask("unread_file", why)._replace(named=True)
 
@@ -52,12 +52,13 @@ def _judged(call: Call, language: str, path: str, text: str) -> Iterator[Answer]
     elif language == runs.SHELL:
         yield script(text, given=_arguments(call, path), stdin=call.stdin)
     else:
-        yield script(text, language)
+        yield script(text, PYTHON_FILE if language == runs.PYTHON else language)
 
 
-_LONGEST = {runs.SHELL: 48_000, runs.SOURCED: 48_000, runs.PYTHON: 40_000, runs.PACKAGE: 64_000}
-_LONGEST |= {runs.MAKEFILE: 48_000, runs.JUSTFILE: 48_000, runs.GIT: 64_000}
+_LONGEST = {runs.SHELL: 48_000, runs.SOURCED: 48_000, runs.PYTHON: 64_000, runs.NODE: 40_000}
+_LONGEST |= {runs.MAKEFILE: 48_000, runs.JUSTFILE: 48_000, runs.PACKAGE: 64_000, runs.GIT: 64_000}
 _LONGEST_OTHER = 16_000
+"""Characters that are judged. As long as it takes, nothing else is done."""
 _JUDGED = frozenset([*LANGUAGES, *_LONGEST])
 
 

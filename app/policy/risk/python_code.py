@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, names, run, script, vaguely
 from app.policy.risk.model import RiskLevel
@@ -36,7 +36,7 @@ _DYNAMIC = frozenset(
         "operator.attrgetter operator.methodcaller"
     )
 )
-_RUNS_CODE = frozenset(names("exec compile builtins.exec marshal.loads types.CodeType"))
+_RUNS_CODE = frozenset(names("exec builtins.exec marshal.loads types.CodeType"))
 _HARMFUL = re.compile(r"rmtree|unlink|remove|system|subprocess|socket|exec|eval|popen|urlopen")
 _CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECASE)
 _SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
@@ -68,17 +68,20 @@ _SUSPECT = re.compile(
     r"|[^\x00-\x7f]"
 )
 _LOOKS_UP = re.compile(r"getattr|__dict__|__builtins__|globals|vars|import|modules")
-_MAX = 40_000
+_MAX, _MAX_FILE = 40_000, 64_000
 
 
-def assess_python(text: str) -> Iterator[Answer]:
-    """Findings for a program; asks when it does not parse."""
-    for line in re.findall(r"(?m)^\s*(?:!|%(?:sx|system)\s|%(?=(?:rm|rmdir|mv)\b))(.+)$", text):
-        yield script(line)
-    text = re.sub(r"(?m)^\s*!.+$", "pass", text)
+def assess_python(text: str, *, is_file: bool = False) -> Iterator[Answer]:
+    """Findings for a program; asks when it does not parse.
+
+    Args:
+        is_file: it stands in a file of its own, and not in a command or a notebook.
+    """
+    if not is_file:
+        text = yield from _commands(text)
     if not _SUSPECT.search(text):
         return
-    tree = _parsed(text)
+    tree = _parsed(text, is_file=is_file)
     if tree is None:
         hit = ask("opaque_code", "Python code that does not parse")
         # It ends in a syntax error, unless a newer Python reads it that does not.
@@ -98,10 +101,19 @@ def assess_python(text: str) -> Iterator[Answer]:
                     yield answer
 
 
-def _parsed(text: str) -> ast.Module | None:
-    if len(text) > _MAX:
+def _commands(text: str) -> Generator[Answer, None, str]:
+    """The lines that a notebook hands to a shell; answers the rest."""
+    for line in re.findall(r"(?m)^\s*(?:!|%(?:sx|system)\s|%(?=(?:rm|rmdir|mv)\b))(.+)$", text):
+        yield script(line)
+    return re.sub(r"(?m)^\s*!.+$", "pass", text)
+
+
+def _parsed(text: str, *, is_file: bool) -> ast.Module | None:
+    if len(text) > (_MAX_FILE if is_file else _MAX):
         return None
-    lines = [line for line in text.split("\n") if not line.lstrip().startswith("%")]
+    lines = text.split("\n")
+    if not is_file:
+        lines = [line for line in lines if not line.lstrip().startswith("%")]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

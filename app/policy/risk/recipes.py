@@ -13,7 +13,7 @@ _JUST_RULE = re.compile(r"@?([A-Za-z_][\w-]*)((?:\s+[^:]*)?):(?!=)\s*([^#]*)(?:#
 _ASSIGNED = re.compile(r"(?:export\s+|override\s+)?([\w.-]+)\s*(?::{0,3}|\?|\+|!)=\s*(.*)")
 _NAMED = re.compile(r"\$[({]([\w.-]+)[)}]")
 _CALLED = re.compile(r"\$[({][a-z-]+\s[^()]*[)}]")
-_SHELL = re.compile(r"\$\(shell (.*?)\)|^[\w.-]+\s*!=\s*(.+)$", re.MULTILINE)
+_SHELL = re.compile(r"\$\(shell\s|^[\w.-]+\s*!=\s*(.+)$", re.MULTILINE)
 _JUST_VALUE = re.compile(r"\{\{.*?\}\}")
 _MOST_DEPTH = 6
 _MOST_TARGETS = 300
@@ -38,8 +38,9 @@ def recipes(call: Call, text: str, *, just: bool = False) -> Iterator[Answer]:
     goals = [word for word in options(call.args, valued).rest if "=" not in word]
     known = _read(text.replace("\\\n", " "), just=just)
     if not just:
-        for found in _SHELL.findall(text):
-            yield script(_expanded(found[0] or found[1], known.values))
+        for found in _SHELL.finditer(text):
+            command = found[1] or _closed(text, found.end())
+            yield script(_line(command, "", known))
     waiting, done = goals or [known.first], set[str]()
     while waiting and len(done) < _MOST_TARGETS:
         name = waiting.pop()
@@ -51,6 +52,16 @@ def recipes(call: Call, text: str, *, just: bool = False) -> Iterator[Answer]:
             waiting += target.needs
             for line in target.lines:
                 yield script(_JUST_VALUE.sub("$VALUE", line) if just else _line(line, name, known))
+
+
+def _closed(text: str, start: int) -> str:
+    """What stands up to the bracket that closes one before `start`."""
+    depth = 1
+    for at in range(start, min(len(text), start + 2_000)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if depth == 0 or text[at] == "\n":
+            return text[start:at]
+    return text[start : start + 2_000]
 
 
 def _fits(pattern: str, name: str) -> bool:
