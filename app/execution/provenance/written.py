@@ -31,7 +31,7 @@ MAX_ACCEPTED = 1_000
 MAX_WORKSPACES = 200
 MAX_AGE_S = 30 * 24 * 3600
 """What nobody has written for so long is part of the project."""
-_CLOCK_S = 0.05
+_CLOCK_S = 0.02
 """By so much the clock of a file system may lag behind."""
 _TOGETHER_S = 1.0
 _OVERLAP_S = 30.0
