@@ -20,7 +20,10 @@ from tests.support.service import serving, settings_for
 
 SHELL = "touch ran\nrm -rf data\n"
 PYTHON = "import shutil\nopen('ran', 'w').close()\nshutil.rmtree('data')\n"
-NODE = "const fs = require('fs');\nfs.writeFileSync('ran', '');\nfs.rmSync('data', {recursive: true});\n"
+NODE = """const fs = require('fs');
+fs.writeFileSync('ran', '');
+fs.rmSync('data', {recursive: true});
+"""
 FSMONITOR = "[core]\n\tfsmonitor = touch ran; rm -rf data; false\n"
 PATCH = "*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch\n"
 

@@ -192,6 +192,20 @@ _READS = re.compile(
     r"(?:File|IO)\.foreach)\s*+\(?\s*+(?P<home>process\.env\.HOME\s*\+\s*|Dir\.home\s*\+\s*)?"
     r"(['\"])(?P<path>[^'\"\n]+)\2"
 )
+_OPENS = re.compile(
+    r"(?:\b(?:openSync|fopen|fs\.open|promises\.open|io\.(?:open|lines)|(?:File|IO)\.(?:open|new)|"
+    r"copyFile\w*|cpSync|dofile|loadfile|include(?:_once)?|path\s*:|config)|(?<![\w.$])(?:open|file))"
+    r"\s*[({]?\s*(?:path\s*:\s*)?(['\"])(?P<path>[^'\"\n]{1,300})\1"
+)
+_PERL_READ = re.compile(
+    r"\bopen\b\s*\(?\s*(?:my\s+)?[$\w]+\s*,\s*(?:(['\"])\s*<[^'\"]{0,40}\1\s*,\s*)?"
+    r"(['\"])\s*<?\s*(?P<path>[^'\"\n<>|]{1,300})\2"
+)
+_UNNAMED_READS = re.compile(
+    r"\b(?:readFile\w*|createReadStream|file_get_contents|readfile|fopen|"
+    r"(?:File|IO)\.(?:open|(?:bin)?read\w*))\s*\(?\s*[A-Za-z_$]"
+)
+_PATH_SHAPE = re.compile(r"[\w~/.-]*[./][\w/.-]+")
 _UNNAMED_WRITES = re.compile(
     r"\b(?:writeFile\w*|appendFile\w*|createWriteStream|file_put_contents|"
     r"(?:File|IO)\.(?:bin)?write)\s*\(?\s*[A-Za-z_$]"
@@ -258,6 +272,18 @@ def _to_paths(language: str, text: str, held: list[str]) -> Iterator[Answer]:
     for match in _READS.finditer(text):
         path = f"~{match['path']}" if match["home"] else match["path"]
         yield script(f": < {shlex.quote(path)}")
+    for path in _opened_paths(language, text, held):
+        yield script(f": < {shlex.quote(path)}")
+
+
+def _opened_paths(language: str, text: str, held: list[str]) -> Iterator[str]:
+    """What else the program opens: whatever has the shape of a path, where a name is put in."""
+    for match in _OPENS.finditer(text):
+        yield match["path"]
+    if language == "perl":
+        yield from (match["path"].strip() for match in _PERL_READ.finditer(text))
+    if _UNNAMED_READS.search(text):
+        yield from (name for name in held if _PATH_SHAPE.fullmatch(name))
 
 
 def _written_paths(language: str, text: str, held: list[str]) -> Iterator[str]:

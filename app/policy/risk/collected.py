@@ -26,6 +26,7 @@ from app.policy.risk.syntax import Unreadable
 ANY_HOME = "/home/~"
 """Stands for a home directory whose place is not given."""
 MAX_SEGMENTS = 1_500
+MAX_OPENED = 500
 MAX_WALKED = 2_250
 """Commands judged at most, those counted twice that are judged with other values again."""
 _PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?>(?: [\w@%+=:,./-]+)*)", re.ASCII)
@@ -58,6 +59,7 @@ class Collected:
         self.kept = 0
         self.own_programs = False
         self.contained = False
+        self.opened: dict[str, None] = {}
         self.origins: tuple[Given, ...] = ()
 
     def report(self) -> RiskReport:
@@ -74,6 +76,7 @@ class Collected:
             findings=findings,
             resolved_targets=tuple(self.targets),
             own_programs=self.own_programs,
+            opened=tuple(self.opened),
             opaque=not OPAQUE_CODES.isdisjoint([finding.code for finding in findings]),
         )
 
@@ -84,6 +87,11 @@ class Collected:
         self.findings[hit.code, segment, _shown(hit.why), level, verdict] = None
         for target in hit.targets:
             self.targets[_shown(target)] = None
+
+    def opens(self, path: str) -> None:
+        """Note that the file at an absolute path is read or written."""
+        if UNKNOWN not in path and len(self.opened) < MAX_OPENED and path != "/dev/null":
+            self.opened[path.replace(ANY_HOME, "~", 1)] = None
 
     def segment(self, argv: list[str], scope: Scope) -> int:
         self.walked += 1

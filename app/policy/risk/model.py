@@ -114,6 +114,7 @@ class RiskReport:
             not be kept for later ones. A None among the arguments does not set it.
         written: absolute paths of files that the script writes by itself: by redirections, `tee`,
             `cp` and their like; not what its programs write.
+        opened: absolute paths that redirections and program texts open, as far as they tell.
         runs: files that decide what its commands do; no file of them is opened.
         judged: those whose content was handed in and counts here: path and digest.
         own_programs: the script says itself where programs are looked up (`PATH`), so that
@@ -128,6 +129,7 @@ class RiskReport:
     opaque: bool = False
     own_programs: bool = False
     written: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     judged: tuple[tuple[str, str], ...] = ()
 

@@ -35,7 +35,16 @@ _WRITES = {
 }
 """Where a function's parameter is that names what is written, and what it is called."""
 _PATH_WRITES = frozenset(names("write_text write_bytes touch mkdir symlink_to hardlink_to"))
-_PATH_READS = frozenset(names("read_text read_bytes"))
+_PATH_READS = frozenset(names("read_text read_bytes open"))
+_READS = re.compile(
+    r"(?:fileinput\.(?:input|FileInput)|glob\.i?glob|shutil\.(?:copy\w*|move)|os\.open)"
+).fullmatch
+_LOADS = re.compile(
+    r"(?:read|load|open)\w*|\w*_(?:open|values)|getlines?|connect|ZipFile|TarFile|run_path|i?glob"
+    r"|parse"
+).fullmatch
+_NAMES_OF_FILES = frozenset(names("file path filename fname dotenv_path filepath files src"))
+_SHAPED = re.compile(r"[\w.~/*?\[\]{}+@ -]{1,300}")
 _WRITING_FLAGS = re.compile(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)")
 
 
@@ -53,11 +62,25 @@ def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
             yield run(["mv", "--", *map(str, words)])
     elif path in _OPENS:
         yield from _opened(node, reader.path(argument(node, 0, "file")))
-    elif isinstance(node.func, ast.Attribute):
-        yield from _on_path(node.func, reader)
+    else:
+        yield from _loaded(node, path, reader)
     for written in _written(node, path, reader.names):
         if (target := reader.path(written)) is not None:
             yield _write_to(target)
+
+
+def _loaded(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
+    """The files that functions open whose names say so: `pandas.read_csv(path)`."""
+    if isinstance(node.func, ast.Attribute):
+        yield from _on_path(node.func, reader)
+    if not (_READS(path) or _LOADS(path.rpartition(".")[2])):
+        return
+    named = (given.value for given in node.keywords if given.arg in _NAMES_OF_FILES)
+    for given in (*node.args[:1], *named):
+        for item in given.elts if isinstance(given, ast.List | ast.Tuple) else (given,):
+            text = reader.path(item)
+            if text is not None and _SHAPED.fullmatch(text):
+                yield from _shown(text)
 
 
 def _on_path(method: ast.Attribute, reader: PathReader) -> Iterator[Answer]:

@@ -50,6 +50,7 @@ class Redirections(FilesRun):
 
     def writes(self, value: str, scope: Scope) -> str:
         path = resolve(value, scope.cwd, scope.home)
+        self.opens(path)
         for hit in writing(path, scope.home):
             self.found(hit, None)
         return path
@@ -58,6 +59,7 @@ class Redirections(FilesRun):
         path = resolve(value, scope.cwd, scope.home)
         if path == "/dev/null":
             return SILENT
+        self.opens(path)
         for hit in reading(path, scope.home):
             self.found(hit, None)
         secret = self.flow.files.get(path, "") or held(path, scope.home)

@@ -22,6 +22,7 @@ from app.policy.risk.syntax import Lit, Redirect, Unreadable
 from app.policy.rules.arguments import texts_of
 from app.policy.rules.fields import as_text
 from app.policy.rules.globs import GLOBBED, is_wider, overlaps
+from app.policy.rules.inner_names import names_inside
 from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, Match
 
 _PATH_FIELD = re.compile(
@@ -40,6 +41,7 @@ _NAMES_NO_FILE = frozenset(
     )
 )
 _SCRIPTS = re.compile(r"[<>]")
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]['\"]?([\w.~/+-]+)['\"]?\}")
 _MAX_GLOBBED = 200
 MAX_SCRIPTS = 200
 _FEW_STARS, _SHORT_PATH = 3, 128
@@ -91,6 +93,8 @@ def word_places(segment: Segment, *, windows: bool) -> tuple[Place, ...]:
         text = word.replace("\\", "/") if windows else word
         for reading, surely in _word_readings(text):
             found[Place(resolve(reading, segment.cwd), surely)] = None
+        for inner in names_inside(name, text):
+            found.setdefault(Place(resolve(inner, segment.cwd), surely=False))
     globbed = [place for place in found if place.path and GLOBBED.search(place.path)]
     for place in globbed[_MAX_GLOBBED:]:
         # Each is compared with every pattern, which takes long: they may be anything instead.
@@ -151,6 +155,10 @@ def redirected(command: str, segments: tuple[Segment, ...], cwd: str | None) -> 
     texts = list(dict.fromkeys(texts))
     where = dict.fromkeys([cwd, *(segment.cwd for segment in segments)])
     found: dict[Place, None] = {}
+    for default in _DEFAULT.findall(command)[:MAX_SCRIPTS]:
+        # What a variable is where nothing has set it, in whatever command.
+        for place in where:
+            found[Place(resolve(default, place), surely=False)] = None
     if len(texts) > MAX_SCRIPTS:
         found[Place(None)] = None
     for text in texts[:MAX_SCRIPTS]:

@@ -112,10 +112,12 @@ class Sight:
 
     @cached_property
     def redirected(self) -> tuple[Place, ...]:
-        """Files that a shell itself opens for its commands."""
+        """Files that a shell itself opens for its commands, or a program text of theirs."""
         if self.windows:
             return ()
-        return redirected(self.facts.command, self.segments, self.facts.shell_cwd)
+        found = redirected(self.facts.command, self.segments, self.facts.shell_cwd)
+        opened = self.report.opened if self.report is not None else ()
+        return tuple(dict.fromkeys([*found, *map(Place, opened)]))
 
     @cached_property
     def addresses(self) -> tuple[Address, ...]:
