@@ -150,6 +150,9 @@ WORKFLOWS = {
     " git@example.org:r.git",
     "fetch": "git clone -q --bare . up.git; git remote add up ./up.git; git fetch -q up;"
     " git branch -qu up/main",
+    "push": "git clone -q --bare . up.git; echo x >> a;"
+    " git -c user.name=A -c user.email=a@b commit -qam x;"
+    " git push -q ./up.git HEAD:other; git -C up.git rev-parse -q --verify other",
     "clone": "git clone -q . copy",
     "worktree": "git worktree add -q tree; git -C tree status",
     "submodule": "git -c protocol.file.allow=always submodule add -q ./. inner || true",

@@ -50,6 +50,7 @@ _BIND_TCP, _CONNECT_TCP = 1, 2
 _SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1, 2
 _RULE_PATH, _RULE_PORT = 1, 2
 _VERSION_FLAG = 1
+_EVERYWHERE = "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,19 @@ def restrict(domain: Domain) -> None:
     )
     if too_old:
         raise OSError(errno.ENOTSUP, f"Landlock ABI {version} is too old")
-    rights = _rights(version) if domain.files is not None else 0
+    files, rights = domain.files, _rights(version)
+    if files is None:
+        # Every domain refuses to move or link a file into another folder, unless it says that
+        # it may: also one that leaves files alone.
+        files, rights = ((_EVERYWHERE, REFER),), rights & REFER
     ports = _BIND_TCP | _CONNECT_TCP if domain.connect is not None else 0
     scope = _SCOPE_ABSTRACT_SOCKETS | _SCOPE_SIGNALS if domain.scope else 0
     size = 24 if version >= _SCOPE_SINCE else 16 if version >= _NETWORK_SINCE else 8
     attributes = struct.pack("QQQ", rights, ports, scope)[:size]
     ruleset = syscall("landlock_create_ruleset", attributes, size, 0)
     try:
-        _allow_paths(ruleset, domain, rights)
+        if rights:
+            _allow_paths(ruleset, files, domain.exact, rights)
         for port in domain.connect or ():
             _add(ruleset, _RULE_PORT, struct.pack("<QQ", _CONNECT_TCP, port))
         syscall("landlock_restrict_self", ruleset, 0)
@@ -114,10 +120,12 @@ def _rights(version: int) -> int:
     )
 
 
-def _allow_paths(ruleset: int, domain: Domain, handled: int) -> None:
-    for path, rights in domain.files or ():
+def _allow_paths(
+    ruleset: int, files: tuple[tuple[str, int], ...], plain: frozenset[str], handled: int
+) -> None:
+    for path, rights in files:
         try:
-            descriptor = _open(path, rights, exact=path in domain.exact)
+            descriptor = _open(path, rights, exact=path in plain)
         except OSError:
             continue
         try:

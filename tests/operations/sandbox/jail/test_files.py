@@ -36,6 +36,17 @@ def test_ordinary_work_in_the_workspace_works(inside: Inside, layers: tuple[str,
     assert (result.out.split(), result.err) == (lines, "")
 
 
+def test_files_move_and_link_between_folders(inside: Inside, layers: tuple[str, ...], root: Path):
+    """As git does when it takes in what was pushed; `mv` would copy where that fails."""
+    program = (
+        "import os; os.mkdir('a'); os.mkdir('b'); open('a/f', 'w').close();"
+        " os.link('a/f', 'b/linked'); os.rename('a/f', 'b/moved')"
+    )
+    result = inside.run(bash(f'python3 -c "{program}"; ls b', root, layers))
+
+    assert (result.out.split(), result.err) == (["linked", "moved"], "")
+
+
 @pytest.mark.parametrize(
     "attempt",
     [
