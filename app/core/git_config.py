@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:\\.|[^"\\])*)")?\s*\]\s*')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
@@ -33,6 +34,8 @@ _HARMLESS = re.compile(
     r"|ignoresubmodules|submodule|wserrorhighlight|indentheuristic)"
     r"|lfs\.repositoryformatversion"
 )
+_INCLUDES = re.compile(r"include(?:if\.\*)?\.path")
+_COMMENT = re.compile(r"\s+[#;][^\"]*$")
 _ADDRESSES = re.compile(r"remote\.\*\.(?:url|pushurl)|submodule\.\*\.url")
 _PROGRAMS = re.compile(r"core\.(?:editor|pager)|sequence\.editor|pager\.[\w-]+")
 _USUAL = frozenset(
@@ -58,7 +61,25 @@ def risky_settings(text: str) -> frozenset[str]:
     Returns:
         Each as `section.name=value`, names in lower case.
     """
-    found: set[str] = set()
+    return frozenset(
+        f"{name}={value}" for name, value in _settings(text) if not _is_harmless(name, value)
+    )
+
+
+def led_to(text: str) -> tuple[list[str], list[str]]:
+    """Files that a configuration includes, and folders that it says hooks are in, as written."""
+    included, hooks = [], []
+    for name, value in _settings(text):
+        path = _COMMENT.sub("", value).strip().strip('"')
+        if path and _INCLUDES.fullmatch(name):
+            included.append(path)
+        elif path and name == "core.hookspath":
+            hooks.append(path)
+    return included, hooks
+
+
+def _settings(text: str) -> Iterator[tuple[str, str]]:
+    """Each line's setting, its section without the part in quotes; `?` for what is none."""
     section = ""
     for raw in text.splitlines():
         line, at = raw.strip(), 0
@@ -69,10 +90,7 @@ def risky_settings(text: str) -> frozenset[str]:
             continue
         setting = _SETTING.fullmatch(line)
         name = f"{section}.{setting[1].lower()}" if setting else "?"
-        value = (setting[2] or "") if setting else line
-        if not _is_harmless(name, value):
-            found.add(f"{name}={value}")
-    return frozenset(found)
+        yield name, (setting[2] or "") if setting else line
 
 
 def is_risky(key: str, value: str) -> bool:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Treatment = Literal["ask", "report"]
+ByProgram = Literal["undo", "report"]
 
 
 class ProtectedPath(NamedTuple):
@@ -26,12 +27,16 @@ class ProtectedPath(NamedTuple):
         run_by: who runs or obeys them.
         when: at what moment.
         treatment: `ask` before it is written, or `report` that it was.
+        by_program: what becomes of a change that a program made in the sandbox, of which nobody
+            could be asked: `undo` it, or `report` it where programs write such files every day
+            or nothing runs them before a person builds or pushes.
     """
 
     patterns: tuple[str, ...]
     run_by: str
     when: str
     treatment: Treatment = "ask"
+    by_program: ByProgram = "undo"
 
     @property
     def in_home(self) -> bool:
@@ -39,8 +44,16 @@ class ProtectedPath(NamedTuple):
         return self.patterns[0].startswith("~/")
 
 
-def _row(patterns: str, run_by: str, when: str, treatment: Treatment = "ask") -> ProtectedPath:
-    return ProtectedPath(tuple(patterns.split()), run_by, when, treatment)
+def _row(patterns: str, run_by: str, when: str) -> ProtectedPath:
+    return ProtectedPath(tuple(patterns.split()), run_by, when)
+
+
+def _written_by_programs(patterns: str, run_by: str, when: str) -> ProtectedPath:
+    return _row(patterns, run_by, when)._replace(by_program="report")
+
+
+def _only_reported(patterns: str, run_by: str, when: str) -> ProtectedPath:
+    return _row(patterns, run_by, when)._replace(treatment="report", by_program="report")
 
 
 _GIT, _HOOKS = "git", "git hooks"
@@ -62,7 +75,7 @@ PROTECTED_PATHS = (
         "at the next commit or push",
     ),
     _row(".gitmodules", _GIT, "at a submodule update"),
-    _row(".gitattributes", _GIT, "at add and checkout", "report"),
+    _only_reported(".gitattributes", _GIT, "at add and checkout"),
     _row(
         "~/.gitconfig ~/.config/git/** ~/.ssh/config ~/.ssh/rc ~/.ssh/environment"
         " ~/.ssh/authorized_keys ~/.ssh/authorized_keys2",
@@ -104,11 +117,10 @@ PROTECTED_PATHS = (
         "direnv, mise or autoenv",
         "when a shell enters the folder",
     ),
-    _row(
+    _only_reported(
         ".tool-versions shell.nix flake.nix default.nix devenv.nix",
         "mise, asdf or nix",
         "when a shell enters the folder",
-        "report",
     ),
     _row(
         ".vscode/tasks.json .vscode/settings.json .vscode/launch.json .vscode/extensions.json"
@@ -117,11 +129,12 @@ PROTECTED_PATHS = (
         "when the folder is opened",
     ),
     _row(
-        ".idea/runConfigurations/** .idea/workspace.xml .idea/externalTools.xml"
-        " .run/*.run.xml .zed/** .fleet/** *.sublime-project .sublime/**",
+        ".idea/runConfigurations/** .idea/externalTools.xml .run/*.run.xml"
+        " .zed/** .fleet/** *.sublime-project .sublime/**",
         "the editor",
         "when the folder is opened",
     ),
+    _written_by_programs(".idea/workspace.xml", "the editor", "when the folder is opened"),
     _row(
         ".devcontainer/** .devcontainer.json devcontainer.json",
         "dev containers",
@@ -141,54 +154,68 @@ PROTECTED_PATHS = (
         "coding agents",
         "when they start, and at their tool calls",
     ),
-    _row(
+    _only_reported(
         "CLAUDE.md AGENTS.md GEMINI.md QWEN.md .cursorrules .windsurfrules .clinerules"
         " .clinerules/** .github/copilot-instructions.md",
         "coding agents",
         "as instructions of later sessions",
-        "report",
     ),
-    _row(
+    _written_by_programs(
         ".github/workflows/** .github/actions/** .gitlab-ci.yml .gitlab/ci/** .circleci/**"
         " azure-pipelines*.yml bitbucket-pipelines.yml Jenkinsfile .drone.yml .woodpecker*"
         " .woodpecker/** .buildkite/** .travis.yml appveyor.yml .appveyor.yml cloudbuild.yaml",
         "the CI service",
         "at the next push, with its secrets",
     ),
-    _row("renovate.json .github/dependabot.yml", "dependency bots", "by time", "report"),
-    _row(
+    _only_reported("renovate.json .github/dependabot.yml", "dependency bots", "by time"),
+    _written_by_programs(
         ".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .yarn/releases/** .yarn/plugins/**"
         " bunfig.toml .pnp.cjs .pnp.loader.mjs",
         "npm, yarn, pnpm or bun",
         "at their next command",
     ),
     _row(
+        "sitecustomize.py usercustomize.py ~/.pythonrc ~/.ipython/** ~/.jupyter/**",
+        "Python",
+        "at its next start",
+    ),
+    _written_by_programs(
         "pip.conf uv.toml .pypirc poetry.toml ~/.pip/** ~/.config/pip/** ~/.config/uv/**"
-        " sitecustomize.py usercustomize.py site-packages/*.pth dist-packages/*.pth ~/.pythonrc"
-        " ~/.ipython/** ~/.jupyter/** pyvenv.cfg",
+        " site-packages/*.pth dist-packages/*.pth *.egg-link pyvenv.cfg",
         "Python or its package managers",
         "at their next start",
     ),
-    _row(
+    _written_by_programs(
         "~/.local/bin/** ~/bin/** ~/.nvm/** ~/.pyenv/** ~/.rbenv/** ~/.sdkman/** ~/.asdf/**"
         " ~/.cargo/bin/** ~/.cargo/env ~/.cargo/config ~/.cargo/config.toml ~/.rustup/**",
         "every shell",
         "when a program of that name is called",
     ),
-    _row(
+    _written_by_programs(
         ".cargo/config .cargo/config.toml rust-toolchain rust-toolchain.toml",
         "cargo",
         "at its next command",
     ),
-    _row("build.rs", "cargo and Rust editors", "at the next build", "report"),
-    _row(
+    _only_reported(".clangd .ccls", "the editor", "when the folder is opened"),
+    _only_reported(
+        "crontab *.service *.timer supervisord.conf Procfile Vagrantfile",
+        "cron, systemd or a process manager",
+        "once a person installs it",
+    ),
+    _only_reported("build.rs", "cargo and Rust editors", "at the next build"),
+    _written_by_programs(
         ".bazelrc tools/bazel gradlew gradlew.bat gradle/wrapper/** init.gradle .mvn/** mvnw"
         " mvnw.cmd .bundle/config .irbrc .pryrc .user.ini php.ini .htaccess web.config ansible.cfg",
         "the build or the server",
         "at its next command",
     ),
-    _row("*.desktop *.lnk *.scf autorun.inf desktop.ini", "the desktop", "at a click"),
+    _written_by_programs(
+        "*.desktop *.lnk *.scf autorun.inf desktop.ini", "the desktop", "at a click"
+    ),
 )
+
+OTHER_HOOKS = _written_by_programs("", _HOOKS, "at the next commit or push")
+"""What is said of hooks in another folder, which git is configured to take them from."""
 
 _NOT_RUN = re.compile(r"(?:^|/)\.git/hooks/[^/]+\.sample$")
 _HOME = re.compile(r"(?:/root|/home/[^/]+|/Users/[^/]+|~)/")
@@ -199,11 +226,15 @@ class _Pattern(NamedTuple):
     row: ProtectedPath
 
 
-def _glob(text: str) -> re.Pattern[str]:
-    folder = text.endswith("/**")
-    parts = re.split(r"(\*)", text.removesuffix("/**"))
+def name_pattern(text: str, end: str = "") -> re.Pattern[str]:
+    """A name or path of the table, in which `*` stays in a folder."""
+    parts = re.split(r"(\*)", text)
     body = "".join("[^/]*" if part == "*" else re.escape(part) for part in parts)
-    return re.compile(body + ("/.+" if folder else ""), re.IGNORECASE)
+    return re.compile(body + end, re.IGNORECASE)
+
+
+def _glob(text: str) -> re.Pattern[str]:
+    return name_pattern(text.removesuffix("/**"), "/.+" if text.endswith("/**") else "")
 
 
 class _Index:
@@ -255,6 +286,50 @@ def protected(path: str, home: str | None = None) -> ProtectedPath | None:
     if _NOT_RUN.search(path):
         return None
     return _INDEX.find(path, below_home(path, home))
+
+
+class PathSet:
+    """Paths of one project that its owner takes out of the table, written as the table is.
+
+    What git keeps in its own folders is never in it: no project needs that written by hand.
+
+    Args:
+        patterns: as in a `ProtectedPath`, relative to the project, without `~/`.
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self.patterns = tuple(patterns)
+        self._index = _Index([ProtectedPath(self.patterns, "", "")]) if self.patterns else None
+
+    def covers(self, path: str) -> bool:
+        """Whether a path, relative to the project's root and normalised, is one of them."""
+        if self._index is None or ".git" in path.casefold().split("/"):
+            return False
+        return self._index.find(path, None) is not None
+
+
+NO_PATHS = PathSet()
+
+
+def check_pattern(text: str) -> None:
+    """Refuse a pattern of a `PathSet` that could mean nothing, or too much.
+
+    Raises:
+        ValueError: why.
+    """
+    parts = text.split("/")
+    if not text.isprintable() or "\\" in text:
+        raise ValueError("no control characters, and / between folders")
+    if text.startswith("~"):
+        raise ValueError("paths of a project are relative to its root: no ~")
+    if any(part in ("", ".", "..") for part in parts):
+        raise ValueError("not a plain relative path: no empty part, no . and no ..")
+    if not parts[0].strip("*"):
+        raise ValueError("begins with a name, not with *: name the files or the folder")
+    if "*" in parts[0] and len(parts) > 1:
+        raise ValueError("* in the first part is the name of a file, not of a folder")
+    if any("**" in part and part != "**" for part in parts) or "**" in parts[:-1]:
+        raise ValueError("** only stands at the end, as folder/**")
 
 
 def below_home(path: str, home: str | None) -> str | None:

@@ -12,6 +12,6 @@ def test_the_page_has_the_table():
 
     assert rows == [
         f"| {' '.join(f'`{pattern}`' for pattern in row.patterns)} | {row.run_by} | {row.when}"
-        f" | {row.treatment} |"
+        f" | {row.treatment} | {row.by_program} |"
         for row in PROTECTED_PATHS
     ]

@@ -11,29 +11,21 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from app.core.errors import TollgateError
-from app.core.git_config import risky_settings
-from app.operations.ignore import HEAVY_FOLDERS
+from app.core.git_config import led_to, risky_settings
 from app.operations.local.beneath import Beneath
-from app.operations.local.owners import give_file
-from app.operations.local.steps import Signature, signature_of, write_all
+from app.operations.local.listings import Entries, Listings, below
+from app.operations.local.snapshots import Kept, Snapshot, Snapshots
 
-_MAX_FOLDERS = 200
-_MAX_DEPTH = 2
 _MAX_FILES = 2000
-_MAX_LISTED = 2000
-_MAX_BYTES = 1 << 20
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_DEPTH = 2
+_MAX_CHAIN = 3
 _SETTINGS = ("config", "config.worktree")
-_OBEYED = (*_SETTINGS, "commondir", "info/attributes")
 _FOLDERS = ("hooks", "info", "modules", "worktrees")
 _BARE = frozenset({"HEAD", "objects", "refs"})
 # Looked at first: whoever makes thousands of other files there hides none of these.
@@ -49,90 +41,126 @@ _HOOKS = frozenset(
 _INNER = re.compile(r"(?:^|/)\.git/(?:modules|worktrees)/")
 _TO_ITS_PARENT = b"../.."
 
+_Kind = Literal["settings", "tree", "common", "exact"]
+"""How a change is judged: by its settings, by where it leads, or as any change at all."""
+
+
+@dataclass(slots=True)
+class _Followed:
+    files: dict[str, _Kind] = field(default_factory=dict)
+    linked: list[str] = field(default_factory=list)
+    hook_folders: dict[str, str] = field(default_factory=dict)
+
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A file as it was: `data` is None for what is no plain file of a sensible size."""
+class GitSeen:
+    """What git runs or obeys, as it was at one moment.
 
-    signature: Signature
-    data: bytes | None
-    mode: int
+    Attributes:
+        kinds: how each file is judged, also one that was not there.
+        linked: folders that a link in the place of a folder of hooks leads to.
+        hook_folders: folders outside of `.git` that hold hooks, and the work tree that says so.
+    """
 
-
-Snapshot = dict[str, Kept]
+    files: Snapshot = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    kinds: dict[str, _Kind] = field(default_factory=dict)
+    linked: tuple[str, ...] = ()
+    hook_folders: dict[str, str] = field(default_factory=dict)
 
 
 class Repositories:
-    """The repositories of one workspace, no deeper than a few folders.
+    """The repositories of one workspace, no deeper than a few folders."""
 
-    Files are opened beneath the workspace's root: no link leads out.
-    """
-
-    def __init__(self, beneath: Beneath) -> None:
-        self._beneath = beneath
-        self._last: Snapshot = {}
+    def __init__(self, listings: Listings) -> None:
+        self._beneath: Beneath = listings.beneath
+        self._listings = listings
+        self._snapshots = Snapshots(self._beneath)
         self._folders: list[str] = []
-        self._listed: dict[str, tuple[Signature, list[tuple[str, bool]]]] = {}
 
-    def look(self, *known: str) -> Snapshot:
+    def look(self, walked: Mapping[str, Entries]) -> GitSeen:
         """Every file that git runs or obeys, by its path relative to the root.
 
         Args:
-            known: paths that are looked at in any case.
+            walked: the folders to look in.
         """
-        found: Snapshot = {}
-        self._folders = list(self._git_folders())
-        for path in chain(known, self._files()):
-            kept = self._kept(path)
-            if kept is not None:
-                found[path] = kept
-            if len(found) >= _MAX_FILES + len(known):
+        self._folders = list(dict.fromkeys(self._git_folders(walked)))
+        seen = GitSeen({}, tuple(self._folders), dict(self._files()))
+        files = self._snapshots.take(seen.kinds, _MAX_FILES)
+        # What a link or a setting leads to is obeyed as well; no chain is followed for long.
+        for _ in range(_MAX_CHAIN):
+            followed = _Followed()
+            for path, kept in files.items():
+                self._follow(path, kept, seen.kinds[path], followed)
+            seen.hook_folders.update(followed.hook_folders)
+            seen = replace(seen, linked=tuple(dict.fromkeys((*seen.linked, *followed.linked))))
+            more = {p: kind for p, kind in followed.files.items() if p not in seen.kinds}
+            if not more:
                 break
-        self._last = found
-        if len(self._listed) > _MAX_LISTED:
-            self._listed.clear()
-        return found
+            seen.kinds.update(more)
+            files = self._snapshots.take(seen.kinds, _MAX_FILES + len(more))
+        return replace(seen, files=files)
 
     def folders(self) -> list[str]:
         """Absolute paths of the git folders, as they were looked at last."""
-        return [f"{self._beneath.root}/{folder}" for folder in self._folders]
+        return [self._absolute(folder) for folder in self._folders]
 
-    def put_back(self, before: Snapshot) -> tuple[list[str], list[str]]:
+    def kept_from_writing(self, seen: GitSeen) -> list[str]:
+        """Absolute paths of what a program may not write at all: hooks, and what could not be
+        made again."""
+        hooks = [self._absolute(f"{folder}/hooks") for folder in self._folders]
+        unknown = [path for path, kept in seen.files.items() if not kept.is_known]
+        return hooks + [self._absolute(path) for path in unknown]
+
+    def put_back(
+        self, walked: Mapping[str, Entries], before: GitSeen
+    ) -> tuple[list[str], list[str]]:
         """Undo what makes git run something; the paths, and those where that failed.
 
         What only changes how git behaves stays, such as a remote or the name of an author.
         """
         undone: list[str] = []
         failed: list[str] = []
-        for path in self.changed(before):
-            (undone if self._undo(path, before.get(path)) else failed).append(path)
+        for path in self.changed(walked, before):
+            done = self._snapshots.put_back(path, before.files.get(path))
+            (undone if done else failed).append(path)
         return undone, failed
 
-    def changed(self, before: Snapshot) -> list[str]:
-        """What now makes git run something that it did not run before."""
+    def changed(self, walked: Mapping[str, Entries], before: GitSeen) -> list[str]:
+        """What now makes git run something that it did not run before.
+
+        A new link is a change itself: what it leads to is nobody's to put back.
+        """
+        fresh = self._git_folders(walked, follow=False)
+        self._folders = list(dict.fromkeys((*before.folders, *fresh)))
+        kinds = before.kinds | dict(self._files())
+        for folder in before.linked:
+            kinds |= dict(self._hooks(folder))
         changed = []
-        for path, kept in self.look(*before).items():
-            known = before.get(path)
-            if known is not None and known.signature == kept.signature:
-                continue
-            if not self._is_harmless(path, known, kept):
+        for path, kept in self._snapshots.take(kinds, _MAX_FILES + len(kinds)).items():
+            known = before.files.get(path)
+            if not self._is_harmless(path, kinds[path], known, kept):
                 changed.append(path)
         return changed
 
-    def _is_harmless(self, path: str, before: Kept | None, after: Kept) -> bool:
+    def _absolute(self, path: str) -> str:
+        return f"{self._beneath.root}/{path}"
+
+    def _is_harmless(self, path: str, kind: _Kind, before: Kept | None, after: Kept) -> bool:
         """Whether git runs nothing after a change that it did not run before it."""
+        if before is not None and before.is_same(after):
+            return True
         if after.data is None:
             return False
-        name = path.rpartition("/")[2]
-        if name in _SETTINGS:
+        if kind == "settings":
             known = risky_settings(_text(before.data)) if before and before.data else frozenset()
             fresh = risky_settings(_text(after.data)) - known
             return all(self._is_own_tree(path, setting) for setting in fresh)
-        if name == ".git":
+        if kind == "tree":
             return self._leads_inside(path, _text(after.data))
-        if name == "commondir" and _INNER.search(path):
+        if kind == "common" and _INNER.search(path):
             return after.data.strip() == _TO_ITS_PARENT
-        return before is not None and (before.data, before.mode) == (after.data, after.mode)
+        return False
 
     def _is_own_tree(self, path: str, setting: str) -> bool:
         """Whether it names the working tree of a submodule, as git itself sets it."""
@@ -143,76 +171,93 @@ class Repositories:
 
     def _leads_inside(self, path: str, text: str) -> bool:
         """Whether a `.git` file names a submodule's or a worktree's folder, which are looked at."""
-        target = text.removeprefix("gitdir:").strip()
+        place = self._place(path, text.removeprefix("gitdir:").strip())
+        return place is not None and _INNER.search(place) is not None and place in self._folders
+
+    def _place(self, path: str, target: str) -> str | None:
+        """Where a path leads that a file names, relative to the root; None outside of it."""
         start = "" if target.startswith("/") else posixpath.dirname(path)
         target = target.removeprefix(f"{self._beneath.root}/")
         place = posixpath.normpath(posixpath.join(start, target))
-        return _INNER.search(place) is not None and place in self._folders
+        return None if place.split("/")[0] in ("", "..", "~") else place
 
-    def _files(self) -> Iterator[str]:
+    def _files(self) -> Iterator[tuple[str, _Kind]]:
         for folder in self._folders:
             kind = self._type(folder)
             if kind != "directory":
                 # A file or a link in its place leads git to another folder.
-                yield folder
+                yield folder, "tree"
                 continue
-            for name in _OBEYED:
-                yield f"{folder}/{name}"
+            for name in _SETTINGS:
+                yield f"{folder}/{name}", "settings"
+            yield f"{folder}/commondir", "common"
+            yield f"{folder}/info/attributes", "exact"
             for name in _FOLDERS:
                 if self._type(f"{folder}/{name}") == "other":
-                    yield f"{folder}/{name}"
-            hooks = [name for name in self._names(f"{folder}/hooks") if name[-7:] != ".sample"]
-            hooks.sort(key=lambda name: name not in _HOOKS)
-            yield from (f"{folder}/hooks/{name}" for name in hooks)
+                    yield f"{folder}/{name}", "exact"
+            yield from self._hooks(f"{folder}/hooks")
 
-    def _git_folders(self) -> Iterator[str]:
+    def _hooks(self, folder: str) -> Iterator[tuple[str, _Kind]]:
+        hooks = [name for name in self._listings.names(folder) if name[-7:] != ".sample"]
+        hooks.sort(key=lambda name: name not in _HOOKS)
+        for name in hooks:
+            yield f"{folder}/{name}", "exact"
+
+    def _follow(self, path: str, kept: Kept, kind: _Kind, followed: _Followed) -> None:
+        """What a link leads to, and what settings include."""
+        if kept.link is not None and kind != "tree":
+            place = self._snapshots.led_to(path)
+            if place is None:
+                return
+            if self._type(place) != "directory":
+                followed.files[place] = kind
+            elif path.endswith("/hooks"):
+                followed.linked.append(place)
+                followed.files.update(self._hooks(place))
+        elif kind == "settings" and kept.data:
+            included, hooks = led_to(_text(kept.data))
+            places = [self._place(path, name) for name in included]
+            followed.files.update({p: "settings" for p in places if p is not None})
+            tree = posixpath.dirname(path).removesuffix(".git").rstrip("/") or "."
+            for name in hooks:
+                place = self._place(f"{tree}/config", name)
+                if place is not None and place != ".":
+                    followed.hook_folders[place] = tree
+
+    def _git_folders(self, walked: Mapping[str, Entries], *, follow: bool = True) -> Iterator[str]:
         """Those of every repository, its submodules and worktrees, and bare ones."""
-        starts = self._beneath.roots or (".",)
-        waiting = [(start, 0) for start in starts]
-        seen = 0
-        while waiting and seen < _MAX_FOLDERS:
-            folder, depth = waiting.pop(0)
-            seen += 1
-            entries = self._entries(folder)
+        for folder, entries in walked.items():
             if {name for name, _ in entries} >= _BARE:
                 yield folder
             for name, is_folder in entries:
-                path = name if folder == "." else f"{folder}/{name}"
-                if name.casefold() == ".git":
-                    yield path
-                    yield from self._inner(path, 0)
-                elif is_folder and depth < _MAX_DEPTH and name not in HEAVY_FOLDERS:
-                    waiting.append((path, depth + 1))
+                if name.casefold() != ".git":
+                    continue
+                path = below(folder, name)
+                yield path
+                yield from self._inner(path, 0)
+                elsewhere = self._elsewhere(path) if follow and not is_folder else None
+                if elsewhere is not None:
+                    yield elsewhere
+                    yield from self._inner(elsewhere, 0)
+
+    def _elsewhere(self, path: str) -> str | None:
+        """The folder that a `.git` which is none leads to, where that is in the workspace."""
+        kept = Snapshots(self._beneath).take((path,), 1).get(path)
+        if kept is None:
+            return None
+        if kept.link is not None:
+            return self._snapshots.led_to(path)
+        text = _text(kept.data or b"")
+        named = text.startswith("gitdir:")
+        return self._place(path, text.removeprefix("gitdir:").strip()) if named else None
 
     def _inner(self, folder: str, depth: int) -> Iterator[str]:
         for kind in ("modules", "worktrees"):
-            for name, is_folder in self._entries(f"{folder}/{kind}"):
+            for name, is_folder in self._listings.entries(f"{folder}/{kind}"):
                 path = f"{folder}/{kind}/{name}"
                 if is_folder and depth < _MAX_DEPTH:
                     yield path
                     yield from self._inner(path, depth + 1)
-
-    def _entries(self, folder: str) -> list[tuple[str, bool]]:
-        """What is in a folder: name and whether it is a folder; remembered until it changes."""
-        state = _state(f"{self._beneath.root}/{folder}")
-        if state is None:
-            return []
-        known = self._listed.get(folder)
-        if known is None or known[0] != state:
-            known = self._listed[folder] = state, self._list(folder)
-        return known[1]
-
-    def _list(self, folder: str) -> list[tuple[str, bool]]:
-        with (
-            suppress(TollgateError, OSError),
-            self._beneath.folder(folder) as descriptor,
-            os.scandir(descriptor) as entries,
-        ):
-            return [(one.name, one.is_dir(follow_symlinks=False)) for one in entries]
-        return []
-
-    def _names(self, folder: str) -> list[str]:
-        return [name for name, _ in self._entries(folder)]
 
     def _type(self, path: str) -> str | None:
         """`directory`, `other` for anything else, None for nothing."""
@@ -222,59 +267,6 @@ class Repositories:
         except (TollgateError, OSError):
             return None
         return "directory" if stat.S_ISDIR(status.st_mode) else "other"
-
-    def _kept(self, path: str) -> Kept | None:
-        try:
-            with self._beneath.parent(path, follow=False) as (folder, name):
-                status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                if stat.S_ISDIR(status.st_mode):
-                    return None
-                signature = signature_of(status)
-                last = self._last.get(path)
-                if last is not None and last.signature == signature:
-                    return last
-                return Kept(signature, _content(folder, name, status), status.st_mode & 0o777)
-        except (TollgateError, OSError):
-            return None
-
-    def _undo(self, path: str, before: Kept | None) -> bool:
-        """Put a file back as it was, or take it away; whether that was done."""
-        try:
-            with self._beneath.parent(path, follow=False) as (folder, name):
-                if before is None or before.data is None:
-                    os.unlink(name, dir_fd=folder)
-                    return True
-                fresh = f".{secrets.token_hex(8)}.tmp"
-                descriptor = os.open(fresh, _NEW, 0o600, dir_fd=folder)
-                try:
-                    give_file(descriptor, folder, name)
-                    write_all(descriptor, before.data)
-                    os.fchmod(descriptor, before.mode)
-                finally:
-                    os.close(descriptor)
-                os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
-                return True
-        except (TollgateError, OSError):
-            return False
-
-
-def _state(path: str) -> Signature | None:
-    """What changes when something is made or removed in a folder; nobody can set its ctime."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    return signature_of(status) if stat.S_ISDIR(status.st_mode) else None
-
-
-def _content(folder: int, name: str, status: os.stat_result) -> bytes | None:
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
-        return None
-    descriptor = os.open(name, _READ, dir_fd=folder)
-    try:
-        return os.read(descriptor, _MAX_BYTES)
-    finally:
-        os.close(descriptor)
 
 
 def _text(data: bytes) -> str:

@@ -107,7 +107,12 @@ class LocalWorkspaces:
         """Nothing limits the network here."""
 
     def open(
-        self, root: Path, *, tcp_ports: tuple[int, ...] = (), roots: tuple[str, ...] = ()
+        self,
+        root: Path,
+        *,
+        tcp_ports: tuple[int, ...] = (),
+        roots: tuple[str, ...] = (),
+        unprotected: tuple[str, ...] = (),
     ) -> Operations:
         return LocalWorkspace(root, queue=self._queue, roots=roots).operations
 

@@ -9,6 +9,9 @@ from typing import Literal, Protocol
 
 from app.operations.protocols.sandbox import SandboxReport
 
+MayChange = Literal["git", "files"]
+"""Files that other programs run: those of git, and all others of the table of protected paths."""
+
 ExitReason = Literal[
     "exited", "timeout", "memory", "disk", "files", "processes", "output", "killed", "lost"
 ]
@@ -61,6 +64,8 @@ class ProcessSpec:
         network: False forbids the network also where the project allows it.
         readable: real absolute folders outside the workspace that it may read, not run. One
             that has become a link meanwhile is not followed.
+        long_lived: it may run for hours, beside whatever a person does.
+        may_change: files that other programs run which it was approved to change for good.
     """
 
     argv: tuple[str, ...]
@@ -73,7 +78,7 @@ class ProcessSpec:
     network: bool = True
     readable: tuple[str, ...] = ()
     long_lived: bool = False
-    may_change_git: bool = False
+    may_change: frozenset[MayChange] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +99,12 @@ class ProcessExit:
             when the service did; `lost` when its supervisor vanished.
         peak_bytes: the most memory the tree was seen to use, where it was metered.
         orphans: descendants that still ran when the program had ended, and were ended.
-        undone: files that git runs or obeys, relative to the workspace, that it changed and that
-            were put back.
-        left: the same of files that it changed and that were left so.
+        undone: files that other programs run or obey, relative to the workspace, that it changed
+            and that were put back.
+        left: files that git runs or obeys that it changed and that were left so.
+        reported: other such files that it changed and that were left so.
+        put_aside: the folder, readable to programs of the workspace, that holds what the files
+            said which were put back.
     """
 
     code: int
@@ -107,6 +115,8 @@ class ProcessExit:
     orphans: int = 0
     undone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    put_aside: str | None = None
 
 
 class RunningProcess(Protocol):

@@ -28,7 +28,12 @@ class Workspaces(Protocol):
         """Let no workspace that is opened connect to `port`: the service listens there."""
 
     def open(
-        self, root: Path, *, tcp_ports: tuple[int, ...] = (), roots: tuple[str, ...] = ()
+        self,
+        root: Path,
+        *,
+        tcp_ports: tuple[int, ...] = (),
+        roots: tuple[str, ...] = (),
+        unprotected: tuple[str, ...] = (),
     ) -> Operations:
         """For calls of agents: what they start is confined.
 
@@ -37,6 +42,8 @@ class Workspaces(Protocol):
             roots: folders beneath `root`, relative to it. Paths stay relative to `root`, but
                 nothing outside of these folders is read, written, listed or searched, also
                 not by programs, which start in the first of them when told nothing else.
+            unprotected: patterns of files that other programs run and that its programs may
+                write all the same, as in `app.core.protected_paths`.
 
         Raises:
             ConfigurationError: `root` is no folder, or one of `roots` no path below it.

@@ -12,6 +12,7 @@ from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile, RunningCode
 from app.operations.protocols.processes import ProcessChunk
+from app.operations.sandbox.change_watch import ChangeWatch, WatchedFiles
 from app.operations.sandbox.jail.job import Work
 from app.operations.sandbox.policies import lenient_policy, module_folders, pure_policy
 from app.operations.sandbox.produced import read_produced
@@ -28,12 +29,18 @@ class SandboxedCode:
         folders: real paths that lenient code may read and write: the workspace's root, or
             some folders of it.
         narrowed: the root, when `folders` are some of its folders.
+        watched: the files in `folders` that other programs run.
     """
 
     def __init__(
-        self, sandbox: Sandbox, folders: tuple[str, ...] = (), narrowed: str | None = None
+        self,
+        sandbox: Sandbox,
+        folders: tuple[str, ...] = (),
+        narrowed: str | None = None,
+        watched: WatchedFiles | None = None,
     ) -> None:
         self._sandbox = sandbox
+        self._watched = watched
         self._folders = folders
         self._narrowed = narrowed
 
@@ -46,7 +53,13 @@ class SandboxedCode:
             folder = None
             if spec.level == "lenient":
                 folder = await stack.enter_async_context(self._sandbox.folder())
-                worker = await self._start_lenient(spec, folder)
+                watch = None if self._watched is None else ChangeWatch(self._watched)
+                read_only: tuple[str, ...] = ()
+                if watch is not None:
+                    read_only = await watch.begin()
+                    stack.push_async_callback(watch.settle)
+                worker = await self._start_lenient(spec, folder, read_only)
+                worker.process.watch = watch
             else:
                 worker = await self._start_pure(spec)
             stack.push_async_callback(worker.close)
@@ -66,7 +79,9 @@ class SandboxedCode:
         policy = pure_policy(sandbox.config, status, spec.level, spec.wall_s, extra=extra)
         return await start_worker(sandbox.zygote, python_job(policy, work))
 
-    async def _start_lenient(self, spec: CodeSpec, folder: str) -> Worker:
+    async def _start_lenient(
+        self, spec: CodeSpec, folder: str, read_only: tuple[str, ...]
+    ) -> Worker:
         sandbox = self._sandbox
         status = await sandbox.level("lenient")
         if status.asks:
@@ -77,7 +92,9 @@ class SandboxedCode:
         await to_end(run_in(PROCESSES, _furnish, folder, sandbox.config.uid))
         writable = (*self._folders, folder)
         policy = lenient_policy(
-            *(sandbox.config, status, spec.wall_s, writable), narrowed=self._narrowed
+            *(sandbox.config, status, spec.wall_s, writable),
+            narrowed=self._narrowed,
+            read_only=read_only,
         )
         work = Work(spec.code, spec.modules, module_folders())
         return await start_worker(sandbox.zygote, python_job(policy, work, folder))

@@ -82,6 +82,7 @@ def lenient_policy(
     wall_s: float,
     writable: tuple[str, ...],
     narrowed: str | None = None,
+    read_only: tuple[str, ...] = (),
 ) -> Policy:
     """For Python that may do what a command may, without a network."""
     limits = ProcessLimits(wall_s=wall_s, cpu_s=int(wall_s) + 1)
@@ -90,6 +91,7 @@ def lenient_policy(
         writable=writable,
         program=sys.executable,
         narrowed=narrowed,
+        read_only=read_only,
         level="lenient",
     )
 

@@ -14,7 +14,7 @@ from app.operations.local.threads import to_end
 from app.operations.process_errors import sandbox_unavailable
 from app.operations.protocols.processes import ProcessExit, ProcessSpec
 from app.operations.protocols.sandbox import Level, SandboxReport
-from app.operations.sandbox.git_watch import GitWatch
+from app.operations.sandbox.change_watch import ChangeWatch
 from app.operations.sandbox.jail.job import ENDED, GO, STARTED, TERMINATE, Job
 from app.operations.sandbox.pipes import JobPipes
 from app.operations.sandbox.status_lines import Event, StatusLines, exit_of, report_of
@@ -38,7 +38,7 @@ class SandboxedProcess(PipedProcess):
     def __init__(self, pipes: JobPipes, spec: ProcessSpec, level: Level) -> None:
         super().__init__(pipes.ours, spec)
         self._level: Level = level
-        self.git: GitWatch | None = None
+        self.watch: ChangeWatch | None = None
         self._leash = pipes.leash
         self._killing = asyncio.Lock()
         self._started: asyncio.Future[Event] = self._loop.create_future()
@@ -56,12 +56,18 @@ class SandboxedProcess(PipedProcess):
         return report_of(self._level, self._start_event())
 
     async def wait(self) -> ProcessExit:
-        """How it ended, with what was put back of the files that git runs."""
+        """How it ended, with what was put back of the files that others run."""
         ended = await super().wait()
-        if self.git is None:
+        if self.watch is None:
             return ended
-        changes = await self.git.settle()
-        return replace(ended, undone=changes.undone, left=changes.left)
+        changes = await self.watch.settle()
+        return replace(
+            ended,
+            undone=changes.undone,
+            left=changes.left,
+            reported=changes.reported,
+            put_aside=changes.put_aside,
+        )
 
     def has_ended(self) -> bool:
         """Also when the loop has not heard of it yet."""

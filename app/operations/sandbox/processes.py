@@ -11,13 +11,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
 from app.operations.local.environment import TERMINAL_TYPE, check_argv, clean_environment
-from app.operations.local.repositories import Repositories
 from app.operations.local.spawn import find_program
 from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LevelStatus
+from app.operations.sandbox.change_watch import ChangeWatch, WatchedFiles
 from app.operations.sandbox.config import NO_NETWORK, Network
-from app.operations.sandbox.git_watch import Approvals, GitWatch
 from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.pipes import open_pipes
 from app.operations.sandbox.policies import command_policy
@@ -35,15 +34,20 @@ class SandboxedProcesses:
     workspace any more.
     """
 
-    def __init__(self, sandbox: Sandbox, beneath: Beneath, network: Network = NO_NETWORK) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        beneath: Beneath,
+        watched: WatchedFiles,
+        network: Network = NO_NETWORK,
+    ) -> None:
         self._sandbox = sandbox
         self._beneath = beneath
         self._network = network
         self._private_tmp: str | None = None
         self._dropping: weakref.finalize[..., SandboxedProcesses] | None = None
         self._making = asyncio.Lock()
-        self._repositories = Repositories(beneath)
-        self._approvals = Approvals()
+        self._watched = watched
 
     def open(self, spec: ProcessSpec) -> AbstractAsyncContextManager[RunningProcess]:
         return self._open(spec)
@@ -58,11 +62,13 @@ class SandboxedProcesses:
 
     @asynccontextmanager
     async def _open(self, spec: ProcessSpec) -> AsyncIterator[RunningProcess]:
-        watch = GitWatch(self._repositories, self._approvals, spec.may_change_git, spec.long_lived)
+        watch = ChangeWatch(
+            self._watched, spec.may_change, spec.long_lived, aside=lambda: self._private_tmp
+        )
         read_only = await watch.begin()
         try:
             running = await self._start(spec, read_only)
-            running.git = watch
+            running.watch = watch
             try:
                 yield running
             finally:

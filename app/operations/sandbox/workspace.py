@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.core.protected_paths import PathSet
 from app.operations.local.beneath import Beneath
 from app.operations.local.files import LocalFiles
 from app.operations.local.queue import WriteQueue
@@ -12,6 +13,7 @@ from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.code import CodeOperations
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.sandbox import SandboxStatus
+from app.operations.sandbox.change_watch import WatchedFiles
 from app.operations.sandbox.code import SandboxedCode
 from app.operations.sandbox.config import NO_NETWORK, Network
 from app.operations.sandbox.processes import SandboxedProcesses
@@ -26,6 +28,7 @@ class SandboxedWorkspace:
         network: where its programs may connect to.
         queue: share one among all workspaces of the process.
         roots: folders beneath `root`, relative to it, which nothing leaves then.
+        unprotected: patterns of files that other programs run and that its programs may write.
 
     Raises:
         ConfigurationError: `root` is no directory, or one of `roots` no path below it.
@@ -39,16 +42,19 @@ class SandboxedWorkspace:
         network: Network = NO_NETWORK,
         queue: WriteQueue | None = None,
         roots: tuple[str, ...] = (),
+        unprotected: tuple[str, ...] = (),
     ) -> None:
         self._beneath = Beneath(root, hidden=sandbox.config.hidden, roots=roots)
-        self._processes = SandboxedProcesses(sandbox, self._beneath, network)
+        watched = WatchedFiles(self._beneath, PathSet(unprotected))
+        self._processes = SandboxedProcesses(sandbox, self._beneath, watched, network)
         self.operations = Operations(
             root=self._beneath.root,
             files=LocalFiles(self._beneath, queue or WriteQueue()),
             search=LocalSearch(self._beneath),
             processes=self._processes,
             code=SandboxedCode(
-                sandbox, self._beneath.folders, self._beneath.root if roots else None
+                *(sandbox, self._beneath.folders, self._beneath.root if roots else None),
+                watched=watched,
             ),
             roots=self._beneath.roots,
         )
@@ -90,11 +96,20 @@ class SandboxedWorkspaces:
         self._sandbox.keep_out(port)
 
     def open(
-        self, root: Path, *, tcp_ports: tuple[int, ...] = (), roots: tuple[str, ...] = ()
+        self,
+        root: Path,
+        *,
+        tcp_ports: tuple[int, ...] = (),
+        roots: tuple[str, ...] = (),
+        unprotected: tuple[str, ...] = (),
     ) -> Operations:
-        network = Network(tcp_ports)
         workspace = SandboxedWorkspace(
-            root, sandbox=self._sandbox, network=network, queue=self._queue, roots=roots
+            root,
+            sandbox=self._sandbox,
+            network=Network(tcp_ports),
+            queue=self._queue,
+            roots=roots,
+            unprotected=unprotected,
         )
         return workspace.operations
 

@@ -11,6 +11,7 @@ from app.operations.protocols.processes import ExitReason
 from app.toolkit.result import RawResult, ToolResult
 from app.tools.code.output import Printed
 from app.tools.code.produced import KeptFile, shown
+from app.tools.shell.results import change_data, changes
 from app.tools.shell.transcript import clip
 
 MAX_CHARS = 10_000
@@ -53,9 +54,11 @@ def result_of(
         "files_left_out": ended.files_left_out,
         "sandbox": ended.exit.sandbox.to_dict(),
     }
+    data |= change_data(ended.exit)
     if failure is not None:
         data["error"] = failure[1]
-    text = _text(data, files, failure[1] if failure else None)
+    notes = changes(ended.exit)
+    text = _text(data, files, failure[1] if failure else None) + (f"\n{notes}" if notes else "")
     raw_result = RawResult("terminal", _transcript(code, data))
     pictures = shown(files)
     if pictures is not None:

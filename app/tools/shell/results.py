@@ -12,6 +12,7 @@ from app.tools.shell.transcript import Transcript, clip
 
 MAX_CHARS = 10_000
 _LABEL_ROOM = 900
+_MAX_NAMED = 8
 
 _LIMITS: dict[ExitReason, str] = {
     "timeout": "it ran longer than it may",
@@ -39,7 +40,7 @@ def finished(
         process_id: where its whole output can be read, when that was kept.
     """
     data = _data(transcript, ended, process_id)
-    notes = f"{git_changes(ended)}\n{notes}".strip()
+    notes = f"{changes(ended)}\n{notes}".strip()
     why = why_ended(ended.reason)
     if why is not None:
         error = f"Ended by the sandbox: {why}"
@@ -65,7 +66,7 @@ def timed_out(
     data["reason"] = "timeout"
     error = f"Timed out after {seconds}: the command and all it started were killed"
     if ended is not None:
-        notes = f"{git_changes(ended)}\n{notes}".strip()
+        notes = f"{changes(ended)}\n{notes}".strip()
     return _failed(command, data, error, _with(error, notes), "timeout")
 
 
@@ -80,19 +81,42 @@ def goes_on(process: SessionProcess, transcript: Transcript, status: str) -> Too
     return ToolResult.ok(data, text=text, raw_result=_raw(process.request.command, data))
 
 
-def git_changes(ended: ProcessExit) -> str:
-    """Notes on files that git runs; empty where none was changed."""
+def changes(ended: ProcessExit) -> str:
+    """Notes on files that other programs run; empty where none was changed."""
     notes = []
     if ended.undone:
-        names = ", ".join(ended.undone)
-        notes.append(
-            f"Put back, as git would run what it says: {names}. Change it by a command that names"
-            " it, such as git config: that asks first"
+        note = (
+            f"Put back, as other programs would run what it says: {_named(ended.undone)}. Change"
+            " it with a file tool or by a command that names it, such as git config: that asks"
+            " first"
         )
+        if ended.put_aside:
+            note += f". What was written is in {ended.put_aside}"
+        notes.append(note)
     if ended.left:
-        names = ", ".join(ended.left)
-        notes.append(f"Changed what git runs, and left so: {names}. Look at it before you use git")
+        notes.append(
+            f"Changed what git runs, and left so: {_named(ended.left)}. Look at it before you use"
+            " git"
+        )
+    if ended.reported:
+        notes.append(f"Changed files that other programs run: {_named(ended.reported)}")
     return "\n".join(notes)
+
+
+def change_data(ended: ProcessExit) -> dict[str, Any]:
+    """The same for programs that read the result."""
+    found = {
+        "undone": list(ended.undone),
+        "changed_git": list(ended.left),
+        "changed_protected": list(ended.reported),
+        "put_aside": ended.put_aside,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    more = len(paths) - _MAX_NAMED
+    return ", ".join(paths[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def text_of(data: dict[str, Any], status: str) -> str:
@@ -120,10 +144,8 @@ def _data(
         "reason": None if ended is None else ended.reason,
         "sandbox": None if ended is None else ended.sandbox.to_dict(),
     }
-    if ended is not None and ended.undone:
-        data["undone"] = list(ended.undone)
-    if ended is not None and ended.left:
-        data["changed_git"] = list(ended.left)
+    if ended is not None:
+        data |= change_data(ended)
     return data if process_id is None else {**data, "process_id": process_id}
 
 

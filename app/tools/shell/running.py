@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from app.core.errors import ToolFailed
 from app.operations.protocols.processes import (
+    MayChange,
     ProcessExit,
     ProcessLimits,
     ProcessSpec,
@@ -27,8 +28,9 @@ from app.tools.shell.results import MAX_CHARS, finished, goes_on, timed_out
 from app.tools.shell.transcript import Transcript
 
 _MARGIN_S = 2.0
-# Who allowed a call that asked for one of these has seen that it changes what git runs.
+# Who allowed a call that asked for one of these has seen that it changes what others run.
 _ABOUT_GIT = frozenset({"git_code", "git_config"})
+_ABOUT_FILES = frozenset({"runs_later", "startup_file"})
 _BACKSTOP_S = 10.0
 
 
@@ -101,7 +103,7 @@ def _request(
         interactive=args.background or args.pty,
         terminal=Terminal() if args.pty else None,
         long_lived=args.background,
-        may_change_git=not ctx.approved.isdisjoint(_ABOUT_GIT),
+        may_change=_may_change(ctx),
     )
     return ProcessRequest(
         session_id=ctx.session_id or "",
@@ -112,6 +114,15 @@ def _request(
         project_id=ctx.project_id,
         subagent_id=ctx.subagent_id,
     )
+
+
+def _may_change(ctx: ToolContext) -> frozenset[MayChange]:
+    found: list[MayChange] = []
+    if not ctx.approved.isdisjoint(_ABOUT_GIT):
+        found.append("git")
+    if not ctx.approved.isdisjoint(_ABOUT_FILES):
+        found.append("files")
+    return frozenset(found)
 
 
 async def _next(process: SessionProcess, deadline: float) -> Output | None:

@@ -173,7 +173,7 @@ async def test_what_git_does_every_day_stays(sandboxed: Operations, repository: 
 
 async def test_what_was_approved_stays(sandboxed: Operations, repository: Path):
     script = "git config core.fsmonitor true; git config alias.x '!true'; touch .git/hooks/x"
-    exit_ = await ended(sandboxed, script, may_change_git=True)
+    exit_ = await ended(sandboxed, script, may_change=frozenset({"git"}))
 
     assert (exit_.code, exit_.undone) == (0, ())
     assert "!true" in (repository / ".git" / "config").read_text(encoding="utf-8")
@@ -184,7 +184,7 @@ async def test_what_may_be_an_approved_programs_is_reported_and_left(
 ):
     long = ProcessSpec(("cat",), interactive=True)
     async with asyncio.timeout(60), sandboxed.processes.open(long) as running:
-        await ended(sandboxed, "git config alias.x '!true'", may_change_git=True)
+        await ended(sandboxed, "git config alias.x '!true'", may_change=frozenset({"git"}))
         await running.close_input()
         exit_ = await running.wait()
 

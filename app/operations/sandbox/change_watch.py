@@ -1,0 +1,147 @@
+"""Puts back or reports what a sandboxed program changed of the files that others run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from app.core.protected_paths import GIT, PathSet, ProtectedPath
+from app.operations.local.beneath import Beneath
+from app.operations.local.listings import Listings
+from app.operations.local.protected_files import ProtectedFiles, Seen
+from app.operations.local.repositories import GitSeen, Repositories
+from app.operations.local.threads import PROCESSES, run_in, to_end
+from app.operations.protocols.processes import MayChange
+from app.operations.sandbox.put_aside import put_aside
+
+# What runs for longer than this outlives what a person does meanwhile with the same files: whose
+# the change is cannot be known any more, so it is reported and left.
+_SURE_S = 600.0
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one program changed: put back, left as it is, or only worth a word.
+
+    Attributes:
+        put_aside: the folder that holds what files said which were put back.
+    """
+
+    undone: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    put_aside: str | None = None
+
+
+@dataclass(slots=True)
+class Approvals:
+    """Programs of a workspace that may change such files: now, and how many there were."""
+
+    now: int = 0
+    ever: int = 0
+
+
+class WatchedFiles:
+    """The files of one workspace that other programs run, and who may change them now."""
+
+    def __init__(self, beneath: Beneath, released: PathSet) -> None:
+        self.listings = Listings(beneath)
+        self.repositories = Repositories(self.listings)
+        self.protected = ProtectedFiles(self.listings, released)
+        self.lock = threading.Lock()
+        self.approvals: dict[MayChange, Approvals] = {"git": Approvals(), "files": Approvals()}
+
+
+@dataclass(slots=True)
+class ChangeWatch:
+    """One program: look before it starts, settle when its tree has ended.
+
+    Attributes:
+        approved: what the program may change for good.
+        aside: where what was put back is kept; None keeps it nowhere.
+    """
+
+    files: WatchedFiles
+    approved: frozenset[MayChange] = frozenset()
+    long_lived: bool = False
+    aside: Callable[[], str | None] = lambda: None
+    git_before: GitSeen = field(default_factory=GitSeen)
+    before: Seen = field(default_factory=Seen)
+    started: float = field(default_factory=time.monotonic)
+    ever: dict[MayChange, int] = field(default_factory=dict)
+    folders: frozenset[str] = frozenset()
+    _settled: asyncio.Future[Changes] | None = None
+
+    async def begin(self) -> tuple[str, ...]:
+        """Remember how things are; what a program that is not approved may only read."""
+        for kind, approvals in self.files.approvals.items():
+            approvals.now += kind in self.approved
+            approvals.ever += kind in self.approved
+            self.ever[kind] = approvals.ever
+        return await to_end(run_in(PROCESSES, self._look))
+
+    def _look(self) -> tuple[str, ...]:
+        with self.files.lock:
+            return self._looked(self.files)
+
+    def _looked(self, files: WatchedFiles) -> tuple[str, ...]:
+        walked = files.listings.walk()
+        self.folders = frozenset(walked)
+        self.git_before = files.repositories.look(walked)
+        self.before = files.protected.look(walked, self.git_before.hook_folders)
+        if "git" in self.approved:
+            return ()
+        # What runs for hours would have its change there for hours.
+        if self.long_lived:
+            return tuple(files.repositories.folders())
+        return tuple(files.repositories.kept_from_writing(self.git_before))
+
+    async def settle(self) -> Changes:
+        """Undo once; whoever asks again gets the same answer."""
+        if self._settled is None:
+            self._settled = asyncio.ensure_future(self._settle())
+        return await asyncio.shield(self._settled)
+
+    async def _settle(self) -> Changes:
+        for kind in self.approved:
+            self.files.approvals[kind].now -= 1
+        return await to_end(run_in(PROCESSES, self._compare))
+
+    def _compare(self) -> Changes:
+        with self.files.lock:
+            return self._compared(self.files)
+
+    def _compared(self, files: WatchedFiles) -> Changes:
+        walked = files.listings.walk(self.folders)
+        undone: list[str] = []
+        left: list[str] = []
+        if "git" in self.approved:
+            pass
+        elif self._is_sure("git"):
+            undone, left = files.repositories.put_back(walked, self.git_before)
+        else:
+            left = files.repositories.changed(walked, self.git_before)
+        hooks = self.git_before.hook_folders
+        changed = files.protected.changed(walked, hooks, self.before, self._may_change)
+        reported, aside = changed.report, None
+        if not self._is_sure("files"):
+            reported += changed.undo
+        elif changed.undo:
+            aside = put_aside(self.aside(), changed.undo)
+            for path in changed.undo:
+                done = files.protected.put_back(path, self.before)
+                (undone if done else reported).append(path)
+        return Changes(tuple(undone), tuple(left), tuple(sorted(reported)), aside)
+
+    def _may_change(self, row: ProtectedPath) -> bool:
+        return "files" in self.approved or ("git" in self.approved and row.run_by in GIT)
+
+    def _is_sure(self, kind: MayChange) -> bool:
+        """Whether a change is this program's own: none that may make it ran beside it, nor did
+        it run for so long that a person did meanwhile."""
+        approvals = self.files.approvals[kind]
+        mixed = approvals.now > 0 or approvals.ever != self.ever[kind]
+        return not mixed and time.monotonic() - self.started <= _SURE_S
