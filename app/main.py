@@ -97,8 +97,12 @@ async def _installation(
             registry = register_all_tools(plugin_dir=settings.plugins_dir)
             workspaces = SandboxedWorkspaces(sandbox)
             async with open_gate(settings, registry, workspaces, clock=clock) as gate:
-                ports = tuple(settings.sandbox.tcp_ports)
-                gate.projects.mount(DEFAULT_PROJECT, workspace, tcp_ports=ports)
+                gate.projects.mount(
+                    DEFAULT_PROJECT,
+                    workspace,
+                    tcp_ports=tuple(settings.sandbox.tcp_ports),
+                    unprotected_paths=tuple(settings.sandbox.unprotected_paths),
+                )
                 gate.services.register(SKILL_RUNS, SkillRooms(sandbox))
 
                 def own_ports() -> frozenset[int]:

@@ -10,9 +10,10 @@ from sqlmodel import col, func, select
 from app.core.errors import InvalidArguments, NotFound
 from app.db.engine import Database
 from app.db.tables import ConfirmationRow, SessionRow, ToolCallRow
+from app.execution.context import Project
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate
-from app.policy.facts import CallFacts
+from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.rules.dry_run import PastCall
 from app.policy.rules.fatigue import AskedBefore, Fatigue, figures
@@ -52,11 +53,13 @@ def _past_call(gate: Gate, row: ToolCallRow, owner: SessionRow) -> PastCall | No
         return None
     resolved = gate.resolver.resolve(row.agent_id)
     setting = resolved.states.get(tool.name)
+    project = workspace_of(gate, owner.project_id)
     facts = CallFacts(
         tool,
         validated,
         raw,
-        cwd=workspace_of(gate, owner.project_id),
+        cwd=project.root if project else "/",
+        is_released=project.releases if project else never,
         agent_id=row.agent_id,
         session_id=row.session_id,
         run_id=row.run_id,
@@ -67,16 +70,16 @@ def _past_call(gate: Gate, row: ToolCallRow, owner: SessionRow) -> PastCall | No
     return PastCall(row.operation_id, facts)
 
 
-def workspace_of(gate: Gate, project_id: str | None) -> str:
-    """The root of a project; the default one's when it is gone."""
+def workspace_of(gate: Gate, project_id: str | None) -> Project | None:
+    """A project; the default one when it is gone."""
     for wanted in (project_id, DEFAULT_PROJECT):
         if wanted is None:
             continue
         try:
-            return gate.projects.get(wanted).root
+            return gate.projects.get(wanted)
         except NotFound:
             continue
-    return "/"
+    return None
 
 
 async def fatigue(database: Database, since: str) -> Fatigue:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from pydantic_settings import NoDecode
 
 from app.core.matcher import compile_matcher
+from app.core.protected_paths import check_pattern
 
 # How the names of the service's own variables begin; what it starts never gets them.
 OWN_VARIABLES = ("TOLLGATE_", "ANTHROPIC_", "OPENAI_")
@@ -51,6 +52,11 @@ class SandboxSettings(Section):
         description="Folders outside the workspace that commands may read and run programs from, "
         "comma-separated.",
     )
+    unprotected_paths: Annotated[list[str], NoDecode] = Field(
+        default_factory=list,
+        description="Files of the default project that other programs run later and that tools "
+        "may write unasked, as patterns, comma-separated.",
+    )
     uid: int | None = Field(
         default=None,
         ge=1,
@@ -85,11 +91,18 @@ class SandboxSettings(Section):
             raise ValueError(f"{wrong[0]} is no port; ports are 1 to 65535")
         return value
 
-    @field_validator("readable", mode="before")
+    @field_validator("readable", "unprotected_paths", mode="before")
     @classmethod
     def _split_paths(cls, value: Any) -> Any:
         if isinstance(value, str):
             return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("unprotected_paths")
+    @classmethod
+    def _are_patterns(cls, value: list[str]) -> list[str]:
+        for pattern in value:
+            check_pattern(pattern)
         return value
 
     @field_validator("readable")

@@ -21,6 +21,7 @@ class ProjectRow(SQLModel, table=True):
     name: str
     root: str
     network: str = Field(default="", sa_column_kwargs=EMPTY)
+    unprotected: str = Field(default="", sa_column_kwargs=EMPTY)
     created_at: str
     version: int = Field(default=1, sa_column_kwargs=ONE)
     updated_at: str | None = None

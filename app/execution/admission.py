@@ -23,7 +23,7 @@ from app.execution.provenance.written import WrittenFiles
 from app.governance.agents import AgentProfile, SubagentScope
 from app.policy.deciding import decide, is_plain, written_files
 from app.policy.decision import ALLOW, Decision
-from app.policy.facts import CallFacts
+from app.policy.facts import CallFacts, never
 from app.policy.grants import NO_GRANTS, GrantBook, pattern_for
 from app.policy.risk.model import Given, Run, Verdict
 from app.policy.rules.book import NO_RULES, RuleBook
@@ -224,6 +224,7 @@ class Admission:
             asks_by=asks_by,
             why_asks=why,
             secret_in=self._secret_in(prepared.raw) if tool.sends else None,
+            is_released=context.project.releases if context.project else never,
             is_own=partial(self._created.holds, context.session_id or ""),
             written=partial(self._content, call),
         )

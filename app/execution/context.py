@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from app.core.protected_paths import NO_PATHS, PathSet
 from app.events.log import SessionLog
 from app.governance.limits import Limits
 from app.operations.protocols.operations import Operations
@@ -21,16 +22,26 @@ Caller = Literal["agent", "websocket", "rest", "cli", "schedule", "subagent", "m
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A workspace, opened: `operations` act in it and nowhere else."""
+    """A workspace, opened: `operations` act in it and nowhere else.
+
+    Attributes:
+        unprotected: files that other programs run and that calls may write unasked.
+    """
 
     id: str
     root: str
     operations: Operations
+    unprotected: PathSet = NO_PATHS
 
     @property
     def roots(self) -> tuple[str, ...]:
         """The folders that alone can be reached, relative to `root`; empty for all of it."""
         return self.operations.roots
+
+    def releases(self, path: str) -> bool:
+        """Whether its owner lets calls write the file at an absolute path unasked."""
+        below = path.removeprefix(f"{self.root}/")
+        return below != path and self.unprotected.covers(below)
 
     @property
     def start(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from app.core.clock import Clock, isoformat
 from app.core.errors import Conflict, NotFound
 from app.core.ids import new_id
+from app.core.protected_paths import PathSet
 from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.execution.context import Project
@@ -25,13 +26,17 @@ SUBJECT = "projects"
 MAX_NARROWED = 64
 """Narrowed workspaces that are kept open; each holds a descriptor of its root."""
 
-_READ = "SELECT id, name, root, network, version, created_at, updated_at FROM projects ORDER BY id"
+_READ = (
+    "SELECT id, name, root, network, unprotected, version, created_at, updated_at FROM projects"
+    " ORDER BY id"
+)
 _ADD = (
-    "INSERT INTO projects (id, name, root, network, created_at, version, updated_at)"
-    " VALUES (?, ?, ?, ?, ?, 1, ?)"
+    "INSERT INTO projects (id, name, root, network, unprotected, created_at, version, updated_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, 1, ?)"
 )
 _CHANGE = (
-    "UPDATE projects SET name = ?, root = ?, network = ?, version = ?, updated_at = ? WHERE id = ?"
+    "UPDATE projects SET name = ?, root = ?, network = ?, unprotected = ?, version = ?,"
+    " updated_at = ? WHERE id = ?"
 )
 _REMOVE = "DELETE FROM projects WHERE id = ?"
 
@@ -42,12 +47,15 @@ class StoredProject:
 
     Attributes:
         tcp_ports: where its commands may connect to; none is no network.
+        unprotected_paths: patterns of files that other programs run later, and that its calls
+            may write unasked.
     """
 
     id: str
     name: str
     root: str
     tcp_ports: tuple[int, ...] = ()
+    unprotected_paths: tuple[str, ...] = ()
     version: int = 0
     created_at: str | None = None
     updated_at: str | None = None
@@ -90,10 +98,17 @@ class Projects:
         """Read the stored projects, also when another process has changed them."""
         self._use(*await self._ledger.transact(_read))
 
-    def mount(self, project_id: str, root: Path, *, tcp_ports: tuple[int, ...] = ()) -> None:
+    def mount(
+        self,
+        project_id: str,
+        root: Path,
+        *,
+        tcp_ports: tuple[int, ...] = (),
+        unprotected_paths: tuple[str, ...] = (),
+    ) -> None:
         """Make a folder a project of this process, without storing it."""
         self._mounted[project_id] = StoredProject(
-            project_id, project_id, str(root.absolute()), tcp_ports
+            project_id, project_id, str(root.absolute()), tcp_ports, unprotected_paths
         )
         self._close(project_id)
 
@@ -106,9 +121,7 @@ class Projects:
         """
         project = self._opened.get(project_id)
         if project is None:
-            about = self.about(project_id)
-            operations = self._workspaces.open(Path(about.root), tcp_ports=about.tcp_ports)
-            project = self._opened[project_id] = Project(project_id, operations.root, operations)
+            project = self._opened[project_id] = self._open(self.about(project_id))
         return project
 
     def narrowed(self, project_id: str, roots: Sequence[str]) -> Project:
@@ -128,13 +141,20 @@ class Projects:
         key = project_id, check_roots(project.root, roots)
         found = self._narrowed.get(key)
         if found is None:
-            ports = self.about(project_id).tcp_ports
-            operations = self._workspaces.open(Path(project.root), tcp_ports=ports, roots=key[1])
-            found = self._narrowed[key] = Project(project_id, project.root, operations)
+            found = self._narrowed[key] = self._open(self.about(project_id), key[1])
             while len(self._narrowed) > MAX_NARROWED:
                 self._narrowed.popitem(last=False)  # its last call lets go of it
         self._narrowed.move_to_end(key)
         return found
+
+    def _open(self, about: StoredProject, roots: tuple[str, ...] = ()) -> Project:
+        operations = self._workspaces.open(
+            Path(about.root),
+            tcp_ports=about.tcp_ports,
+            roots=roots,
+            unprotected=about.unprotected_paths,
+        )
+        return Project(about.id, operations.root, operations, PathSet(about.unprotected_paths))
 
     def about(self, project_id: str) -> StoredProject:
         """What is known of a project.
@@ -158,6 +178,7 @@ class Projects:
         root: str,
         *,
         tcp_ports: tuple[int, ...] = (),
+        unprotected_paths: tuple[str, ...] = (),
         actor: str,
         force: bool = False,
     ) -> StoredProject:
@@ -168,10 +189,12 @@ class Projects:
         """
         path = await self._check(root, force=force)
         moment = isoformat(self._clock.now())
-        made = StoredProject(new_id("prj"), name, str(path), tcp_ports, 1, moment, moment)
+        made = StoredProject(
+            new_id("prj"), name, str(path), tcp_ports, unprotected_paths, 1, moment, moment
+        )
 
         def add(transaction: Transaction) -> None:
-            row = (made.id, name, made.root, _stored(tcp_ports), moment, moment)
+            row = (made.id, name, made.root, *_stored(made), moment, moment)
             transaction.execute(_ADD, row)
             self._note(transaction, made.id, None, _shown(made), actor=actor, force=force)
 
@@ -187,7 +210,7 @@ class Projects:
         expected: int | None = None,
         force: bool = False,
     ) -> StoredProject:
-        """Give a project another `name`, `root` or `tcp_ports`; its next call works with them.
+        """Give a project other values of `create`; its next call works with them.
 
         Raises:
             NotFound: there is no such project.
@@ -206,8 +229,7 @@ class Projects:
             after = replace(before, **new, version=before.version + 1, updated_at=moment)
             if _shown(after) == _shown(before):
                 return
-            ports = _stored(after.tcp_ports)
-            row = (after.name, after.root, ports, after.version, moment, project_id)
+            row = (after.name, after.root, *_stored(after), after.version, moment, project_id)
             transaction.execute(_CHANGE, row)
             old = {key: getattr(before, key) for key in new}
             self._note(transaction, project_id, old, new, actor=actor, force=force)
@@ -239,8 +261,9 @@ class Projects:
     def _require_stored(self, project_id: str) -> None:
         if project_id in self._mounted:
             raise Conflict(
-                f"The project {project_id!r} comes from the settings TOLLGATE_WORKSPACE and"
-                " TOLLGATE_SANDBOX__TCP_PORTS; change it there",
+                f"The project {project_id!r} comes from the settings TOLLGATE_WORKSPACE,"
+                " TOLLGATE_SANDBOX__TCP_PORTS and TOLLGATE_SANDBOX__UNPROTECTED_PATHS; change it"
+                " there",
                 project_id=project_id,
             )
         self.about(project_id)
@@ -304,18 +327,26 @@ def _current(transaction: Transaction, project_id: str, expected: int | None) ->
 
 
 def _of_row(row: Sequence[Any]) -> StoredProject:
-    id_, name, root, network, *rest = row
+    id_, name, root, network, unprotected, *rest = row
     ports = tuple(int(port) for port in network.split(",") if port)
-    return StoredProject(id_, name, root, ports, *rest)
+    return StoredProject(id_, name, root, ports, tuple(unprotected.splitlines()), *rest)
 
 
-def _stored(tcp_ports: tuple[int, ...]) -> str:
-    return ",".join(str(port) for port in tcp_ports)
+def _stored(project: StoredProject) -> tuple[str, str]:
+    """The columns `network` and `unprotected`."""
+    ports = ",".join(str(port) for port in project.tcp_ports)
+    return ports, "\n".join(project.unprotected_paths)
 
 
-def _place(project: StoredProject) -> tuple[str, tuple[int, ...]]:
-    return project.root, project.tcp_ports
+def _place(project: StoredProject) -> tuple[object, ...]:
+    """What its calls work with."""
+    return project.root, project.tcp_ports, project.unprotected_paths
 
 
 def _shown(project: StoredProject) -> dict[str, Any]:
-    return {"name": project.name, "root": project.root, "tcp_ports": list(project.tcp_ports)}
+    return {
+        "name": project.name,
+        "root": project.root,
+        "tcp_ports": list(project.tcp_ports),
+        "unprotected_paths": list(project.unprotected_paths),
+    }

@@ -13,6 +13,7 @@ from app.policy.decision import ALLOW, Decision, RiskName
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, WEAK_SANDBOX, GrantBook, may_release
 from app.policy.own_files import without_own_deletions
+from app.policy.released_paths import without_released
 from app.policy.risk.assess import assess_command, assess_program
 from app.policy.risk.collected import ANY_HOME
 from app.policy.risk.model import (
@@ -331,7 +332,8 @@ def _report(
 
 def _written_paths(facts: CallFacts, paths: tuple[str, ...]) -> RiskReport | None:
     """What is to be said of the files that a tool changes by itself."""
-    found = [hit for path in paths if (hit := protected_write(path, ANY_HOME)) is not None]
+    asked = [path for path in paths if not facts.is_released(path)]
+    found = [hit for path in asked if (hit := protected_write(path, ANY_HOME)) is not None]
     if not found and facts.why_asks is None:
         return None
     report = NOTHING_FOUND
@@ -349,6 +351,7 @@ def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
     report = _with_files(facts, facts.tool.shell)
     if facts.tool.shell == "bash":
         report = without_own_deletions(report, facts.is_own)
+    report = without_released(report, facts.is_released)
     if protection is not None:
         report = _with(report, protection.finding(command, report.segments, facts.shell_cwd))
     if facts.why_asks is None:

@@ -13,7 +13,8 @@ from app.policy.risk.model import Given, Run
 from app.toolkit.tool import CONTROL_KEYS, Tool
 
 
-def _is_nobodys(_: str) -> bool:
+def never(_: str) -> bool:
+    """Of no path."""
     return False
 
 
@@ -37,6 +38,8 @@ class CallFacts:
         is_own: whether the session has created the file at an absolute path, and nobody else has
             changed it since.
         written: the content of those files among `runs` that a session wrote.
+        is_released: whether the project lets calls write the file at an absolute path unasked,
+            though another program runs it later.
     """
 
     tool: Tool
@@ -52,8 +55,9 @@ class CallFacts:
     asks_by: str | None = None
     why_asks: str | None = None
     secret_in: str | None = None
-    is_own: Callable[[str], bool] = _is_nobodys
+    is_own: Callable[[str], bool] = never
     written: Callable[[Sequence[Run]], tuple[Given, ...]] = _unwritten
+    is_released: Callable[[str], bool] = never
 
     @property
     def values(self) -> Mapping[str, Any]:

@@ -16,12 +16,14 @@ export function ProjectForm({ project, ends }: { project: Project | null; ends: 
     name: project?.name ?? "",
     root: project?.root ?? "",
     ports: (project?.tcp_ports ?? []).map(String),
+    unprotected: [...(project?.unprotected_paths ?? [])],
     force: false,
   });
   const body = () => ({
     name: fields.name.trim(),
     root: fields.root.trim(),
     tcp_ports: fields.ports.map(Number),
+    unprotected_paths: fields.unprotected,
     ...(fields.force ? { force: true } : {}),
   });
   return (
@@ -52,6 +54,12 @@ export function ProjectForm({ project, ends }: { project: Project | null; ends: 
           description={t("system.ports.help")}
           acceptValueOnBlur
           {...names("ports")}
+        />
+        <TagsInput
+          label={t("system.unprotected")}
+          description={t("system.unprotected.help")}
+          acceptValueOnBlur
+          {...names("unprotected")}
         />
         <Checkbox label={t("system.force")} {...tick("force")} />
       </div>

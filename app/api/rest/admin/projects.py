@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +17,8 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.core.errors import Conflict, NotFound, VersionMismatch
+from app.core.field_problems import Misfit
+from app.core.protected_paths import check_pattern
 from app.execution.projects import StoredProject
 
 router = routes_of("admin", below="/admin")
@@ -26,6 +28,7 @@ _PROJECT: dict[str, Any] = {
     "name": "Website",
     "root": "/srv/website",
     "tcp_ports": [443],
+    "unprotected_paths": [".github/workflows/**"],
     "stored": True,
     "version": 1,
     "created_at": MOMENT,
@@ -44,6 +47,28 @@ TcpPorts = Annotated[
         description="Where its commands may connect to; none is no network.",
     ),
 ]
+
+
+def _pattern(text: str) -> str:
+    try:
+        check_pattern(text)
+    except ValueError as error:
+        raise Misfit(f"is no pattern of paths: {error}", code="no_path_pattern") from None
+    return text
+
+
+UnprotectedPaths = Annotated[
+    tuple[
+        Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_pattern)],
+        ...,
+    ],
+    Field(
+        max_length=64,
+        strict=False,
+        description="Files that other programs run later and that its tools may write unasked: a"
+        " name or `folder/name` at any depth, `*` in a folder, `folder/**` all below it.",
+    ),
+]
 FORCE = "Also for a folder of the system, a home folder, or one that holds the service's own data."
 
 
@@ -56,6 +81,7 @@ class AdminProject(BaseModel):
     name: str
     root: str
     tcp_ports: tuple[int, ...]
+    unprotected_paths: tuple[str, ...]
     stored: bool = Field(description="False for the one that the settings bring.")
     version: int
     created_at: str | None
@@ -68,6 +94,7 @@ class AdminProject(BaseModel):
             name=project.name,
             root=project.root,
             tcp_ports=project.tcp_ports,
+            unprotected_paths=project.unprotected_paths,
             stored=project.version > 0,
             version=project.version,
             created_at=project.created_at,
@@ -93,6 +120,7 @@ class NewProject(Body):
     name: Name
     root: Root
     tcp_ports: TcpPorts = ()
+    unprotected_paths: UnprotectedPaths = ()
     force: bool = Field(default=False, description=FORCE)
 
 
@@ -104,6 +132,7 @@ class ProjectChange(Body):
     name: Name = ""
     root: Root = ""
     tcp_ports: TcpPorts = ()
+    unprotected_paths: UnprotectedPaths = ()
     force: bool = Field(default=False, description=FORCE)
 
 
@@ -145,6 +174,7 @@ async def create_project(
         body.name,
         body.root,
         tcp_ports=body.tcp_ports,
+        unprotected_paths=body.unprotected_paths,
         actor=principal.user_id,
         force=body.force,
     )

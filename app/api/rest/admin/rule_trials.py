@@ -24,7 +24,7 @@ from app.core.field_problems import Misfit
 from app.core.text import dump_json
 from app.policy.deciding import decide
 from app.policy.decision import Decision
-from app.policy.facts import CallFacts
+from app.policy.facts import CallFacts, never
 from app.policy.risk.assess import assess_command
 from app.policy.risk.model import Verdict
 from app.policy.rules.compile import compile_rule
@@ -301,11 +301,13 @@ def _facts(service: Service, body: RuleTest) -> CallFacts:
     raw = {tool.command_argument: body.command} if body.arguments is None else body.arguments
     resolved = gate.resolver.resolve(body.agent_id)
     setting = resolved.states.get(tool.name)
+    project = workspace_of(gate, None)
     return CallFacts(
         tool,
         tool.validate(dump_json(raw)),
         raw,
-        cwd=workspace_of(gate, None),
+        cwd=project.root if project else "/",
+        is_released=project.releases if project else never,
         agent_id=body.agent_id,
         session_id=body.session_id,
         asks=tool.name in resolved.confirmation,

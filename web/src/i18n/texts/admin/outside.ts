@@ -313,6 +313,11 @@ export const outside = {
     "Where its commands may connect to; none is no network.",
     "命令可连接的端口；留空表示无网络。",
   ],
+  "system.unprotected": ["Unprotected paths", "不受保护的路径"],
+  "system.unprotected.help": [
+    "Files that other programs run later and that tools may write unasked, as .github/workflows/**.",
+    "其他程序之后会运行、但工具无需确认即可写入的文件，例如 .github/workflows/**。",
+  ],
   "system.force": [
     "Also a folder of the system, a home folder, or one that holds the service's data",
     "允许系统目录、主目录或包含服务数据的目录",
