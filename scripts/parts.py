@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +33,7 @@ class Part:
         packages: Debian packages; empty when no package provides it.
         programs: what must be found on the PATH or in the environment of this Python.
         modules: what this Python must be able to import.
+        holds: what else must be so.
     """
 
     name: str
@@ -40,10 +41,12 @@ class Part:
     packages: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    holds: Callable[[], bool] = lambda: True
 
     def is_here(self) -> bool:
         """Whether everything of it is found."""
-        return all(map(find_program, self.programs)) and all(map(find_spec, self.modules))
+        found = all(map(find_program, self.programs)) and all(map(find_spec, self.modules))
+        return found and self.holds()
 
 
 def _debian(name: str, *packages: str, programs: str, modules: str = "") -> Part:
@@ -70,10 +73,12 @@ GIT = _debian("git", "git", programs="git")
 POSTGRESQL = Part("PostgreSQL", "apt-get install postgresql", ("postgresql",))
 POSTGRESQL_TLS = Part("PostgreSQL with TLS", POSTGRESQL.provide, POSTGRESQL.packages)
 SANDBOX = Part("user namespaces", "sysctl -w kernel.unprivileged_userns_clone=1, or run as root")
-ROOT_USER = Part("root", "sudo make test")
+ROOT_USER = Part("root", "sudo make test", holds=lambda: os.geteuid() == 0)
 OPENAT2 = Part("openat2", "Linux 5.6 or newer")
+# Root's own may lie where nobody else may look.
+OPEN_PYTHON = Part("a Python for every user", "apt-get install python3")
 PACKAGED = (CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT)
-PARTS = (*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2)
+PARTS = (*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON)
 
 
 def find_program(name: str) -> Path | None:

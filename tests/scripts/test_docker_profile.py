@@ -1,12 +1,11 @@
 """The filter that the proof of the image puts in the place of Docker's."""
 
 import json
-import os
 import subprocess
 import sys
 
-import pytest
-
+from scripts.parts import ROOT_USER
+from tests.support.binaries import needs
 from tests.support.source import ROOT
 
 TRIES = """
@@ -27,7 +26,7 @@ print(json.dumps([namespaces, mounts, child]))
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a filter without no_new_privs needs root")
+@needs(ROOT_USER)  # a filter without no_new_privs
 def test_namespaces_and_mounts_are_refused_and_ordinary_programs_run():
     done = subprocess.run(
         [sys.executable, "-m", "scripts.docker_profile", sys.executable, "-c", TRIES],

@@ -11,6 +11,14 @@ def test_a_part_is_here_when_all_of_its_programs_and_modules_are():
     assert parts.Part("a", "", programs=("sh",), modules=("json",)).is_here()
     assert not parts.Part("a", "", programs=("sh", "no-such-program")).is_here()
     assert not parts.Part("a", "", programs=("sh",), modules=("no_such_module",)).is_here()
+    assert not parts.Part("a", "", programs=("sh",), holds=lambda: False).is_here()
+
+
+def test_an_ordinary_user_lacks_root(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert parts.ROOT_USER.is_here()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not parts.ROOT_USER.is_here()
 
 
 def test_a_machine_without_programs_lacks_every_part_that_packages_would_provide(monkeypatch):

@@ -21,12 +21,13 @@ from app.execution.confirmation.answers import Approver, Reply
 from app.knowledge.sources.store import Change
 from app.main import open_service
 from app.tools.sql.toolset import TOOLS as SQL_TOOLS
+from scripts.parts import SANDBOX
 from tests.agents.delegation.department import Goals
 from tests.agents.models.asking import KEY, Waits
 from tests.agents.office import Office, settle
 from tests.execution.lab import Event, Watcher
 from tests.operations.sandbox.procs import environment
-from tests.support.binaries import in_ci
+from tests.support.binaries import lacks
 from tests.support.scripted_anthropic.server import ScriptedAnthropic
 from tests.support.scripted_anthropic.turns import Gate, Turn, text, tool_use
 from tests.workers.test_confinement import memory
@@ -55,11 +56,8 @@ async def open_firm(settings: Settings, **options: Any) -> AsyncIterator[Firm]:
         configured = AnthropicSettings(api_key=KEY, base_url=provider.base_url, max_retries=0)
         model = AnthropicModel(configured, sleep=Waits())
         async with open_service(settings, model=model) as service:
-            status = service.gate.workspaces.status.levels["bash"]
-            if not status.available:
-                if in_ci():
-                    pytest.fail(status.sentence, pytrace=False)
-                pytest.skip(status.sentence)
+            if not service.gate.workspaces.status.levels["bash"].available:
+                lacks(SANDBOX)
             yield Firm(settle(service, provider, **options), goals)
 
 

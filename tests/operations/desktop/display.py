@@ -9,13 +9,11 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.support.binaries import in_ci, require_binary
+from scripts.parts import X_DISPLAY
+from tests.support.binaries import require_binary, require_part
 
 PATIENCE_S = 60
 PROGRAM = Path(__file__).with_name("chat_window.py")
@@ -25,12 +23,8 @@ TITLE = "微信"
 @contextmanager
 def virtual_display() -> Iterator[dict[str, str]]:
     """The environment of programs on a display of their own."""
+    require_part(X_DISPLAY)
     program = require_binary("Xvfb")
-    for needed in ("xdotool", "xclip"):
-        require_binary(needed)
-    if find_spec("tkinter") is None:
-        message = "this Python has no tkinter, which draws the window"
-        pytest.fail(message) if in_ci() else pytest.skip(message)
     read, write = os.pipe()
     server = subprocess.Popen(
         [program, "-displayfd", str(write), "-screen", "0", "800x600x24", "-nolisten", "tcp"],

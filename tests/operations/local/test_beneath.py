@@ -22,7 +22,9 @@ from app.operations.local.beneath import (
 from app.operations.local.files import LocalFiles
 from app.operations.local.queue import WriteQueue
 from app.operations.local.workspace import LocalWorkspace
+from scripts.parts import OPENAT2
 from tests.operations.conftest import names
+from tests.support.binaries import lacks
 
 libc = ctypes.CDLL(None)
 SECRET = b"outside the workspace"
@@ -31,7 +33,7 @@ SECRET = b"outside the workspace"
 @pytest.fixture(params=[open_in_kernel, open_walking])
 def opener(request: pytest.FixtureRequest):
     if request.param is open_in_kernel and best_opener() is not open_in_kernel:
-        pytest.skip("this kernel has no openat2")
+        lacks(OPENAT2)
     return request.param
 
 
@@ -214,7 +216,7 @@ def test_opening_while_folders_are_swapped_gives_inside_or_nothing(
 
 def test_both_ways_of_opening_agree(root: Path, outside: Path):
     if best_opener() is not open_in_kernel:
-        pytest.skip("this kernel has no openat2")
+        lacks(OPENAT2)
     (root / "a/b").mkdir(parents=True)
     (root / "a/f").write_bytes(b"")
     (root / "up").symlink_to("a/b/../f")

@@ -26,7 +26,9 @@ from app.operations.local.search import LocalSearch
 from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.processes import ProcessSpec
 from app.operations.protocols.search import FindQuery, GrepQuery
+from scripts.parts import OPENAT2
 from tests.operations.conftest import fill_folder, open_descriptors
+from tests.support.binaries import lacks
 
 pytestmark = pytest.mark.requirement("CTX-11")
 SECRET = "SECRET of b"
@@ -62,7 +64,7 @@ def swapped(first: Path, second: Path) -> Iterator[None]:
 def opener(request: pytest.FixtureRequest) -> Opener:
     chosen: Opener = request.param
     if chosen is open_in_kernel and best_opener() is not open_in_kernel:
-        pytest.skip("this kernel has no openat2")
+        lacks(OPENAT2)
     return chosen
 
 

@@ -11,10 +11,12 @@ import pytest
 from app.operations.local.owners import give_folder
 from app.operations.local.workspace import LocalWorkspace
 from app.operations.protocols.operations import Operations
+from scripts.parts import ROOT_USER
+from tests.support.binaries import needs
 
 USER, OTHER = 65534, 12345
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+pytestmark = needs(ROOT_USER)  # only root can give files away
 
 
 @pytest.fixture

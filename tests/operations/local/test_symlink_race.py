@@ -46,7 +46,8 @@ from app.tools.files.write_file import write_file
 from app.tools.search.file_search import file_search
 from app.tools.search.find_files import find_files
 from app.tools.search.grep import grep
-from tests.support.binaries import in_ci
+from scripts.parts import OPENAT2
+from tests.support.binaries import in_ci, lacks
 from tests.tools.calls import call
 
 SECONDS = float(os.environ.get("TOLLGATE_TEST_RACE_S", "10" if in_ci() else "2"))
@@ -113,7 +114,7 @@ def context(root: Path, opener: Opener) -> Iterator[ToolContext]:
 def opener(request: pytest.FixtureRequest) -> Opener:
     chosen: Opener = request.param
     if chosen is open_in_kernel and best_opener() is not open_in_kernel:
-        pytest.skip("this kernel has no openat2")
+        lacks(OPENAT2)
     return chosen
 
 

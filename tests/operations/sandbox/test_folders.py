@@ -16,7 +16,9 @@ import pytest
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.folders import TemporaryFolders, remove_tree
 from app.operations.sandbox.sandbox import Sandbox
+from scripts.parts import ROOT_USER
 from tests.operations.conftest import names, open_descriptors
+from tests.support.binaries import needs
 from tests.support.places import open_to_others
 
 PATIENCE_S = 60
@@ -122,7 +124,7 @@ sys.exit(top.exists())
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@needs(ROOT_USER)
 def test_closed_folders_are_no_hindrance_to_an_ordinary_user(tmp_path: Path):
     place = tmp_path / "open"
     place.mkdir()

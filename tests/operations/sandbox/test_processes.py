@@ -22,8 +22,10 @@ from app.operations.sandbox.probing import Probe
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace
+from scripts.parts import ROOT_USER
 from tests.operations.conftest import names, open_descriptors
 from tests.operations.sandbox.procs import is_folder, marker, until_started, with_marker
+from tests.support.binaries import needs
 from tests.support.places import open_to_others
 
 pytestmark = pytest.mark.requirement("OPS-04")
@@ -363,7 +365,7 @@ async def test_descendants_that_are_left_are_counted_and_ended(sandboxed: Operat
     assert with_marker(mark) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@needs(ROOT_USER)
 async def test_programs_run_as_the_separate_user(tmp_path: Path):
     place = tmp_path / "shared"
     place.mkdir()
@@ -382,7 +384,7 @@ async def test_programs_run_as_the_separate_user(tmp_path: Path):
     assert names(place) == ["ws"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@needs(ROOT_USER)
 async def test_the_separate_user_can_change_what_the_file_tools_made(tmp_path: Path):
     place = tmp_path / "shared"
     root = place / "ws"

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.operations.sandbox.jail.probe import probe
+from scripts.parts import ROOT_USER
+from tests.support.binaries import needs
 from tests.support.places import open_to_others
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+pytestmark = needs(ROOT_USER)  # only root can become another user
 
 
 @pytest.mark.parametrize(("mode", "readable"), [(0o755, True), (0o700, False)])

@@ -13,6 +13,7 @@ import pytest
 
 from app.operations.sandbox.jail import layers as names
 from app.operations.sandbox.jail.job import Job
+from scripts.parts import ROOT_USER
 from tests.operations.sandbox.jail.inside import (
     COMMON,
     ENVIRONMENT,
@@ -23,6 +24,7 @@ from tests.operations.sandbox.jail.inside import (
     bash,
     program,
 )
+from tests.support.binaries import needs
 
 
 def test_it_says_what_is_on_and_what_is_missing(
@@ -110,7 +112,7 @@ def test_a_terminal_becomes_the_controlling_one(
     os.close(ours)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@needs(ROOT_USER)
 @pytest.mark.parametrize("layers", [NAMESPACES, COMMON], ids=["namespaces", "plain"])
 def test_root_becomes_another_user(
     zygotes: dict[str, Inside], world: Path, layers: tuple[str, ...]
@@ -133,7 +135,7 @@ def test_root_becomes_another_user(
     assert result.ended["kill"] in ("pidns", "landlock")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@needs(ROOT_USER)
 @pytest.mark.parametrize("layers", [NAMESPACES, COMMON], ids=["namespaces", "plain"])
 def test_the_meter_sees_another_user(
     zygotes: dict[str, Inside], world: Path, layers: tuple[str, ...]
