@@ -16,6 +16,7 @@ from app.operations.desktop.protocol import DriverFailed
 from app.operations.local.environment import SAFE_PATH
 
 _TIMEOUT_S = 10.0
+_LOOK_S = 0.01
 _PASSED_ON = ("DISPLAY", "XAUTHORITY", "HOME")
 _MAX_CLIPBOARD = 1 << 20
 PROGRAMS = ("xdotool", "xclip")
@@ -56,18 +57,35 @@ class X11Programs:
 
     async def clipboard(self) -> bytes | None:
         """The clipboard as text in UTF-8; None when it holds none, or more than a megabyte."""
-        ended = await self._run("xclip", "-selection", "clipboard", "-o", "-t", "UTF8_STRING")
-        return ended.stdout if ended.status == 0 and len(ended.stdout) <= _MAX_CLIPBOARD else None
+        held = await self._selection()
+        return held if held is not None and len(held) <= _MAX_CLIPBOARD else None
 
     async def set_clipboard(self, data: bytes) -> None:
-        """Put text on the clipboard. A process of `xclip` stays to hand it out.
+        """Put text on the clipboard, and return when it is there.
+
+        A process of `xclip` stays to hand it out.
 
         Raises:
             DriverFailed: it was not taken.
         """
+        failed = DriverFailed("The clipboard cannot be written", reason="clipboard_failed")
         ended = await self._run("xclip", "-selection", "clipboard", "-i", stdin=data, quiet=True)
         if ended.status != 0:
-            raise DriverFailed("The clipboard cannot be written", reason="clipboard_failed")
+            raise failed
+        # It ends before the one that stays has told the display. Whoever pastes until then gets
+        # what was there before: the text of another message, or the name of another group.
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                while True:
+                    if await self._selection() == data:
+                        return
+                    await asyncio.sleep(_LOOK_S)
+        except TimeoutError:
+            raise failed from None
+
+    async def _selection(self) -> bytes | None:
+        ended = await self._run("xclip", "-selection", "clipboard", "-o", "-t", "UTF8_STRING")
+        return ended.stdout if ended.status == 0 else None
 
     async def _run(self, *command: str, stdin: bytes = b"", quiet: bool = False) -> Ended:
         # What stays behind would hold a pipe open, and its reader waits for the end.

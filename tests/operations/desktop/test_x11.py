@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from app.operations.desktop.programs import X11Programs
 from app.operations.desktop.protocol import DriverFailed, TextJob
 from app.operations.desktop.x11 import X11Driver, X11Options
+from app.operations.local.environment import SAFE_PATH
 from tests.operations.desktop.display import TITLE, chat_window, virtual_display
+from tests.support.binaries import require_binary
 
 TEXTS = [
     "你好，世界！\n第二行\t“引号” 'single' \"double\"",
@@ -21,6 +24,13 @@ TEXTS = [
     "日本語 العربية Ελληνικά café\u200b\u2060",
     "x" * 4000,
 ]
+# Ends before it has told the display, as the real one may on a busy machine.
+LATE_XCLIP = """#!/bin/bash
+case "$*" in
+*-i*) cat > {folder}/text; (sleep 0.2; {real} "$@" < {folder}/text) & ;;
+*) exec {real} "$@" ;;
+esac
+"""
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +89,19 @@ async def test_the_clipboard_is_put_back(environment: dict[str, str]):
         job = TextJob("g", "text")
         await driver(environment).send_text(job, begin=leave.begin, report=leave.report)
         assert await programs.clipboard() == "was da lag: ü".encode()
+
+
+async def test_a_clipboard_that_is_written_late_is_waited_for(
+    environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    late = tmp_path / "xclip"
+    late.write_text(LATE_XCLIP.format(folder=tmp_path, real=require_binary("xclip")))
+    late.chmod(0o755)
+    monkeypatch.setattr("app.operations.desktop.programs.SAFE_PATH", f"{tmp_path}:{SAFE_PATH}")
+    programs = X11Programs(environment)
+    for text in (b"one", b"another"):
+        await programs.set_clipboard(text)
+        assert await programs.clipboard() == text
 
 
 async def test_a_window_of_the_group_itself_needs_no_search(environment: dict[str, str]):
