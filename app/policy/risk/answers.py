@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from app.policy.risk.call import Answer, Call
 from app.policy.risk.command import plain_name, wrapped_by_stranger
-from app.policy.risk.registry import NOT_ALL_KNOWN, ONLY_SENDERS, RULES
+from app.policy.risk.explaining import only_explains
+from app.policy.risk.registry import HARDLY_KNOWN, NOT_ALL_KNOWN, RULES
 from app.policy.risk.strangers import stranger
 from app.policy.risk.unknown_senders import sends_by_shape
 
@@ -23,14 +24,16 @@ def judged(call: Call) -> tuple[Answer, ...]:
         rules = RULES.get(call.name)
     if rules is None:
         return (*wrapped_by_stranger(call), *stranger(call), *sends_by_shape(call))
+    if only_explains(call):
+        return ()
     if len(rules) == 1:
         found = tuple(rules[0](call))
-        if not found and call.name in ONLY_SENDERS:
-            return (*wrapped_by_stranger(call), *stranger(call), *sends_by_shape(call))
     else:
         found = tuple([answer for rule in rules for answer in rule(call)])
     if found or call.name not in NOT_ALL_KNOWN:
         return found
+    if call.name in HARDLY_KNOWN:
+        return (*wrapped_by_stranger(call), *stranger(call), *sends_by_shape(call))
     return (*stranger(call, options_too=False), *sends_by_shape(call))
 
 

@@ -62,6 +62,18 @@ def reported_write(path: str) -> str | None:
     return f"writes {path}, which {row.run_by} runs or obeys {row.when}"
 
 
+_SCRATCH = re.compile(r"/(?:(?:var/)?tmp|dev/shm)/")
+_NOT_ONE = re.compile(f"[*?\\[{UNKNOWN}]")
+
+
+def is_below(path: str, cwd: str | None) -> bool:
+    """Whether `path`, an absolute one, is in the working directory or in a scratch folder."""
+    if _NOT_ONE.search(path):
+        return False
+    own = cwd is not None and path.startswith(f"{cwd.rstrip('/')}/")
+    return own or _SCRATCH.match(path) is not None
+
+
 def writing(path: str, home: str, *, folder: bool = True) -> Iterator[Hit]:
     """Findings for replacing or extending the file at the absolute `path`.
 

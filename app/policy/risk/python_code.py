@@ -64,7 +64,8 @@ _RUNS_TEXT = frozenset(
 )
 _MODULES = frozenset(names("os subprocess shutil pty ctypes importlib builtins posix nt"))
 _SUSPECT = re.compile(
-    r"import|__|open|write|copy|link|chmod|extractall|timeit|exec|eval|compile|getattr|globals|locals|vars|unlink|rmdir|rmtree|remove|system|modules|execute|drop_all"
+    r"import|__|open|write|copy|link|chmod|extractall|timeit|exec|eval|compile|getattr|globals|"
+    r"locals|vars|unlink|rmdir|rmtree|remove|system|modules|execute|drop_all"
     r"|[^\x00-\x7f]"
 )
 _LOOKS_UP = re.compile(r"getattr|__dict__|__builtins__|globals|vars|import|modules")
@@ -83,9 +84,7 @@ def assess_python(text: str, *, is_file: bool = False) -> Iterator[Answer]:
         return
     tree = _parsed(text, is_file=is_file)
     if tree is None:
-        hit = ask("opaque_code", "Python code that does not parse")
-        # It ends in a syntax error, unless a newer Python reads it that does not.
-        yield hit._replace(vague=not _HARMFUL.search(text))
+        yield from _unparsed(text)
         return
     nodes = list(ast.walk(tree))
     names = _imports(nodes)
@@ -106,6 +105,34 @@ def _commands(text: str) -> Generator[Answer, None, str]:
     for line in re.findall(r"(?m)^\s*(?:!|%(?:sx|system)\s|%(?=(?:rm|rmdir|mv)\b))(.+)$", text):
         yield script(line)
     return re.sub(r"(?m)^\s*!.+$", "pass", text)
+
+
+_COMPOUND = r"(?:for|while|if|elif|else|try|except|finally|with|def|class|async)\b"
+_TEXT = re.compile(
+    r"\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|"
+    r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|#[^\n]*",
+    re.DOTALL,
+)
+_BEHIND_SEMICOLON = re.compile(rf";[ \t]*{_COMPOUND}")
+_HOLDS_CODE = re.compile(r"\b[A-Za-z]{0,2}[fFtT][A-Za-z]?['\"]")
+
+
+def _cannot_run(text: str) -> bool:
+    """Whether no Python takes `text`: a compound statement behind a semicolon never parses.
+
+    Python reads a program as a whole, so nothing of it runs. Whatever else is wrong may be the
+    grammar of another version.
+    """
+    if _HOLDS_CODE.search(text):
+        return False
+    return _BEHIND_SEMICOLON.search(_TEXT.sub("''", text)) is not None
+
+
+def _unparsed(text: str) -> Iterator[Answer]:
+    if not _cannot_run(text):
+        hit = ask("opaque_code", "Python code that does not parse")
+        # It ends in a syntax error, unless a newer Python reads it that does not.
+        yield hit._replace(vague=not _HARMFUL.search(text))
 
 
 def _parsed(text: str, *, is_file: bool) -> ast.Module | None:
@@ -296,6 +323,8 @@ def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answe
     elif path in {"__import__", "importlib.import_module", "importlib.__import__"}:
         if not isinstance(first, str):
             yield vaguely("opaque_code", "Python imports a module that is not named in the text")
+    elif path == "pickle.load" and _from_file(node, names):
+        return
     elif path in {"exec", "eval", "compile", "builtins.exec", "builtins.eval"} and isinstance(
         first, str
     ):
@@ -303,6 +332,26 @@ def _dynamic(node: ast.Call, path: str, names: dict[str, str]) -> Iterator[Answe
     else:
         hit = ask("opaque_code", f"Python runs code through {path}")
         yield hit._replace(vague=path not in _RUNS_CODE)
+
+
+_ELSEWHERE = frozenset(
+    names(
+        "sys io os urllib requests httpx aiohttp socket http base64 zlib binascii ftplib subprocess"
+    )
+)
+_OPENERS = re.compile(
+    r"(?:open|gzip\.open|bz2\.open|lzma\.open|Path\(.*\)\.open|pathlib\.Path\(.*\)\.open)\("
+)
+
+
+def _from_file(node: ast.Call, names: dict[str, str]) -> bool:
+    """Whether what is unpickled is a file of the project: data, as far as this text tells."""
+    if len(node.args) != 1 or node.keywords:
+        return False
+    if _OPENERS.match(ast.unparse(node.args[0])):
+        return True
+    roots = {path.split(".")[0] for path in names.values()}
+    return isinstance(node.args[0], ast.Name) and _ELSEWHERE.isdisjoint(roots)
 
 
 def _names_a_harmless(function: ast.expr, names: dict[str, str]) -> bool:

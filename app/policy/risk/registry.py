@@ -11,17 +11,23 @@ from app.policy.risk.rules import (
     disks,
     dispatch,
     editors,
+    exposing,
     files,
+    foreign_packages,
     git,
     git_publishing,
     infra,
     interpreters,
     network,
+    option_commands,
     outputs,
     packages,
     programs,
+    protections,
     remote,
+    rights,
     search,
+    secret_stores,
     sending,
     services,
     shells,
@@ -49,17 +55,23 @@ RULES = _merge(
         dispatch.RULES,
         disks.RULES,
         editors.RULES,
+        exposing.RULES,
         files.RULES,
+        foreign_packages.RULES,
         git.RULES,
         git_publishing.RULES,
         infra.RULES,
         interpreters.RULES,
         network.RULES,
+        option_commands.RULES,
         outputs.RULES,
         packages.RULES,
         programs.RULES,
+        protections.RULES,
         remote.RULES,
+        rights.RULES,
         search.RULES,
+        secret_stores.RULES,
         sending.RULES,
         services.RULES,
         shells.RULES,
@@ -70,19 +82,40 @@ RULES = _merge(
     ]
 )
 
-_SOME_VERBS = frozenset(
-    module.__name__
-    for module in (containers, database, infra, packages, sending, services, versions)
+_BY_SUBJECT = (
+    exposing.RULES,
+    foreign_packages.RULES,
+    option_commands.RULES,
+    protections.RULES,
+    rights.RULES,
+    secret_stores.RULES,
+    sending.RULES,
 )
+_SOME_VERBS = (
+    *_BY_SUBJECT,
+    containers.RULES,
+    database.RULES,
+    infra.RULES,
+    packages.RULES,
+    services.RULES,
+    versions.RULES,
+)
+
+
+def _of_others(*tables: RuleTable) -> set[str]:
+    """The programs that a table other than `tables` knows."""
+    known = {rule for rules in tables for rule in rules.values()}
+    return {name for name, rules in RULES.items() if any(rule not in known for rule in rules)}
+
+
 NOT_ALL_KNOWN = frozenset(
     name
-    for name, rules in RULES.items()
-    if all(rule.__module__ in _SOME_VERBS or rule.__module__ == unwrap.__name__ for rule in rules)
-    and not name.startswith(("redis", "valkey", "keydb", "memcached", "python"))
+    for name in RULES.keys() - _of_others(*_SOME_VERBS, unwrap.RULES)
+    if not name.startswith(("redis", "valkey", "keydb", "memcached", "python"))
 )
 """Clients with many verbs, of which their rules know some."""
-ONLY_SENDERS = frozenset(name for name in sending.RULES if len(RULES[name]) == 1)
-"""Programs of which no more is known than that they send."""
+HARDLY_KNOWN = frozenset(RULES.keys() - _of_others(*_BY_SUBJECT))
+"""Programs of which the rules know one subject, and nothing of what else they do."""
 WRAPPING = unwrap.TRANSPARENT | shells.TRANSPARENT | {"xargs", "gxargs"}
 """Commands that do nothing but run others, as the same user on the same host."""
 READING = frozenset([*database.RULES, *search.RULES, *dispatch.RULES, *remote.RULES])

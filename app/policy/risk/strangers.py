@@ -15,11 +15,20 @@ from app.policy.risk.model import RiskLevel
 _VERBS = (
     "delete|destroy|purge|wipe|erase|drop|revoke|obliterate|nuke|expunge|unregister|decommission"
 )
-_WORD = re.compile(rf"(?:[a-z]+[-_:])?(?:{_VERBS})(?:[-_:][a-z][\w-]*)?")
+_SUBCOMMANDS = (
+    f"{_VERBS}|prune|forget|terminate|deprovision|teardown|truncate|zap|shred|deregister|eradicate"
+)
+"""As an option some of these say little: `--prune`, `--truncate`."""
+_WORD = re.compile(rf"(?:[a-z]+[-_:])?(?:{_SUBCOMMANDS})(?:[-_:][a-z][\w-]*)?")
 # `--add-drop-table` writes a text, and `--no-delete` says that nothing is deleted.
 _OPTION = re.compile(
-    rf"--(?!(?:add|no|not|dont|skip|without|never|keep)-)(?:[a-z]+-)?(?:{_VERBS}|remove)(?:-[a-z][\w-]*)?(?:=.*)?"
+    rf"--(?!(?:add|no|not|dont|skip|without|never|keep)-)(?:[a-z]+-)?(?:{_VERBS}|"
+    rf"remove)(?:-[a-z][\w-]*)?(?:=.*)?"
 )
+_MILD = re.compile(r"(?:remove|rm|uninstall|reset|flush|unlink)(?:[-_:][a-z][\w-]*)?")
+_WHOLESALE = frozenset(names("--all --force -f --recursive -rf --everything --purge --hard"))
+"""What makes a verb that takes away a little take away much."""
+_DASHED = re.compile(rf"-(?:{_VERBS})")
 _PLACES = 2
 """A verb is the first word, or the second behind a noun."""
 
@@ -71,6 +80,8 @@ def _verb(call: Call) -> str | None:
             return None
         if _WORD.fullmatch(word):
             return word
+        if _MILD.fullmatch(word) and not _WHOLESALE.isdisjoint(call.args):
+            return word
     return None
 
 
@@ -79,6 +90,6 @@ def _option(call: Call) -> str | None:
     for word in call.args:
         if word == "--":
             return None
-        if _OPTION.fullmatch(word):
+        if _OPTION.fullmatch(word) or _DASHED.fullmatch(word):
             return word.partition("=")[0]
     return None

@@ -67,7 +67,7 @@ _WRAPPERS: dict[str, Wrapper] = {
     "noglob": Wrapper(),
     "nocorrect": Wrapper(),
     "strace": Wrapper("a e E I O o p P s S u U X -trace -output -attach"),
-    "ltrace": Wrapper("a A D e F l L n o p s u w x X"),
+    "ltrace": Wrapper("a A D e F l n o p s u w x X"),
     "flock": Wrapper(
         "E w c -conflict-exit-code -timeout -wait -command", skip=1, code="c -command"
     ),
@@ -77,10 +77,10 @@ _WRAPPERS: dict[str, Wrapper] = {
     ),
     "nsenter": Wrapper("t S G W -target -setuid -setgid"),
     "systemd-run": Wrapper(
-        "H M p u t E d -host -machine -property -unit -slice -description -uid -gid -nice "
+        "H M p u E -host -machine -property -unit -slice -description -uid -gid -nice "
         "-setenv -on-active -on-boot -on-calendar -timer-property -working-directory -service-type"
     ),
-    "systemd-inhibit": Wrapper(),
+    "systemd-inhibit": Wrapper("-what -who -why -mode"),
     "runuser": Wrapper(
         "u g G s c w -user -group -command -shell -session-command -whitelist-environment",
         code="c -command -session-command",
@@ -214,7 +214,6 @@ _WRAPPERS: dict[str, Wrapper] = {
     "nix-shell": Wrapper("p I A -run -command -packages", code="-run -command"),
     "machinectl": Wrapper("E p M H -uid -setenv -machine -host", needs="shell", skip=1),
     "lxc-attach": Wrapper("n P -name"),
-    "start-stop-daemon": Wrapper("x p u c n a", lookup="K -stop"),
 }
 
 
@@ -223,7 +222,7 @@ _CHANGES_WHO_OR_WHERE = frozenset(
         "sudo doas su runuser sg chroot unshare nsenter systemd-run script gosu su-exec chpst "
         "run0 please setuidgid s6-setuidgid schroot guix lldb "
         "setpriv runcon pkexec lxc-attach machinectl proot fakeroot firejail wine nix-shell "
-        "npx bunx pnpx uvx pipx dlx corepack conda mamba micromamba start-stop-daemon "
+        "npx bunx pnpx uvx pipx dlx corepack conda mamba micromamba "
         "daemonize perf op doppler aws-vault dbus-launch strace ltrace valgrind"
     )
 )
@@ -405,9 +404,12 @@ def _terminal(call: Call) -> Iterator[Answer]:
         if word in {"-e", "-x", "--", "--command", "--execute"}:
             yield script(" ".join(call.args[at + 1 :]))
             return
-    if call.name in {"kitty", "foot", "wezterm"}:
-        words = options(call.args, "T o c d -title -config -override -directory", stop=True).rest
-        yield run(words[1:] if words[:1] == ["start"] else words)
+    if call.name in {"kitty", "foot"}:
+        yield run(options(call.args, "T o c d -title -config -override -directory", stop=True).rest)
+    elif call.name == "wezterm":
+        words = options(call.args, "-config -config-file", stop=True).rest
+        if words[:1] in (["start"], ["ssh"]):
+            yield run(options(words[1:], "-cwd -class -workspace -domain", stop=True).rest)
 
 
 def _as_other(call: Call) -> Iterator[Answer]:

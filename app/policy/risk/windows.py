@@ -62,7 +62,8 @@ def assess(
 _OF_THE_OTHER = {
     True: re.compile(
         r"\[[\w.]+\]::|\$(?:\w+\s*=|_|env:|\()|\w`\w|@\{|\.[a-z]+\(|;\s|[({]\s*['\"]"
-        r"|\b(?:add|clear|format|get|invoke|new|out|remove|restart|select|set|start|stop|where|write)"
+        r"|\b(?:add|clear|format|get|invoke|new|out|remove|restart|select|set|start|stop|where|"
+        r"write)"
         r"-[a-z]+",
         re.IGNORECASE,
     ),
@@ -242,7 +243,7 @@ _CHANGES = {
     "netsh": re.compile(r"\b(?:set|delete|add|reset|import)\b"),
     "regedit": re.compile(r"/s|\.reg\b"),
     "wbadmin": re.compile(r"\bdelete\b|\bdisable\b"),
-    "fsutil": re.compile(r"\b(?:set\w*|delete\w*|dismount|createnew)\b"),
+    "fsutil": re.compile(r"\b(?:set\w*|delete\w*|dismount|createnew\s+(?:\S*:|[\\/]))"),
     "mountvol": re.compile(r"/[dr]\b"),
     "msiexec": re.compile(r"[-/](?:x|uninstall)\b"),
     "setx": re.compile(r"(?:^|\s)(?:path|pathext|comspec|psmodulepath)(?:\s|$)"),

@@ -45,7 +45,7 @@ _LOSSY = frozenset(
 def _docker(call: Call) -> Iterator[Answer]:
     given = options(call.args, _ENGINE, stop=True)
     words = given.rest
-    if not words or "--help" in words:
+    if not words:
         return
     verb = words[0]
     yield from unresolved_verb(call, verb)

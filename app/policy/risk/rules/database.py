@@ -275,6 +275,9 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
 }
 
 
+MIGRATING = frozenset(_MIGRATIONS)
+
+
 def _migration(call: Call) -> Iterator[Answer]:
     pattern = _MIGRATIONS[call.name]
     if pattern.search(" ".join(call.args)) and not {"--help", "-h"} & set(call.args):

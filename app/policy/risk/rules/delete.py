@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from app.policy.risk import floor
@@ -19,7 +20,7 @@ from app.policy.risk.call import (
     table,
 )
 from app.policy.risk.model import RiskLevel, Verdict
-from app.policy.risk.paths import writing
+from app.policy.risk.paths import is_below, writing
 
 
 def _remove(call: Call) -> Iterator[Answer]:
@@ -76,8 +77,19 @@ def _truncate(call: Call) -> Iterator[Answer]:
     size = given.value("-s", "--size") or ""
     for path in given.rest:
         yield from writing(call.at(path), call.home)
-    if not size.startswith(("+", ">")):
+    grows = size.startswith(("+", ">", "%")) or _makes_file(call, size, given.rest)
+    if not grows:
         yield ask("truncate", "cuts files off")
+
+
+_LARGE = re.compile(r"0*[1-9]\d*(?:[KMGTPE]i?B?|\d{6,})")
+
+
+def _makes_file(call: Call, size: str, paths: list[str]) -> bool:
+    """`truncate -s 1G disk.img`: so large is what a new file gets, and not what is left of one."""
+    if not _LARGE.fullmatch(size) or not paths:
+        return False
+    return all(is_below(call.at(path), call.cwd) for path in paths)
 
 
 def _trash(call: Call) -> Iterator[Answer]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from app.policy.risk import floor
 from app.policy.risk.call import Answer, Call, RuleTable, ask, deny, only_help, options, table
-from app.policy.risk.paths import reading, writing
+from app.policy.risk.paths import is_below, reading, writing
 
 _READ_ONLY = {
     "fdisk": {"-l", "--list", "-s", "--getsz"},
@@ -19,7 +19,7 @@ _READ_ONLY = {
     "nvme": {"list", "smart-log", "id-ctrl", "id-ns", "error-log"},
     "wipefs": {"-n", "--no-act"},
     "blkdiscard": set(),
-    "diskutil": {"list", "info", "apfs"},
+    "diskutil": {"list", "info"},
     "badblocks": set(),
     "cryptsetup": {"status", "luksDump", "isLuks", "open", "luksOpen", "close", "luksClose"},
     "mdadm": {"--detail", "-D", "--examine", "-E", "--query", "-Q"},
@@ -32,8 +32,23 @@ def _dd(call: Call) -> Iterator[Answer]:
         yield from writing(call.at(given["of"]), call.home)
     if "if" in given:
         yield from reading(call.at(given["if"]), call.home)
-    if given.get("of") not in {"/dev/null", "/dev/stdout", None}:
+    target = given.get("of")
+    if target not in {"/dev/null", "/dev/stdout", None} and not _makes_file(call, given):
         yield ask("raw_copy", "dd overwrites its target byte by byte")
+
+
+_FILLING = frozenset(["/dev/zero", "/dev/urandom", "/dev/random", "/dev/null"])
+_INTO_FILE = frozenset(["notrunc", "nocreat"])
+
+
+def _makes_file(call: Call, given: dict[str, str]) -> bool:
+    """`dd if=/dev/zero of=test.bin`: as `> test.bin`, it makes a file in the project.
+
+    What is written at a place within a file, and what is copied, is no new file.
+    """
+    source = given.get("if", "")
+    within = "seek" in given or not _INTO_FILE.isdisjoint(given.get("conv", "").split(","))
+    return source in _FILLING and not within and is_below(call.at(given["of"]), call.cwd)
 
 
 def _make_file_system(call: Call) -> Iterator[Answer]:

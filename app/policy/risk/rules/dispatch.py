@@ -21,32 +21,17 @@ from app.policy.risk.call import (
     table,
 )
 from app.policy.risk.code_secrets import secrets_in_code
-from app.policy.risk.flow import sent_on
 from app.policy.risk.model import RiskLevel
+from app.policy.risk.parse import parse
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
 from app.policy.risk.rules.remote import on_target
-
-_PROGRAM_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "rg": ("e f g t A B C m -pre -pre-glob -glob -type -hostname-bin", ("--pre", "--hostname-bin")),
-    "sort": ("k t o S T -compress-program -key -output", ("--compress-program",)),
-    "man": ("P p L m M S e E H -pager -html", ("-P", "--pager", "-H", "--html")),
-    "zip": ("TT -unzip-command x i n", ("-TT", "--unzip-command")),
-    "tcpdump": ("i w r s c z G W", ("-z",)),
-    "split": ("b l n a -filter", ("--filter",)),
-    "bat": ("-pager", ("--pager",)),
-    "nano": ("s -speller T o r -operatingdir", ("-s", "--speller")),
-    "delta": ("-pager", ("--pager",)),
-}
+from app.policy.risk.syntax import Unreadable
 
 
-def _programs(call: Call) -> Iterator[Answer]:
-    valued, names = _PROGRAM_OPTIONS[call.name]
-    given = options(call.args, valued, clusters=call.name != "zip")
-    sent = sent_on(call) if call.name == "split" else None
-    for text in given.all_values(*names):
-        yield script(text, stdin=sent)
-    if call.name == "sort" and (target := given.value("-o", "--output")):
+def _sort(call: Call) -> Iterator[Answer]:
+    given = options(call.args, "k t o S T -compress-program -key -output")
+    if target := given.value("-o", "--output"):
         yield from writing(call.at(target), call.home)
 
 
@@ -297,8 +282,35 @@ def _tmux(call: Call) -> Iterator[Answer]:
             for text in inner.rest[1:]:
                 yield script(f"tmux {text}")
     elif verb in {"send-keys", "send"}:
-        text = " ".join(word for word in inner.rest if word not in {"Enter", "C-m", "KPEnter"})
+        yield from _typed(inner.rest)
+
+
+_KEY = re.compile(
+    r"(?:[CMS]-)+.|Enter|KPEnter|Escape|Space|B?Tab|BSpace|Up|Down|Left|Right|Home|End|"
+    r"Page(?:Up|Down)|Pg(?:Up|Dn)|[NP]Page|IC|DC|Insert|Delete|F\d+"
+)
+_ENDS_LINE = frozenset(["Enter", "KPEnter", "C-m", "C-j"])
+
+
+def _typed(words: list[str]) -> Iterator[Answer]:
+    """Keys for a program of its own: most often a shell, but an editor or a prompt as well."""
+    text = " ".join(word for word in words if not _KEY.fullmatch(word))
+    if not text:
+        return
+    if text.lstrip().startswith((":!", "!")):
+        yield script(text.lstrip(" :!"))
+    elif _ENDS_LINE.isdisjoint(words) and "\n" not in text and not _is_shell(text):
+        yield script(text, "python")
+    else:
         yield script(text)
+
+
+def _is_shell(text: str) -> bool:
+    try:
+        parse(text)
+    except Unreadable:
+        return False
+    return True
 
 
 def _screen(call: Call) -> Iterator[Answer]:
@@ -344,7 +356,7 @@ def _cmake(call: Call) -> Iterator[Answer]:
 
 
 RULES: RuleTable = {
-    **table("rg sort man zip tcpdump split bat delta nano", _programs),
+    "sort": _sort,
     **table("tar gtar bsdtar", _tar),
     **table("awk gawk mawk nawk", _awk),
     **table("sed gsed", _sed),
@@ -356,5 +368,5 @@ RULES: RuleTable = {
     "fzf": _fzf,
     "systemd-nspawn": _nspawn,
     "cmake": _cmake,
-    **table("pdflatex latex xelatex lualatex tex", _latex),
+    **table("pdflatex latex xelatex lualatex tex pdftex xetex luatex luahbtex", _latex),
 }

@@ -24,6 +24,7 @@ _RUNS = re.compile(
 _WRITES = re.compile(r"\b(?:w|wq|x|saveas)!?\s+(/\S+|~\S+)")
 _CODE = re.compile(
     r"system\s*\(|\bdelete\s*\(|"
+    r"\bse?t?l?\s+(?:sh|shell|shcf|shellcmdflag|mp|makeprg|gp|grepprg|ep|equalprg|fp|formatprg)=|"
     r"(?<!=)\b(?:py|python|py3|python3|perl|ruby|lua|exe|execute|term|terminal)\b"
 )
 

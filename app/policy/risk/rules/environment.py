@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from app.policy.risk.call import OWN_PROGRAMS, UNKNOWN, Answer, ask, names, script
+from app.policy.risk.rules import protections
 from app.policy.risk.rules.git import may_run
 
 _COMMANDS = frozenset(
@@ -15,7 +16,11 @@ _COMMANDS = frozenset(
         "PAGER MANPAGER BROWSER EDITOR VISUAL LESSOPEN LESSCLOSE PROMPT_COMMAND "
         "RSYNC_RSH BAT_PAGER DELTA_PAGER GH_PAGER GH_EDITOR AWS_PAGER SYSTEMD_PAGER "
         "KUBE_EDITOR HGEDITOR SVN_EDITOR SYSTEMD_EDITOR SUDO_EDITOR "
-        "PSQL_EDITOR PSQL_PAGER FCEDIT CC CXX "
+        "PSQL_EDITOR PSQL_PAGER FCEDIT CC CXX BORG_RSH BORG_PASSCOMMAND CVS_RSH SVN_SSH "
+        "RESTIC_PASSWORD_COMMAND RCLONE_PASSWORD_COMMAND KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER "
+        "RUSTC_WORKSPACE_WRAPPER CARGO_BUILD_RUSTC_WRAPPER CMAKE_C_COMPILER_LAUNCHER "
+        "CMAKE_CXX_COMPILER_LAUNCHER FZF_DEFAULT_COMMAND SKIM_DEFAULT_COMMAND DIFFPROG "
+        "MANROFF_PAGER "
         "NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell"
     )
 )
@@ -41,6 +46,7 @@ _OPTIONS["GNUMAKEFLAGS"] = _OPTIONS["MAKEFLAGS"]
 
 
 _TELLING = _LOADED | _COMMANDS | _PROMPTS | _OPTIONS.keys() | {"BASH_ALIASES"}
+_PROGRAM_ENDS = ("PAGER", "EDITOR", "ASKPASS")
 _TELLING_STARTS = ("GIT_CONFIG_", "BASH_FUNC_", "TF_CLI_ARGS")
 
 
@@ -50,6 +56,10 @@ def assignment(name: str, value: str) -> Iterator[Answer]:
         yield OWN_PROGRAMS
     elif name in _TELLING or name.startswith(_TELLING_STARTS):
         yield from _telling(name, value)
+    elif name.endswith(_PROGRAM_ENDS) and value:
+        yield script(value)
+    elif name in protections.TELLING:
+        yield from protections.switched_off(name, value)
 
 
 def _telling(name: str, value: str) -> Iterator[Answer]:

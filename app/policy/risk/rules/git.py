@@ -23,6 +23,7 @@ from app.policy.risk.call import (
 )
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.rules.delete import removing
+from app.policy.risk.rules.protections import git_setting
 
 GLOBAL_OPTIONS = (
     "C c -git-dir -work-tree -namespace -exec-path -config-env -super-prefix "
@@ -70,6 +71,26 @@ def _git(call: Call) -> Iterator[Answer]:
         yield from handler(inner, args)
         if verb != "grep" and any(map(may_be_option, args)):
             yield ask("unresolved_command", f"an option of git {verb} is not known before it runs")
+    else:
+        yield from _extension(verb, args)
+
+
+_DESTROYS = re.compile(
+    r"(?:[a-z]+-)?(?:delete|destroy|purge|wipe|erase|drop|obliterate|nuke|clear|kill|sweep|trim|"
+    r"reset|undo|force|reauthor|forget)(?:-.*)?"
+)
+_NOUNS_FIRST = frozenset(
+    ["flow", "town", "annex", "machete", "bug", "subrepo", "branchless", "tower"]
+)
+
+
+def _extension(verb: str, args: list[str]) -> Iterator[Answer]:
+    """A command that git does not have itself, such as `git delete-merged-branches`."""
+    words = [verb, *(args[:2] if verb in _NOUNS_FIRST else ())]
+    if any(map(_DESTROYS.fullmatch, words)) and not (
+        _help(args) or options(args).has("-n", "--dry-run", "--help")
+    ):
+        yield _lossy("git_extension", f"git {verb} may lose work or branches")
 
 
 def _moved(call: Call, before: Options) -> Call:
@@ -89,6 +110,7 @@ def _alias(value: str, args: list[str]) -> Iterator[Answer]:
 
 def _setting(key: str, value: str) -> Iterator[Answer]:
     """A setting that makes git run something."""
+    yield from git_setting(key, value)
     lowered = key.lower()
     if lowered == "core.hookspath":
         if value not in {"/dev/null", ""}:

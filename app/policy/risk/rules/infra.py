@@ -59,16 +59,12 @@ def _aws(call: Call) -> Iterator[Answer]:
         or re.match(r"(?:stop|disable|detach|release|schedule-key|change-resource-record)-", verb)
     ):
         yield ask("cloud_delete", f"aws {service} {verb} deletes or stops resources")
-    elif verb == "get-parameter" and given.has("--with-decryption"):
-        yield ask("secret_read", f"aws {service} {verb} shows secrets")
     elif verb.startswith("attach-") and any("AdministratorAccess" in arg for arg in call.args):
         yield ask("accounts", "makes an account an administrator of the cloud")
     elif verb in {"send-command", "start-session"} and "--parameters" in call.args:
         yield from _sent_command(call)
     elif re.search(r"--desired-c(?:ount|apacity)[= ]0(?: |$)", " ".join(call.args)):
         yield ask("cloud_delete", f"aws {service} {verb} stops all instances")
-    elif verb in {"get-secret-value", "get-session-token", "create-access-key"}:
-        yield ask("secret_read", f"aws {service} {verb} shows secrets")
 
 
 def _sent_command(call: Call) -> Iterator[Answer]:
@@ -92,23 +88,11 @@ def _gsutil(call: Call) -> Iterator[Answer]:
         yield ask("cloud_delete", "gsutil rsync -d deletes what the source lacks")
 
 
-_SHOWS_SECRETS = (
-    "keyvault secret show",
-    "secrets versions access",
-    "auth print-",
-    "auth application-default print-",
-    "iam service-accounts keys create",
-    "account get-access-token",
-)
-
-
 def _verbs(call: Call) -> Iterator[Answer]:
     """Tools of the form `tool noun… verb`: any word that is a destroying verb."""
     words = options(
         call.args, "n c p s a o -namespace -context -project -subscription -region -zone -format"
     ).rest
-    if " ".join(words[:4]).startswith(_SHOWS_SECRETS):
-        yield ask("secret_read", f"{call.name} shows a secret")
     if any(arg.startswith("--delete-unmatched") for arg in call.args):
         yield ask("cloud_delete", f"{call.name} deletes what the source lacks")
     for word in words[:4]:
@@ -152,8 +136,6 @@ def _kubectl(call: Call) -> Iterator[Answer]:
         "unset",
     }:
         yield ask("cluster_delete", "deletes cluster settings")
-    elif verb == "get" and set(words[1:2]) & {"secret", "secrets"} and given.has("-o", "--output"):
-        yield ask("secret_read", "shows cluster secrets")
 
 
 def _cluster_powers(call: Call, words: list[str]) -> Iterator[Answer]:
@@ -235,8 +217,6 @@ def _gh(call: Call) -> Iterator[Answer]:
         yield ask("publish", "shows the repository to everybody")
     elif words[:2] == ["workflow", "disable"] or (call.name == "hub" and words[:1] == ["delete"]):
         yield ask("forge_delete", f"{call.name} {words[0]} takes something away")
-    elif words[:2] == ["auth", "token"]:
-        yield ask("secret_read", "shows the forge's token")
     elif words[:2] == ["pr", "merge"] and given.has("--admin"):
         yield ask("forge_force", "merges past the rules")
 
@@ -244,7 +224,8 @@ def _gh(call: Call) -> Iterator[Answer]:
 def _hosting(call: Call) -> Iterator[Answer]:
     text = " ".join(call.args)
     if re.search(
-        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable|unset|stop)\b|pg:(?:reset|killall)|sites:delete",
+        r"(?:^|[\s:])(?:down|destroy|delete|remove|rm|reset|purge|disable|unset|stop)\b|"
+        r"pg:(?:reset|killall)|sites:delete",
         text,
     ):
         yield ask("cloud_delete", f"{call.name} deletes resources")

@@ -90,6 +90,8 @@ _INTERPRETERS: dict[str, Interpreter] = {
     "jshell": Interpreter("java", "", ""),
     "maxima": Interpreter("octave", "-batch-string"),
     "matlab": Interpreter("octave", "batch r", clusters=False),
+    "clisp": Interpreter("lisp", "x", "i E"),
+    "ecl": Interpreter("lisp", "eval", clusters=False),
     "sbcl": Interpreter("lisp", "-eval", "-load"),
     "tclsh": Interpreter("tcl", "", ""),
     "expect": Interpreter("tcl", "c", "f"),
@@ -133,7 +135,14 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
     elif given.rest and given.rest[0] not in {"-", "/dev/stdin"}:
         yield from _program(given.rest[0], spec)
     elif call.stdin and not (call.stdin.file and not given.rest):
-        yield script(call.stdin.text, spec.language)
+        yield from _read(call.stdin.text, spec, typed=given.has("-i"))
+
+
+def _read(text: str | None, spec: Interpreter, *, typed: bool) -> Iterator[Answer]:
+    yield script(text, spec.language)
+    if typed and spec.language == "python":
+        # Each line runs before the next is read.
+        yield from (script(line, "python") for line in (text or "").splitlines())
 
 
 def _program(path: str, spec: Interpreter) -> Iterator[Answer]:
@@ -141,6 +150,15 @@ def _program(path: str, spec: Interpreter) -> Iterator[Answer]:
         yield script(None, spec.language)
     elif UNKNOWN in path and not path.strip(SECRET):
         yield vaguely("opaque_code", "runs a program whose name is not known before")
+
+
+_MODULES = frozenset(
+    names(
+        "alembic django pip twine shutil awscli poetry uv flask keyring pipx build mkdocs jupyter "
+        "notebook jupyterlab ansible_vault"
+    )
+)
+"""Modules that are the program of their name."""
 
 
 def _module(call: Call, module: str) -> Iterator[Answer]:
@@ -152,7 +170,7 @@ def _module(call: Call, module: str) -> Iterator[Answer]:
         if call.args[at : at + 1] == ["-" + "m" + module]
         else call.args[at + 2 :]
     )
-    if module in {"alembic", "django", "pip", "twine", "shutil", "awscli", "poetry", "uv", "flask"}:
+    if module in _MODULES:
         yield run([module, *following])
     elif module in {"code", "pdb", "asyncio"} and call.stdin and not call.stdin.file:
         yield script(call.stdin.text, "python")

@@ -48,7 +48,7 @@ _OUTPUTS: dict[str, Output] = {
     "cpio": Output("D O F E -directory -file", "H R C -format -owner"),
     "ar": Output("-output"),
     "strace": Output("o -output", "a e E I O p P s S u U X -trace -attach"),
-    "ltrace": Output("o", "a A D e F l L n p s u w x X"),
+    "ltrace": Output("o", "a A D e F l n p s u w x X"),
     "split": Output("", "b C l n a -bytes -lines -number -filter -suffix-length", "second"),
     "csplit": Output("f -prefix", "b n -suffix-format -digits"),
     "uniq": Output("", "f s w -skip-fields -skip-chars -check-chars", "second"),
@@ -200,7 +200,8 @@ def _changes_settings(given: Options) -> bool:
 
 
 _DOT_OUTPUT = re.compile(
-    r"(?m)^\s*\.(?:output|once|log|backup|save|clone|trace)\s+(?:main\s+)?['\"]?([^|'\"\s][^'\"\n]*)"
+    r"(?m)^\s*\.(?:output|once|log|backup|save|clone|trace)\s+(?:main\s+)?['\"]?([^|"
+    r"'\"\s][^'\"\n]*)"
 )
 _LOADS = re.compile(r"(?m)\bload_extension\s*\(|^\s*\.load\b")
 _RESTORES = re.compile(r"(?m)^\s*\.restore\b|^\s*\.open\s.*--new")

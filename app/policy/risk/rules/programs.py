@@ -5,22 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, Rule, RuleTable, ask, names, options, run, script
+from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, run, script
 from app.policy.risk.model import RiskLevel
-
-
-def _holding(language: str, valued: str, *, clusters: bool = True) -> Rule:
-    """The value of each option of `valued` is a text in `language`."""
-    if not clusters:
-        valued += " " + " ".join("-" + name for name in valued.split())
-    flags = tuple("-" + name for name in valued.split())
-
-    def rule(call: Call) -> Iterator[Answer]:
-        for text in options(call.args, valued, clusters=clusters).all_values(*flags):
-            yield script(text, language)
-
-    return rule
-
 
 _TRANSFER = re.compile(
     r"\s*-?(?:glob\s+(?:-\w+\s+)?)?(?:m?delete|m?rm|rmdir|rmd|dele?|deltree|rd)\b"
@@ -95,34 +81,6 @@ def _gem(call: Call) -> Iterator[Answer]:
 
 
 RULES: RuleTable = {
-    "aria2c": _holding(
-        "shell",
-        "-on-download-complete -on-download-start -on-download-stop -on-download-error "
-        "-on-download-pause -on-bt-download-complete",
-    ),
-    "certbot": _holding(
-        "shell",
-        "-pre-hook -post-hook -deploy-hook -renew-hook -manual-auth-hook -manual-cleanup-hook",
-    ),
-    "enscript": _holding("shell", "-filter"),
-    "openvpn": _holding(
-        "shell",
-        "up down ipchange route-up route-pre-down client-connect client-disconnect tls-verify "
-        "auth-user-pass-verify learn-address",
-        clusters=False,
-    ),
-    "scrot": _holding("shell", "e -exec"),
-    "nano": _holding("shell", "s -speller"),
-    "pico": _holding("shell", "s"),
-    "tmate": _holding("shell", "c"),
-    "tsc-watch": _holding(
-        "shell", "-onSuccess -onFailure -onFirstSuccess -onEmit -onCompilationComplete"
-    ),
-    "chokidar": _holding("shell", "c -command"),
-    "exiftool": _holding("perl", "if", clusters=False),
-    "blender": _holding("python", "-python-expr", clusters=False),
-    "rake": _holding("ruby", "e p E -execute -execute-print -execute-continue"),
-    "knife": _holding("ruby", "E -exec"),
     "gem": _gem,
     **dict.fromkeys(
         names("lftp ftp tnftp ncftp psftp telnet smbclient tasksh ansible-console"), _transfer

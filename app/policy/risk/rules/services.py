@@ -44,6 +44,8 @@ _SPECIAL: dict[str, re.Pattern[str]] = {
         "borg": r"^(?:repo-delete|rdelete|break-lock)\b",
         "vault": r"^(?:auth|audit) disable\b|^lease revoke\b",
         "rabbitmqctl": r"forget_cluster_node|clear_permissions",
+        "exim exim4": r"^-M(?:rm|g)\b",
+        "postsuper": r"^-\w*d\b|^-d",
         "ssh-add": r"^-[a-zA-Z]*[dD]",
         "bfg": r"--(?:delete-files|delete-folders|strip-blobs\S*|replace-text)",
         "redis-trib": r"^del-node|^fix",

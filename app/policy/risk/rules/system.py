@@ -304,7 +304,7 @@ def _device(call: Call) -> Iterator[Answer]:
 
 def _message(call: Call) -> Iterator[Answer]:
     """Mail and messages cannot be taken back; without a recipient the mailbox is only read."""
-    if options(call.args, "s r c b a F f S q u").rest and not only_help(call.args):
+    if options(call.args, "s r c b a F f S q u e").rest and not only_help(call.args):
         yield ask("message", f"{call.name} sends a message to people", RiskLevel.MEDIUM)
 
 

@@ -5,22 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, Rule, RuleTable, ask, options, run, script, table
+from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, script, table
 
 _SHELLS = re.compile(r"(?:/\S+/)?(?:ba|z|da|k)?sh|cmd(?:\.exe)?|(?:power|pw)sh(?:el)?l?(?:\.exe)?")
-
-
-def _valued(*names: str) -> Rule:
-    """Options, with one dash or two, whose value is a shell command."""
-    valued = " ".join(name.lstrip("-") for name in names)
-
-    def rule(call: Call) -> Iterator[Answer]:
-        given = options(call.args, f"{valued} -{' -'.join(valued.split())}", clusters=False)
-        for name in names:
-            for text in given.all_values("-" + name.lstrip("-"), "--" + name.lstrip("-")):
-                yield script(text)
-
-    return rule
 
 
 def _compiler(call: Call) -> Iterator[Answer]:
@@ -101,11 +88,9 @@ def _edits_as_other(call: Call) -> Iterator[Answer]:
 
 RULES: RuleTable = {
     **table("gcc g++ cc c++", _compiler),
-    "go": _valued("-toolexec", "-exec", "-vettool"),
-    "cpio": _valued("--rsh-command"),
     "cargo": _cargo,
     **table("npm pnpm yarn", _npm),
-    **table("rpm rpmbuild rpmdb rpmspec", _rpm),
+    **table("rpm rpmbuild rpmdb rpmspec rpmquery rpmverify", _rpm),
     "pandoc": _pandoc,
     "mlr": _miller,
     "bpftrace": _tracer,

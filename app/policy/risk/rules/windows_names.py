@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, script, table
+from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, names, script, table
 from app.policy.risk.windows import in_cmd, judge
 from app.policy.risk.windows_tables import NAMES
 
@@ -33,11 +34,25 @@ def _block(call: Call) -> Iterator[Answer]:
         yield from judge(words, call.home)
 
 
+_OF_POWERSHELL = frozenset(names("ri cli rp clc spps spsv icm ihy saps sal nal"))
+"""Short names that only PowerShell knows; elsewhere they are other programs."""
+_A_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def _format(call: Call) -> Iterator[Answer]:
+    """`format C:`; a project has a script of this name, too."""
+    if any(map(_A_DRIVE.match, call.args)):
+        yield from _native(call)
+
+
 RULES: RuleTable = {
     **table("foreach-object % where-object start-job measure-command", _block),
-    **table(" ".join(name for name in NAMES if name not in {"rm", "rmdir"}), _native),
+    **table(" ".join(NAMES), _native),
+    "format": _format,
     "cmd": _cmd,
     "command.com": _cmd,
     **table("powershell pwsh", _powershell),
     "start": _native,
 }
+for _name in ("rm", "rmdir", *_OF_POWERSHELL):
+    RULES.pop(_name, None)

@@ -1,0 +1,121 @@
+"""Rules written as rows: which words of a program make it do what a table is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from app.policy.risk.call import Answer, Call, Rule, RuleTable, ask, options
+from app.policy.risk.model import RiskLevel
+
+
+class Shape(NamedTuple):
+    """One way to call a program.
+
+    Attributes:
+        verb: a pattern that the operands, joined by blanks, begin with.
+        having: a pattern that is found among all words, each of them a line.
+        unless: a pattern that is not found among all words.
+        why: what such a call does; the default of its table where it is empty.
+        valued: options in front of the verb that take a word, besides those of `_GLOBALS`.
+    """
+
+    verb: str = ""
+    having: str = ""
+    unless: str = ""
+    why: str = ""
+    valued: str = ""
+
+
+_GLOBALS = {
+    name: valued
+    for listed, valued in {
+        "aws awscli": "-profile -region -output -query -endpoint-url -ca-bundle -color",
+        "gcloud gsutil bq": "-project -account -configuration -format -impersonate-service-account",
+        "az": "-subscription -output o -query",
+        "kubectl oc k": "n s -namespace -context -cluster -user -kubeconfig -server -token -as",
+        "helm helm3": "n -namespace -kube-context -kubeconfig",
+        "docker podman nerdctl": "H c l -host -context -config -log-level",
+        "gh glab": "R -repo",
+        "heroku fly flyctl railway": "a r -app -remote -config",
+        "vault bao consul nomad": "-address -namespace",
+        "doctl hcloud ibmcloud oci openstack linode-cli": "t c -context -access-token -profile",
+        "doppler infisical": "p c -project -config -env -path -token",
+        "npm pnpm yarn bun": "C -prefix -registry -filter -dir -cwd",
+        "pulumi terraform tofu": "C s -cwd -stack",
+        "terraform tofu": "chdir",
+        "etcdctl redis-cli valkey-cli": "h p a n u -endpoints -user -pass",
+        "stripe": "-api-key -project-name",
+        "rabbitmqctl": "n p -node -vhost",
+    }.items()
+    for name in listed.split()
+}
+"""Options of a program's own, which may stand in front of its verb and take a word."""
+Rows = Mapping[str, tuple[Shape, ...]]
+"""Names of programs, separated by blanks, and their rows."""
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of a table; compiled when it is first needed, since most never are."""
+    return re.compile(pattern, re.MULTILINE)
+
+
+@cache
+def _valued(name: str, own: str) -> str:
+    return f"{_GLOBALS.get(name, '')} {own}"
+
+
+def fits(shape: Shape, call: Call) -> bool:
+    if shape.verb:
+        operands = " ".join(options(call.args, _valued(call.name, shape.valued)).rest[:8])
+        if not compiled(shape.verb).match(operands):
+            return False
+    if not shape.having and not shape.unless:
+        return True
+    lines = "\n".join(call.args)
+    if shape.having and not compiled(shape.having).search(lines):
+        return False
+    return not (shape.unless and compiled(shape.unless).search(lines))
+
+
+def by_name(*tables: Rows) -> dict[str, tuple[Shape, ...]]:
+    """The rows of each program; a program may stand in several of them."""
+    found: dict[str, tuple[Shape, ...]] = {}
+    for rows in tables:
+        for listed, shapes in rows.items():
+            for name in listed.split():
+                found[name] = (*found.get(name, ()), *shapes)
+    return found
+
+
+def shaped(code: str, why: str, *tables: Rows, level: RiskLevel = RiskLevel.HIGH) -> RuleTable:
+    """A rule for each program of `tables`, which asks where one of its rows fits."""
+    shapes = by_name(*tables)
+
+    def rule(call: Call) -> Iterator[Answer]:
+        for shape in shapes[call.name]:
+            if fits(shape, call):
+                yield ask(code, f"{call.name} {shape.why or why}", level)
+                return
+
+    return dict.fromkeys(shapes, rule)
+
+
+def together(*tables: RuleTable) -> RuleTable:
+    """One table of several; a program that stands in more than one gets all its rules."""
+    merged: dict[str, tuple[Rule, ...]] = {}
+    for rules in tables:
+        for name, rule in rules.items():
+            merged[name] = (*merged.get(name, ()), rule)
+    return {name: _each(rules) if len(rules) > 1 else rules[0] for name, rules in merged.items()}
+
+
+def _each(rules: tuple[Rule, ...]) -> Rule:
+    def rule(call: Call) -> Iterator[Answer]:
+        for one in rules:
+            yield from one(call)
+
+    return rule
