@@ -62,14 +62,14 @@ def risky_settings(text: str) -> frozenset[str]:
         Each as `section.name=value`, names in lower case.
     """
     return frozenset(
-        f"{name}={value}" for name, value in _settings(text) if not _is_harmless(name, value)
+        f"{name}={value}" for name, value in settings(text) if not _is_harmless(name, value)
     )
 
 
 def led_to(text: str) -> tuple[list[str], list[str]]:
     """Files that a configuration includes, and folders that it says hooks are in, as written."""
     included, hooks = [], []
-    for name, value in _settings(text):
+    for name, value in settings(text):
         path = _COMMENT.sub("", value).strip().strip('"')
         if path and _INCLUDES.fullmatch(name):
             included.append(path)
@@ -78,8 +78,11 @@ def led_to(text: str) -> tuple[list[str], list[str]]:
     return included, hooks
 
 
-def _settings(text: str) -> Iterator[tuple[str, str]]:
-    """Each line's setting, its section without the part in quotes; `?` for what is none."""
+def settings(text: str) -> Iterator[tuple[str, str]]:
+    """Each line's setting, its section without the part in quotes; `?` for what is none.
+
+    Names are in lower case, and `*` stands for the part in quotes.
+    """
     section = ""
     for raw in text.splitlines():
         line, at = raw.strip(), 0

@@ -8,7 +8,7 @@ from app.policy.risk.call import UNKNOWN, Answer, Call, Hit
 from app.policy.risk.control import ControlFlow
 from app.policy.risk.given import HANDED_IN, answers_of
 from app.policy.risk.model import Given, Run
-from app.policy.risk.runs import FINDERS, runs_of
+from app.policy.risk.runs import FINDERS, FROM_INPUT, runs_of
 from app.policy.risk.scope import Scope
 
 MAX_RUNS = 300
@@ -27,6 +27,7 @@ class FilesRun(ControlFlow):
         self._given: dict[str, list[Given]] = {}
         for one in given:
             self._given.setdefault(one.by, []).append(one)
+        self._texts = {one.text: one.path for one in given if one.is_data and one.text}
 
     def answer(self, answer: Answer, index: int | None, scope: Scope) -> None:
         raise NotImplementedError
@@ -35,18 +36,19 @@ class FilesRun(ControlFlow):
         """Judge the files that `call` runs and that are known; whether there were any."""
         if "/" not in word and word not in FINDERS and not word[-1:].isdigit():
             return False
+        if call.stdin and call.stdin.text in self._texts and call.name in FROM_INPUT:
+            # Judged as the file that it is, with its name.
+            call.stdin = call.stdin._replace(text=None, file=self._texts[call.stdin.text])
         if call.name == "git" and not self._given and self._is_noted(call):
             return False
         found = False
         for how in runs_of(call, word):
-            if UNKNOWN in how.path:
-                continue
-            if len(self.runs) < MAX_RUNS:
-                self.runs[how] = None
+            self.looks_at(how)
             for given in self._given.get(how.path, ()):
-                if how.kind in HANDED_IN:
-                    self.judged[given.path, given.digest] = None
-                elif scope.files.get(given.path, given.text) == given.text:
+                if (
+                    how.kind not in HANDED_IN
+                    and scope.files.get(given.path, given.text) == given.text
+                ):
                     found = True
                     self._judge_file(call, how, given, scope, index)
         return found
@@ -59,6 +61,14 @@ class FilesRun(ControlFlow):
         before = len(self._noted)
         self._noted.add((call.cwd, verb))
         return len(self._noted) == before
+
+    def looks_at(self, how: Run) -> None:
+        """Note a file that decides what a command does."""
+        if UNKNOWN not in how.path and len(self.runs) < MAX_RUNS:
+            self.runs[how] = None
+        if how.kind in HANDED_IN:
+            for given in self._given.get(how.path, ()):
+                self.judged[given.path, given.digest] = None
 
     def _judge_file(self, call: Call, how: Run, given: Given, scope: Scope, index: int) -> None:
         if any(given.path == outer.path for outer in self.origins):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from app.core.git_config import risky_settings
+from app.core.git_config import settings
 from app.policy.risk import runs
 from app.policy.risk.call import Answer, Call, ask, is_pattern, names, options, run, script
 from app.policy.risk.code import LANGUAGES, PYTHON_FILE
@@ -132,8 +132,7 @@ _NO_COMMAND = frozenset(names("true false yes no on off 0 1 cache store osxkeych
 
 def _git_settings(call: Call, text: str) -> Iterator[Answer]:
     """The commands that a repository's settings make git run."""
-    for setting in sorted(risky_settings(text)):
-        name, _, value = setting.partition("=")
+    for name, value in settings(text):
         command = value.strip().strip('"').replace('\\"', '"').replace("\\\\", "\\")
         if name.startswith("alias."):
             if name[6:] not in map(str.lower, call.args):

@@ -15,6 +15,9 @@ _NAMED = re.compile(r"\$[({]([\w.-]+)[)}]")
 _CALLED = re.compile(r"\$[({][a-z-]+\s[^()]*[)}]")
 _SHELL = re.compile(r"\$\(shell\s|^[\w.-]+\s*!=\s*(.+)$", re.MULTILINE)
 _JUST_VALUE = re.compile(r"\{\{.*?\}\}")
+_MAKE_TELLS = ("-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-v", "--version")
+_JUST_TELLS = ("-l", "--list", "--summary", "-s", "--show", "--dump", "-n", "--dry-run", "--fmt")
+"""Options with which no recipe runs."""
 _MOST_DEPTH = 6
 _MOST_TARGETS = 300
 
@@ -35,12 +38,15 @@ class _Recipes:
 def recipes(call: Call, text: str, *, just: bool = False) -> Iterator[Answer]:
     """The commands of the targets that `call` names, and of those that they need."""
     valued = "f C j I o W l E -file -makefile -directory -eval -jobs d -justfile -set"
-    goals = [word for word in options(call.args, valued).rest if "=" not in word]
+    given = options(call.args, valued)
+    goals = [word for word in given.rest if "=" not in word]
     known = _read(text.replace("\\\n", " "), just=just)
     if not just:
         for found in _SHELL.finditer(text):
             command = found[1] or _closed(text, found.end())
             yield script(_line(command, "", known))
+    if given.has(*(_JUST_TELLS if just else _MAKE_TELLS)):
+        return
     waiting, done = goals or [known.first], set[str]()
     while waiting and len(done) < _MOST_TARGETS:
         name = waiting.pop()

@@ -9,7 +9,9 @@ from app.policy.risk.call import SECRET, UNKNOWN, Stream, ask, resolve
 from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
 from app.policy.risk.files_run import FilesRun
+from app.policy.risk.model import Run
 from app.policy.risk.paths import reading, writing
+from app.policy.risk.runs import READ
 from app.policy.risk.scope import Scope
 from app.policy.risk.secrets import held
 from app.policy.risk.syntax import Proc, Redirect
@@ -60,6 +62,7 @@ class Redirections(FilesRun):
         if path == "/dev/null":
             return SILENT
         self.opens(path)
+        self.looks_at(Run(path, READ))
         for hit in reading(path, scope.home):
             self.found(hit, None)
         secret = self.flow.files.get(path, "") or held(path, scope.home)

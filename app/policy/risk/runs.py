@@ -315,6 +315,8 @@ for _name, _files in (
     FINDERS[_name] = _configured(_files, NODE)  # type: ignore[index]
 
 
+FROM_INPUT = frozenset(names("python python2 python3 pypy pypy3 node nodejs ruby perl php lua"))
+"""Interpreters that run what they read, where nothing else is named."""
 _BY_PROGRAM = {
     **dict.fromkeys(_SHELLS, SHELL),
     **dict.fromkeys(names("python python2 python3 pypy pypy3"), PYTHON),

@@ -1,0 +1,132 @@
+"""A command is judged along with the files that it runs, where their content is handed in."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.policy.risk.assess import assess_command
+from app.policy.risk.given import HANDED_IN
+from app.policy.risk.model import Given, RiskReport
+
+GONE = "rm -rf data\n"
+
+
+def judged(command: str, **files: str | None) -> RiskReport:
+    """`command` with files of the workspace by their names; `__` stands for a dot."""
+    known = {f"/workspace/{name.replace('__', '.')}": text for name, text in files.items()}
+    given: tuple[Given, ...] = ()
+    for _ in range(4):
+        report = assess_command(command, given=given)
+        given = tuple(
+            Given(
+                *(run.path, run.path, known[run.path], "d", "is no text"),
+                is_data=run.kind in HANDED_IN,
+            )
+            for run in report.runs
+            if run.path in known
+        )
+    return report
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("bash run.sh", {"run__sh": GONE}),
+        ("bash -eu -o pipefail ./run.sh a", {"run__sh": GONE}),
+        ("./run.sh", {"run__sh": "#!/usr/bin/env -S bash -e\n" + GONE}),
+        ("./go", {"go": "#!/usr/bin/python3.11\nimport shutil\nshutil.rmtree('data')\n"}),
+        ("bash run.sh data", {"run__sh": 'rm -rf "$1"\n'}),
+        ("source run.sh; f", {"run__sh": "f() { rm -rf data; }\n"}),
+        ("find . -exec ./run.sh {} +", {"run__sh": GONE}),
+        ("a && b || bash run.sh", {"run__sh": GONE}),
+        ("make all", {"Makefile": f"all: b\nb:\n\t@{GONE}"}),
+        ("make", {"Makefile": "X := $(shell rm -rf data)\nall:\n"}),
+        ("make x.o", {"Makefile": f"%.o: %.c\n\t{GONE}"}),
+        ("make -f own.mk", {"own__mk": f"all:\n\t{GONE}"}),
+        ("gmake -j 4 clean", {"Makefile": "D = data\nclean:\n\t$(RM) -r $(D)\n"}),
+        ("just up", {"justfile": f"up: down\n\ndown:\n  @{GONE}"}),
+        ("npm t", {"package__json": '{"scripts": {"pretest": "rm -rf data"}}'}),
+        ("npm ci", {"package__json": '{"scripts": {"postinstall": "rm -rf data"}}'}),
+        ("yarn", {"package__json": '{"scripts": {"prepare": "rm -rf data"}}'}),
+        ("pnpm -C . build", {"package__json": '{"scripts": {"build": "rm -rf data"}}'}),
+        ("npm run x", {"package__json": '{"scripts": {"x": "sh y.sh"}}', "y__sh": GONE}),
+        ("git status", {"__git/config": '[core]\n\tfsmonitor = "rm -rf data"\n'}),
+        ("git p", {"__git/config": "[alias]\n\tp = !rm -rf data\n"}),
+        ("git p", {"__git/config": "[alias]\n\tp = push --force\n"}),
+        ("go run main.go", {"main__go": 'exec.Command("rm", "-rf", "data").Run()'}),
+        ("cargo test", {"build__rs": 'std::fs::remove_dir_all("data")'}),
+        ("psql -f x.sql", {"x__sql": "DROP TABLE users;"}),
+        ("sqlite3 a.db < x.sql", {"x__sql": "DROP TABLE users;"}),
+        ("python3 -X dev t.py", {"t__py": "import os\nos.system('rm -rf data')\n"}),
+        ("python3.12 t.py", {"t__py": "exec(__import__('zlib').decompress(b'x'))\n"}),
+        ("nox -s x", {"noxfile__py": "import os\nos.system('rm -rf data')\n"}),
+        ("./tool", {"tool": None}),
+        ("./tool", {"tool": "#!/usr/bin/nonesuch\n"}),
+    ],
+)
+def test_what_the_file_does_is_found(command: str, files: dict[str, str | None]):
+    report = judged(command, **files)
+
+    assert report.verdict == "ask"
+    assert report.judged
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("bash run.sh", {"run__sh": '"$PYTHON" -m pytest "$@"\n. "$HOME/x.sh"\n'}),
+        ("bash --version run.sh", {"run__sh": "echo\n"}),
+        ("bash -c 'echo run.sh'", {"run__sh": GONE}),
+        ("cat run.sh; ls -l ./run.sh; chmod +x run.sh", {"run__sh": GONE}),
+        ("vim run.sh", {"run__sh": GONE}),
+        ("make", {"Makefile": f"all:\n\t@echo\nclean:\n\t{GONE}"}),
+        ("make test", {"Makefile": "test: ; $(PY) -m pytest $(ARGS) $(wildcard *.py)\n"}),
+        ("make help", {"Makefile": "help:\n\t@grep -E '^[a-z]+:' $(MAKEFILE_LIST) | sort\n"}),
+        ("just --list", {"justfile": f"up:\n  {GONE}"}),
+        ("npm run lint", {"package__json": '{"scripts": {"lint": "eslint .", "x": "rm -rf /"}}'}),
+        ("npm install lodash", {"package__json": '{"scripts": {"postinstall": "rm -rf data"}}'}),
+        ("npm test", {"package__json": "not json"}),
+        ("git p", {"__git/config": "[alias]\n\tp = status -s\n[core]\n\tpager = less\n"}),
+        ("git status", {"__git/config": "[alias]\n\tp = !rm -rf data\n"}),
+        ("git status", {"__git/config": "[credential]\n\thelper = store\n"}),
+        ("go run main.go", {"main__go": 'exec.Command("go", "version"); os.Remove(path)'}),
+        ("python3 t.py", {"t__py": "import subprocess, sys\nsubprocess.run(sys.argv[1:])\n"}),
+        ("python3 t.py", {"t__py": "import os\nfor p in made:\n    os.remove(p)\n"}),
+        ("python3 t.py", {"t__py": "import pickle\npickle.load(open('m.pkl', 'rb'))\n"}),
+        ("python3 t.py", {"t__py": "def f(:\n"}),
+        ("node t.js", {"t__js": "const { execFile } = require('child_process'); execFile(x);"}),
+        ("node t.js", {"t__js": "app.delete('/users/1'); axios.delete('/users/2');"}),
+        ("ruby t.rb", {"t__rb": "items.each { |i| eval(i) }\n"}),
+        ("perl t.pl", {"t__pl": "do { print } while (<>);\n"}),
+    ],
+)
+def test_harmless_files_ask_nothing(command: str, files: dict[str, str | None]):
+    assert judged(command, **files).findings == ()
+
+
+def test_a_question_names_the_file():
+    report = judged("bash run.sh", run__sh=GONE)
+
+    assert [found.why for found in report.findings] == [
+        "rm deletes without a way back (in /workspace/run.sh)"
+    ]
+
+
+def test_the_floor_holds_in_files_too():
+    assert judged("bash run.sh", run__sh="rm -rf /\n").verdict == "deny"
+
+
+def test_a_file_that_runs_itself_is_judged_once():
+    assert judged("bash run.sh", run__sh="sleep 5; exec bash run.sh\n").findings == ()
+
+
+def test_what_the_command_writes_itself_counts_more():
+    assert judged("echo true > run.sh; bash run.sh", run__sh=GONE).findings == ()
+
+
+def test_once_accepted_content_that_cannot_be_judged_asks_no_more():
+    path = "/workspace/tool"
+    for accepted in (False, True):
+        given = Given(path, path, None, "d", "is no text", accepted=accepted)
+        report = assess_command("./tool", given=(given,))
+        assert [found.code for found in report.findings] == ([] if accepted else ["unread_file"])
