@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("began", sa.Float(), nullable=False),
         sa.Column("ended", sa.Float(), nullable=False),
     )
+    op.create_index("ix_written_ended", "written", ["ended"])
 
 
 def downgrade() -> None:

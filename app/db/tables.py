@@ -191,7 +191,7 @@ class WrittenRow(SQLModel, table=True):
     kind: str = Field(primary_key=True)
     name: str = Field(primary_key=True)
     began: float
-    ended: float
+    ended: float = Field(index=True)
 
 
 class EventRow(SQLModel, table=True):

@@ -28,13 +28,14 @@ from app.policy.risk.model import Given, Run
 MAX_FILES = 5_000
 MAX_SPANS = 5_000
 MAX_ACCEPTED = 1_000
-MAX_WORKSPACES = 200
+MAX_WORKSPACES = 2_000
 MAX_AGE_S = 30 * 24 * 3600
 """What nobody has written for so long is part of the project."""
 _CLOCK_S = 0.02
 """By so much the clock of a file system may lag behind."""
 _TOGETHER_S = 1.0
 _OVERLAP_S = 30.0
+_TIDIES_EVERY_S = 24 * 3600
 
 Kind = Literal["span", "file", "accepted"]
 _SUBJECT = "written"
@@ -90,7 +91,7 @@ class WrittenFiles:
         self._is_worked_in = is_worked_in
         self._now = now
         self._workspaces: OrderedDict[str, _Workspace] = OrderedDict()
-        self._read = 0.0
+        self._read = self._tidied = 0.0
         if changes is not None:
             changes.watch(_SUBJECT, self._load_more)
 
@@ -110,12 +111,17 @@ class WrittenFiles:
 
     async def _load_more(self) -> None:
         """Read what another process has added."""
-        await self._fetch(self._read - _OVERLAP_S)
+        statements: tuple[tuple[str, float], ...] = ()
+        if self._read - self._tidied > _TIDIES_EVERY_S:
+            statements = ((_FORGET, self._read - MAX_AGE_S),)
+        await self._fetch(self._read - _OVERLAP_S, statements)
 
     async def _fetch(self, since: float, statements: Sequence[tuple[str, float]] = ()) -> None:
         if self._ledger is None:
             return
         now = self._read = self._now()
+        if statements:
+            self._tidied = now
 
         def read(transaction: Transaction) -> list[tuple[Any, ...]]:
             for sql, moment in statements:
@@ -145,7 +151,7 @@ class WrittenFiles:
         workspace.running += 1
         if workspace.since is None:
             workspace.since = self._now()
-            if workspace.ends and workspace.since - workspace.ends[-1] < _TOGETHER_S:
+            if workspace.ends and 0 <= workspace.since - workspace.ends[-1] < _TOGETHER_S:
                 workspace.since = workspace.starts.pop()
                 workspace.ends.pop()
             self._keep(project.root, "span", f"{workspace.since:.4f}", workspace.since, 0)
@@ -181,6 +187,7 @@ class WrittenFiles:
             key = _accepted_key(command, path, digest)
             workspace.accepted[key] = None
             self._keep(root, "accepted", key, self._now(), self._now())
+        self._tell()
         while len(workspace.accepted) > MAX_ACCEPTED:
             workspace.accepted.popitem(last=False)
 
@@ -210,6 +217,7 @@ class WrittenFiles:
         ended = self._now()
         _add_span(workspace, began, ended)
         self._keep(root, "span", f"{began:.4f}", began, ended)
+        self._tell()
 
     def _of(self, root: str) -> _Workspace:
         workspace = self._workspaces.setdefault(root, _Workspace())
@@ -221,14 +229,17 @@ class WrittenFiles:
     def _keep(self, root: str, kind: Kind, name: str, began: float, ended: float) -> None:
         if self._ledger is not None:
             self._ledger.append(KEEP_WRITTEN, (root, kind, name, began, ended))
+
+    def _tell(self) -> None:
+        """Let other processes on the same database read what has been added."""
+        if self._ledger is not None:
             self._ledger.append(BUMP_WRITTEN, (_SUBJECT,))
 
 
 def _add_span(workspace: _Workspace, began: float, ended: float) -> None:
-    """Put a span behind the others, which began before it."""
-    if workspace.ends and began <= workspace.ends[-1]:
-        workspace.ends[-1] = max(workspace.ends[-1], ended)
-        return
+    """Put a span behind the others, as one with those that it meets: clocks are put back, too."""
+    while workspace.ends and began <= workspace.ends[-1]:
+        began, ended = min(began, workspace.starts.pop()), max(ended, workspace.ends.pop())
     workspace.starts.append(began)
     workspace.ends.append(ended)
     del workspace.starts[:-MAX_SPANS], workspace.ends[:-MAX_SPANS]

@@ -1,0 +1,1 @@
+"""What sessions wrote, and reading it."""
