@@ -10,6 +10,7 @@ from app.policy.risk.command import plain_name, wrapped_by_stranger
 from app.policy.risk.explaining import only_explains
 from app.policy.risk.registry import HARDLY_KNOWN, NOT_ALL_KNOWN, RULES
 from app.policy.risk.strangers import stranger
+from app.policy.risk.unknown_acts import acts
 from app.policy.risk.unknown_senders import sends_by_shape
 
 MAX_REMEMBERED = 512
@@ -23,7 +24,7 @@ def judged(call: Call) -> tuple[Answer, ...]:
         call.name = plain_name(call.name)
         rules = RULES.get(call.name)
     if rules is None:
-        return (*wrapped_by_stranger(call), *stranger(call), *sends_by_shape(call))
+        return _by_shape(call)
     if only_explains(call):
         return ()
     if len(rules) == 1:
@@ -33,8 +34,12 @@ def judged(call: Call) -> tuple[Answer, ...]:
     if found or call.name not in NOT_ALL_KNOWN:
         return found
     if call.name in HARDLY_KNOWN:
-        return (*wrapped_by_stranger(call), *stranger(call), *sends_by_shape(call))
-    return (*stranger(call, options_too=False), *sends_by_shape(call))
+        return _by_shape(call)
+    return (*stranger(call, options_too=False), *acts(call), *sends_by_shape(call))
+
+
+def _by_shape(call: Call) -> tuple[Answer, ...]:
+    return (*wrapped_by_stranger(call), *stranger(call), *acts(call), *sends_by_shape(call))
 
 
 @lru_cache(maxsize=2048)

@@ -1,0 +1,26 @@
+"""Releases, images and packages that go out under a name."""
+
+from __future__ import annotations
+
+from app.policy.risk.call import RuleTable
+from app.policy.risk.shapes import Rows, Shape, shaped
+
+_TRIES = r"^--(?:dry-?run|no-publish|ci-check|list|help)$"
+_ROWS: Rows = {
+    "gh glab": (Shape(r"release (?:create|upload|edit)\b", unless=_TRIES),),
+    "rake rails": (Shape(r"release$"),),
+    "release-it semantic-release np auto": (Shape(unless=_TRIES),),
+    "b4 patatt": (Shape(r"send\b", unless=r"^(?:--dry-run|-o|--reflect)$"),),
+    "choco nuget dotnet": (Shape(r"(?:nuget )?push\b"),),
+    "buildah podman nerdctl img kaniko": (Shape(r"(?:manifest |image )?push\b"),),
+    "docker": (Shape(r"buildx imagetools create\b", unless=r"^--dry-run$"),),
+    "pack": (Shape(r"build\b", having=r"^--publish$"),),
+    "brew": (Shape(r"bump-(?:formula|cask)-pr\b", unless=r"^--dry-run$|^-n$"),),
+    "komac wingetcreate": (Shape(r"(?:update|new|submit)\b", having=r"^--submit$|^-s$|^submit$"),),
+    "koji fedpkg bodhi osc": (Shape(r"(?:build|update|updates new|commit|submitrequest)\b"),),
+    "knife": (Shape(r"supermarket share\b|cookbook upload\b"),),
+    "arduino-cli charmcraft snapcraft juju": (Shape(r"(?:lib )?upload\b|release\b"),),
+    "lein boot": (Shape(r"deploy\b|release\b"),),
+    "dput dupload debsign": (Shape(unless=r"^(?:-s|--simulate|-o)$"),),
+}
+RULES: RuleTable = shaped("publish", "publishes something under a name", _ROWS)

@@ -1,0 +1,159 @@
+"""What the words of a program say that it does, where no rule knows these words.
+
+Command lines are made alike, so publishing, paying, granting, issuing keys, showing secrets,
+switching protections off and installing from an address look alike in programs that nobody has
+listed: `argocd proj role add-policy`, `fly orgs invite`, `expo publish`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from app.policy.risk.call import Call, Hit, ask, names, options
+from app.policy.risk.model import RiskLevel
+
+
+class _Act(NamedTuple):
+    """What the operands begin with, or one of the words is, of a command that does it."""
+
+    code: str
+    why: str
+    verb: re.Pattern[str] | None
+    word: re.Pattern[str] | None = None
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    """Behind at most four words: a command's nouns come before its verb."""
+    return re.compile(rf"(?:(?!migrate )\S+ ){{0,4}}(?:{pattern})(?= |$)")
+
+
+_GIVES = (
+    "add|set|grant|create|update|attach|put|assign|bind|invite|give|approve|replace|modify|change"
+)
+_RIGHTS = (
+    "members?|membership|roles?|polic(?:y|ies)|permissions?|access|admins?|collaborators?|acls?|"
+    "owners?|ownership|grants?|scc|capabilit(?:y|ies)|maintainers?|principals?|users?"
+)
+_KEYS = (
+    "(?:api|auth|access|personal-access|service|deploy|join|bot|app|account)?[-_ ]?"
+    "(?:tokens?|keys?|credentials?)"
+)
+_READS = "get|show|read|view|reveal|print|decrypt|export|dump|fetch|access|cat"
+_SECRETS = "secret|password|credentials?|token|private-key|secret-value|passphrase|login"
+_PROTECTS = (
+    "ssl|tls|verify|verification|firewall|encryption|auth|authentication|protection|lockdown|"
+    "sandbox|secure|security|signatures?|checksum|gpgcheck|integrity|row-security"
+)
+
+_ACTS = (
+    _Act(
+        "publish",
+        "publishes something, or replaces what is running",
+        _words(r"(?:[\w-]+[.:])?(?:publish|deploy|promote|submit)(?:[.:][\w-]+)?|release$|retire"),
+    ),
+    _Act(
+        "payment",
+        "may spend money",
+        _words(
+            r"buy|purchase|pay|payouts? create|donate|subscribe"
+            r"|(?:transfer|send|withdraw|stake)(?: \S+){0,3} \d+(?:\.\d+)?"
+            r"|(?:commitments?|reservations?|savings-?plans?|domains?|licen[sc]es?|addons?"
+            r"|plans?)[: ]"
+            r"(?:create|purchase|buy|register|renew|upgrade|order)|ps:(?:type|resize)|scale vm"
+        ),
+    ),
+    _Act(
+        "rights",
+        "changes who may do what",
+        _words(
+            rf"(?:{_GIVES})[-_: ](?:\S+[-_])?(?:{_RIGHTS})(?:[-_]\S+)?"
+            rf"|(?:{_RIGHTS}|orgs?|teams?)[: ](?:{_GIVES})(?:[-_]\S+)?"
+        ),
+        re.compile(
+            r"(?:\S+=)?(?:superuser|cluster-admin|cluster-owner|allUsers|allAuthenticatedUsers"
+            r"|allPublic|public-read(?:-write)?|CAN_MANAGE)"
+        ),
+    ),
+    _Act(
+        "secret_read",
+        "issues or shows a secret",
+        _words(
+            rf"{_KEYS}[-: ](?:create|new|generate|issue|rotate)"
+            rf"|(?:create|new|generate|issue|mint|rotate)[-: ](?:\S+[- ])?(?:tokens?"
+            rf"|api-?keys?|access-keys?)"
+            rf"|join-token|(?:{_READS})[-_: ](?:\S+[-_])?(?:{_SECRETS})"
+            rf"|(?:secrets?|passwords?|credentials?|vault|tokens?)[: ](?:{_READS})"
+        ),
+        re.compile(
+            r"--?(?:show-(?:raw|secrets?|passwords?|values|tokens?|keys?|sensitive)|reveal"
+            r"|plaintext"
+            r"|with-decryption|raw-secrets?|unmask(?:ed)?|include-secrets?"
+            r"|no-mask(?:ing)?)(?:=true)?"
+        ),
+    ),
+    _Act(
+        "protection_off",
+        "switches a protection off",
+        _words(rf"(?:\S*[-_])?(?:{_PROTECTS})[\w-]* (?:(?:set )?(?:off|disable|false))"),
+        re.compile(rf"(?:--)?(?:[\w.-]*[-_.])?(?:{_PROTECTS})[=](?:off|false|0|no|none|disabled?)"),
+    ),
+    _Act(
+        "foreign_package",
+        "installs from an address",
+        re.compile(
+            r"(?:\S+ ){0,2}(?:install|add|tap|plugins? (?:add"
+            r"|install))\b.*?(?<!\S)(?:git\+)?(?:https?|git|ssh)"
+            r"://(?!localhost|127\.)"
+        ),
+    ),
+)
+_ISNT = frozenset(
+    names(
+        "help man list ls status info describe search find grep log logs history which docs "
+        "doc print "
+        "echo test check lint format run exec cat open watch diff compare verify validate download "
+        "version init new scaffold template example examples build pack package package-lock ps top"
+    )
+)
+_TRIES = frozenset(
+    names(
+        "--help -h -help --version --dry-run --dryrun --dry_run --simulate --what-if "
+        "--whatif --preview --list"
+    )
+)
+# Their words are data, or scripts of the project, or a rule knows all of them.
+_EXEMPT = frozenset(
+    names(
+        "echo printf test [ [[ grep egrep fgrep rg ag ack sed awk gawk cat head tail less "
+        "more man ls cd "
+        "pwd export local declare typeset read set unset alias true false sleep basename "
+        "dirname expr seq "
+        "tr cut sort uniq wc tee diff cmp jq yq column fold say cowsay figlet notify-send "
+        "code vim vi nano "
+        "emacs xdg-open type which whereis command tldr git hub kubectl oc k yarn pnpm npm "
+        "bun uv pip pip3 "
+        "make just task go cargo composer gem bundle pytest tox nox jest vitest mocha "
+        "phpunit rspec "
+        "apropos whatis dict curl wget http xh ssh-keygen useradd usermod docker-compose "
+        "tmux screen "
+        "aws systemctl service launchctl osascript defaults rails rake php node python "
+        "python3 sqlite3 psql mysql"
+    )
+)
+
+
+def acts(call: Call) -> Iterator[Hit]:
+    """The question about words that say what a program does that no rule knows."""
+    if call.name in _EXEMPT or not _TRIES.isdisjoint(call.args):
+        return
+    words = options(call.args).rest[:8]
+    if not _ISNT.isdisjoint(words[:5]):
+        return
+    operands = " ".join(words)
+    for code, why, verb, word in _ACTS:
+        by_verb = verb is not None and words and verb.match(operands)
+        if by_verb or (word is not None and any(map(word.fullmatch, call.args))):
+            yield ask(code, f"{call.name} {why}", RiskLevel.MEDIUM)
+            return
