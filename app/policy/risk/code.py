@@ -42,9 +42,11 @@ _DANGER: dict[str, str] = {
     "php": r"\b(?:unlink|rmdir|exec|shell_exec|system|passthru|proc_open|popen|pcntl_exec|"
     r"eval|assert|ftruncate|create_function|"
     r"call_user_func\w*|(?:include|require)(?:_once)?(?!\w|\s*\(?\s*(?:__DIR__\s*\.\s*)?\"\"\s*\)?\s*;))\b\s*\(?|`|\$\w+\s*\(",
-    "R": r"\b(?:unlink|file\.remove|(?:file|dir)_delete|system2?|shell|eval|source)\s*\(",
+    "R": r"\b(?:install_(?:github|gitlab|bitbucket|git|url|svn)|"
+    r"unlink|file\.remove|(?:file|dir)_delete|system2?|shell|eval|source)\s*\(",
     "applescript": r"do shell script|\bdelete\b|empty.{0,8}trash|shut down|restart|keystroke",
-    "julia": r"\b(?:rm|run|eval|include_string)\s*\(|`|ccall",
+    "julia": r"\bPkg\.(?:add|develop)\s*\(\s*(?:url|Pkg)|"
+    r"\b(?:rm|run|eval|include_string)\s*\(|`|ccall",
     "elixir": r"File\.rm|System\.(?:cmd|shell|stop|halt)|:os\.cmd|Code\.eval|Port\.open|:file\.del",
     "erlang": r"os:cmd|file:del|open_port|init:stop",
     "groovy": r"\.execute\(|\.delete\w*\(|ProcessBuilder|Runtime|evaluate",

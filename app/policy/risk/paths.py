@@ -37,7 +37,7 @@ _SECRET = re.compile(
 )
 _SYSTEM_SECRET = re.compile(
     r"/etc/(?:g?shadow-?|sudoers|ssh/ssh_host_\w+_key|ssl/private)(?:$|/)|"
-    r"/proc/[^/]+/(?:environ|mem)$"
+    r"/proc/[^/]+/(?:environ|mem)$|/(?:var/)?run/secrets(?:$|/)"
 )
 
 

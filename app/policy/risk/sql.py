@@ -36,6 +36,7 @@ _DANGER: list[tuple[str, str]] = [
         r"do\b|execute\b|exec\b|prepare\b|declare\b|call\b.*\bexec",
         "runs statements made at run time",
     ),
+    (r"create\s+(?:or\s+replace\s+)?(?:user|role|login)\b", "makes an account"),
     (r"alter\s+(?:user|role)\b.*\b(?:superuser|password|createrole)\b", "changes accounts"),
     (r"set\s+(?:global|persist)\b|alter\s+system\b", "changes the server's settings"),
     (r"copy\b.*\bprogram\b", "runs a program on the database server"),

@@ -54,7 +54,7 @@ _DATA = frozenset(
         "figlet notify-send code vim vi nano emacs open xdg-open type which whereis command tldr "
         "yarn pnpm bun poetry uv pdm pip pip3 cargo composer gem bundle go make just task rake "
         "pytest tox nox jest vitest mocha phpunit rspec coverage apropos whatis info dict curl "
-        "wget http xh ssh-keygen esbuild terser hyperfine"
+        "wget http xh ssh-keygen esbuild terser hyperfine bazel bazelisk turbo nx gradle mvn sbt"
     )
 )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from app.policy.risk.call import UNKNOWN, Answer, Payload, Stream, ask, deny, names, script
 from app.policy.risk.model import RiskLevel
+from app.policy.risk.rules.protections import TELLING, switched_off
 from app.policy.risk.windows_files import on_files, redirected, without_redirects
 from app.policy.risk.windows_methods import downloaded, methods
 from app.policy.risk.windows_places import Places, file_name, is_whole, program
@@ -240,7 +241,7 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
 
 
 _CHANGES = {
-    "netsh": re.compile(r"\b(?:set|delete|add|reset|import)\b"),
+    "netsh": re.compile(r"\b(?:set|delete|add|reset|import)\b|\bkey=clear\b"),
     "regedit": re.compile(r"/s|\.reg\b"),
     "wbadmin": re.compile(r"\bdelete\b|\bdisable\b"),
     "fsutil": re.compile(r"\b(?:set\w*|delete\w*|dismount|createnew\s+(?:\S*:|[\\/]))"),
@@ -265,7 +266,15 @@ _FETCHES = {
 }
 
 
+def _assigned(name: str, args: list[str]) -> Iterator[Answer]:
+    """`set NAME=value` and `setx NAME value`."""
+    setting, _, value = "=".join(args[:2]).partition("=")
+    if name in {"set", "setx"} and setting.upper() in TELLING:
+        yield from switched_off(setting.upper(), value)
+
+
 def _small(name: str, args: list[str], lowered: list[str], home: str) -> Iterator[Answer]:
+    yield from _assigned(name, args)
     if name in {"foreach-object", "foreach", "%"} and args:
         if set(lowered) & {"delete", "kill", "invoke", "remove"}:
             yield ask("code_danger", "calls a method that deletes or runs code")

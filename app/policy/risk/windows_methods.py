@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, ask, deny
+from app.policy.risk.rules.protections import TELLING, switched_off
 from app.policy.risk.windows_files import SYSTEM
 from app.policy.risk.windows_places import is_whole
 
@@ -38,7 +39,22 @@ def downloaded(text: str) -> list[str]:
     return _DOWNLOADS.findall(text) if "(" in text else []
 
 
+_SETS = re.compile(r"\$env:(\w+)\s*=\s*['\"]?([^'\";\s]*)", re.IGNORECASE)
+_UNCHECKED = re.compile(r"ServerCertificateValidationCallback\s*=", re.IGNORECASE)
+
+
+def _settings(text: str) -> Iterator[Answer]:
+    """Variables that later programs obey, and certificates that are no longer checked."""
+    for name, value in _SETS.findall(text):
+        if name.upper() in TELLING:
+            yield from switched_off(name.upper(), value)
+    if _UNCHECKED.search(text):
+        yield ask("protection_off", "certificates are no longer checked")
+
+
 def methods(text: str) -> Iterator[Answer]:
+    if "$env:" in text.lower() or "ValidationCallback" in text:
+        yield from _settings(text)
     if "(" not in text and "::" not in text and "." not in text:
         return
     for match in _DELETED.finditer(text):

@@ -9,6 +9,7 @@ from app.policy.risk.call import (
     Answer,
     Call,
     Options,
+    Payload,
     RuleTable,
     ask,
     names,
@@ -79,6 +80,14 @@ def _container(call: Call, args: list[str]) -> Iterator[Answer]:
     inner = ([entry] if entry else []) + given.rest[1:]
     if inner and not (entry is None and inner[0].startswith("-")):
         yield run(inner, contained=True, stdin=call.stdin)
+    if entry is None and inner and (image := _IMAGE.match(given.rest[0])):
+        # An image of one program takes its words: `docker run bitnami/kubectl delete ns x`.
+        program = _NAMED_OTHERWISE.get(image["name"], image["name"])
+        yield Payload("tool", (program, *inner), contained=True, stdin=call.stdin)
+
+
+_IMAGE = re.compile(r"(?:[\w.:-]+/)*(?P<name>[\w.-]+?)(?::[\w.-]+)?(?:@[\w:]+)?$")
+_NAMED_OTHERWISE = {"aws-cli": "aws", "google-cloud-sdk": "gcloud", "azure-cli": "az"}
 
 
 _SOCKETS = ("docker.sock", "containerd.sock", "podman.sock")

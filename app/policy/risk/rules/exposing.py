@@ -16,6 +16,12 @@ _LOOPBACK = r"(?:127\.[\d.]+|localhost|\[?::1\]?|unix:|lo\b)"
 _EVERYWHERE = r"(?:0\.0\.0\.0|\[::\]|::(?:$|\s)|\*)"
 _IS_LOOPBACK = re.compile(rf"(?:\w+://)?{_LOOPBACK}")
 
+_SERVICES = (
+    r"(?:sshd?|telnet|vsftpd|pure-ftpd|proftpd|xrdp|smbd?|samba|nfs-(?:kernel-)?server|rpcbind|"
+    r"vncserver\S*|x11vnc|remote-login|rsyncd?|tftpd?(?:-hpa)?)"
+)
+"""Services that let others in."""
+
 _TUNNELS: Rows = {
     "ngrok": (Shape(r"(?:http|tcp|tls|start|tunnel|service)\b"),),
     "cloudflared": (
@@ -108,11 +114,11 @@ _TERMINALS: Rows = {
     ),
     "adb": (Shape(having=r"^-a$"),),
     "fzf": (Shape(having=rf"^--listen-unsafe|^--listen=(?:{_EVERYWHERE})"),),
+    "service rc-service": (Shape(rf"{_SERVICES} (?:start|restart)\b"),),
     "systemctl": (
         Shape(
-            r"(?:start|restart|reload-or-restart|enable) (?:\S+ )*(?:sshd?|telnet|vsftpd|pure-ftpd|"
-            r"proftpd|xrdp|smbd?|samba|nfs-(?:kernel-)?server|rpcbind|vncserver\S*|x11vnc|"
-            r"remote-login|rsyncd?|tftpd?(?:-hpa)?)(?:\.service|\.socket)?(?: |$)",
+            r"(?:start|restart|reload-or-restart|enable) (?:\S+ )*"
+            rf"{_SERVICES}(?:\.service|\.socket)?(?: |$)",
         ),
     ),
     "systemsetup": (Shape(having=r"^-f?$|^-setremote(?:login|appleevents)$", unless=r"(?i)^off$"),),
@@ -262,8 +268,9 @@ def _python(call: Call) -> Iterator[Answer]:
 
 def _ruby(call: Call) -> Iterator[Answer]:
     """`ruby -run -e httpd folder`."""
-    if "-run" in call.args and "httpd" in call.args:
-        yield from _serves(call, "ruby-httpd", call.args[call.args.index("httpd") + 1 :])
+    at = next((at for at, word in enumerate(call.args) if word in {"httpd", "-ehttpd"}), -1)
+    if "-run" in call.args and at >= 0:
+        yield from _serves(call, "ruby-httpd", call.args[at + 1 :])
 
 
 def _httpd(call: Call) -> Iterator[Answer]:

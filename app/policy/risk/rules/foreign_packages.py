@@ -144,7 +144,11 @@ _SOURCES: dict[str, tuple[Source, ...]] = {
         ),
         Source(r"copr enable\b", always=True),
     ),
-    "rpm": (Source(having=r"^(?:-\w*[iUF]\w*|--install|--upgrade|--import|--freshen)$"),),
+    "dpkg": (Source(having=r"^(?:-\w*i|--install)$[\s\S]*^/dev/fd/", always=True),),
+    "rpm": (
+        Source(having=r"^(?:-\w*[iUF]\w*|--install|--upgrade)$[\s\S]*^/dev/fd/", always=True),
+        Source(having=r"^(?:-\w*[iUF]\w*|--install|--upgrade|--import|--freshen)$"),
+    ),
     "zypper": (Source(r"(?:addrepo|ar|install|in|addservice|as|patch|update)\b"),),
     "apk": (Source(r"(?:add|upgrade|fix)\b"),),
     "pacman yay paru": (Source(having=r"^(?:-\w*U|--upgrade)"),),
@@ -265,7 +269,8 @@ def _places(call: Call, source: Source) -> Iterator[tuple[str, bool]]:
 def _leading(args: list[str], source: Source) -> list[str]:
     """The words up to the first operand behind the verb."""
     kept, rest = list(args), args
-    for _ in range(2 if source.verb else 1):
+    found = compiled(source.verb).match(" ".join(options(args).rest[:6]) + " ")
+    for _ in range(1 + len(found.group().split()) if found else 1):
         given = options(rest, source.valued, stop=True)
         kept = args[: len(args) - len(given.rest) + 1]
         rest = given.rest[1:]

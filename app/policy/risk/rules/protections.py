@@ -215,7 +215,7 @@ _HISTORY = {
     "SAVEHIST": re.compile(r"0"),
     "MYSQL_HISTFILE": re.compile(r"/dev/null"),
 }
-TELLING = _OFF_WHERE_OFF | _OFF_WHERE_ON | _OFF_WHERE_SET | _INDEXES | _HISTORY.keys()
+TELLING = _OFF_WHERE_OFF | _OFF_WHERE_ON | _OFF_WHERE_SET | _INDEXES | _HISTORY.keys() | {"GOFLAGS"}
 
 
 def switched_off(name: str, value: str) -> Iterator[Answer]:
@@ -225,7 +225,7 @@ def switched_off(name: str, value: str) -> Iterator[Answer]:
     elif name in _OFF_WHERE_ON:
         off = _ON.fullmatch(value) is not None
     else:
-        off = name in _OFF_WHERE_SET and bool(value)
+        off = (name in _OFF_WHERE_SET and bool(value)) or "-insecure" in value.split()
     if off:
         yield ask("protection_off", f"{name} {_WHY}")
     elif name in _INDEXES:

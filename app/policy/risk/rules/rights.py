@@ -43,7 +43,7 @@ _CLOUDS: Rows = {
         Shape(r"lambda update-function-code\b", why="replaces running code"),
     ),
     "gcloud": (
-        Shape(r"(?:\S+ ){1,6}(?:add|set|remove)-iam-polic\S*"),
+        Shape(r"(?:\S+ ){1,6}(?:add|set|remove)-(?:iam|invoker)-polic\S*"),
         Shape(
             r"(?:\S+ )*iam (?:roles|workload-identity-pools|policies) (?:\S+ )?(?:update|"
             r"create-\S+|set-\S+)\b"
@@ -87,7 +87,7 @@ _CLOUDS: Rows = {
             having=r"^--(?:allow-blob-)?public-(?:network-)?access(?:=|\n)(?!(?:false|off|"
             r"disabled|none)$)|"
             r"^--(?:anonymous-pull-enabled|admin-enabled)(?:=|\n)true$|^--default-action(?:=|"
-            r"\n)allow$",
+            r"\n)[aA]llow$",
         ),
         Shape(r"containerapp ingress enable\b", having=r"^(?:--type=)?external$"),
         Shape(r"devops security (?:permission|group) \S*(?:update|add|create)\b"),
@@ -171,6 +171,7 @@ _CLOUDS: Rows = {
     "gitea forgejo": (Shape(r"admin user (?:create|change-password|generate-access-token)\b"),),
     "grafana-cli grafana": (Shape(r"(?:cli )?admin reset-admin-password\b"),),
     "occ": (Shape(r"user:(?:add|resetpassword)\b|group:adduser\b"),),
+    "createuser": (Shape(unless=r"^(?:-\?|--help|-V|--version)$"),),
     "dseditgroup": (Shape(having=r"^-[ad]$"),),
     "ldapmodify ldapadd ldappasswd ldapmodrdn": (Shape(unless=r"^-n$|^-\w*V$|^--help$"),),
     "samba-tool": (
@@ -291,8 +292,8 @@ _PAYMENTS: Rows = {
     ),
     "aws awscli": (
         Shape(
-            r"\S+ purchase-\S+|route53domains (?:register|transfer|renew)-\S+|marketplace\S* "
-            r"(?:accept|create)\S*"
+            r"\S+ purchase-\S+|route53domains (?:register|transfer|renew)-\S+|"
+            r"savingsplans create-\S+|marketplace\S* (?:accept|create)\S*"
         ),
     ),
     "bitcoin-cli litecoin-cli dogecoin-cli": (
@@ -320,6 +321,7 @@ _PAYMENTS: Rows = {
     "cardano-cli": (Shape(r"(?:\S+ )?transaction submit\b"),),
     "electrum": (Shape(r"(?:payto|paytomany|broadcast|sweep)\b"),),
     "monero-wallet-cli": (Shape(having=r"\b(?:transfer|sweep_all)\b"),),
+    "vercel": (Shape(r"domains (?:buy|transfer-in)\b"),),
     "hardhat": (Shape(having=r"^(?:--network=)?mainnet$"),),
 }
 

@@ -113,7 +113,7 @@ _STORES: Rows = {
     ),
     "age rage": (Shape(having=r"^(?:-d|--decrypt)$"),),
     "gpg gpg2": (
-        Shape(having=r"^(?:-d|--decrypt|-\w*[a-z]d)$"),
+        Shape(having=r"^(?:-[a-z]*d[a-z]*|--decrypt)$"),
         Shape(having=r"^--export-secret"),
         Shape(having=r"^--show-session-key"),
     ),
@@ -302,7 +302,8 @@ def _environment_there(call: Call) -> bool:
     if at < 0 or not tail:
         return False
     last, before = tail[-1], tail[-2] if len(tail) > 1 else ""
-    if last in {"env", "printenv"} and not (is_engine and before in {"-c", "--container"}):
+    names_container = is_engine and before in {"-c", "--container"} and not _has_shell(tail)
+    if last in {"env", "printenv"} and not names_container:
         return True
     if not is_engine and _before_options(tail):
         return True
@@ -312,6 +313,10 @@ def _environment_there(call: Call) -> bool:
     return any(
         _PRINTS_ENVIRONMENT.match(text) for text in texts if text not in {"set", "export", "env"}
     )
+
+
+def _has_shell(words: list[str]) -> bool:
+    return any(word.rpartition("/")[2] in {"sh", "bash", "ash", "dash", "zsh"} for word in words)
 
 
 def _before_options(words: list[str]) -> bool:
