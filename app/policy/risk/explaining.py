@@ -45,10 +45,22 @@ _RUNS = frozenset(
 """Behind one of these the words may be those of another program."""
 _TAKES_NO_WORD = frozenset(
     names(
-        "--force --yes -y --all -a --assume-yes --auto-approve -auto-approve --interactive -i "
-        "--quiet -q --verbose -v --recursive -r --confirm --now --no-wait --ignore-daemonsets"
+        "--force --yes -y --all --assume-yes --auto-approve -auto-approve --interactive --quiet "
+        "--verbose --recursive --confirm --now --no-wait --ignore-daemonsets"
     )
 )
+_TAKES_WORD = {
+    name: frozenset(
+        names(
+            "-H --host -M --machine -t --type -n --lines -o --output -p --property -P -s --signal "
+            "--state --root --image --what --when --kill-whom --kill-who --job-mode --message "
+            "--boot-loader-entry --boot-loader-menu --preset-mode --timestamp --drop-in --legend"
+        )
+    )
+    for name in ("systemctl", "loginctl")
+}
+"""Programs of which all options are known that take a word."""
+_H_IS_NO_HELP = frozenset(names("shutdown reboot halt poweroff pm-suspend systemd-halt"))
 _WITH_VERBS = frozenset(
     names(
         "npm pnpm yarn bun conda mamba micromamba poetry pipenv pdm hatch rye uv op doppler "
@@ -135,7 +147,7 @@ _ROWS: Rows = {
     "apt apt-get aptitude": (
         Shape(having=r"^(?:-[qyVuf]*s[qyVuf]*|--(?:simulate|just-print|dry-run|recon|no-act))$"),
     ),
-    "dnf dnf5 yum microdnf tdnf": (Shape(having=r"^--assumeno$"),),
+    "dnf dnf5 yum microdnf tdnf": (Shape(having=r"^--assumeno$", unless=r"^(?:-y|--assumeyes)$"),),
     "zypper": (Shape(having=r"^(?:-D|--dry-run)$"),),
     "dpkg rpm": (Shape(having=r"^--(?:dry-run|no-act|simulate|test)$"),),
     "apk": (Shape(having=r"^(?:-s|--simulate)$"),),
@@ -226,20 +238,26 @@ def _helps(call: Call) -> bool:
     for at, word in enumerate(call.args):
         if word == "--":
             return False
-        if word in _HELP and _is_asked(call.name, word, is_first=at == 0, is_last=at == last):
-            takes_it = previous.startswith("-") and previous not in _TAKES_NO_WORD
-            if not takes_it and at <= runs_at + 1:
-                return True
+        is_help = word in _HELP and _is_asked(call.name, word, is_first=at == 0, is_last=at == last)
+        if is_help and at <= runs_at + 1 and not _takes_word(call.name, previous):
+            return True
         if word in _RUNS:
             runs_at = min(runs_at, at)
         previous = word
     return False
 
 
+def _takes_word(name: str, option: str) -> bool:
+    """Whether the word behind `option` may be its value."""
+    if name in _TAKES_WORD:
+        return option in _TAKES_WORD[name]
+    return option.startswith("-") and "=" not in option and option not in _TAKES_NO_WORD
+
+
 def _is_asked(name: str, word: str, *, is_first: bool, is_last: bool) -> bool:
     """Whether `word`, one of those for help, stands where it is no name and no host."""
     if word == "-h":
-        return is_last
+        return is_last and name not in _H_IS_NO_HELP
     if word == "help":
         return is_first or (is_last and name in _HELP_LAST)
     return True

@@ -14,7 +14,7 @@ from app.policy.risk.shapes import Rows, Shape, compiled, shaped, together
 _WHY = "lets others reach this machine"
 _LOOPBACK = r"(?:127\.[\d.]+|localhost|\[?::1\]?|unix:|lo\b)"
 _EVERYWHERE = r"(?:0\.0\.0\.0|\[::\]|::(?:$|\s)|\*)"
-_IS_LOOPBACK = re.compile(rf"(?:\w+://)?{_LOOPBACK}")
+_IS_LOOPBACK = re.compile(rf"(?:\w+://)?{_LOOPBACK}(?::\d+)?/?$")
 
 _SERVICES = (
     r"(?:sshd?|telnet|vsftpd|pure-ftpd|proftpd|xrdp|smbd?|samba|nfs-(?:kernel-)?server|rpcbind|"
@@ -227,7 +227,7 @@ def _serves(call: Call, name: str, args: list[str]) -> Iterator[Answer]:
     spec = _SERVERS[name]
     given = options(args, f"{spec.folders} {spec.binds} {spec.valued}")
     binds = given.all_values(*("-" + one for one in spec.binds.split()))
-    if any(map(_IS_LOOPBACK.match, binds)) or (spec.near and not binds):
+    if (binds and all(map(_IS_LOOPBACK.match, binds))) or (spec.near and not binds):
         return
     named = given.all_values(*("-" + one for one in spec.folders.split()))
     if spec.operand is not None:

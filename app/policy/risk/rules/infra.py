@@ -49,7 +49,7 @@ def _aws(call: Call) -> Iterator[Answer]:
         "-profile -region -output -query -endpoint-url -cli-binary-format -ca-bundle -color",
     )
     words = given.rest
-    if "help" in words or given.has("--dryrun", "--dry-run"):
+    if given.has("--dryrun", "--dry-run"):
         return
     service, verb = (words[0] if words else ""), (words[1] if len(words) > 1 else "")
     lossy_s3 = verb in {"rm", "rb"} or (verb == "sync" and "--delete" in call.args)
@@ -116,7 +116,10 @@ def _kubectl(call: Call) -> Iterator[Answer]:
             yield run(["kubectl", *call.args[call.args.index("kubectl") + 1 :]])
         return
     yield from unresolved_verb(call, verb)
-    if "--dry-run" in given.flags and verb != "exec" and "--dry-run=none" not in call.args:
+    runs_dry = "--dry-run" in given.flags and not {"--dry-run=none", "--dry-run=false"} & set(
+        call.args
+    )
+    if runs_dry and verb != "exec":
         return
     yield from _cluster_powers(call, words)
     if call.name == "oc" and verb == "adm":

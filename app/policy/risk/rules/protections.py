@@ -246,7 +246,7 @@ _GIT_CHECKS = re.compile(
 def git_setting(key: str, value: str) -> Iterator[Answer]:
     """A setting of git that takes a check away."""
     lowered = key.lower()
-    if _GIT_CHECKS.fullmatch(lowered) and _OFF.fullmatch(value):
+    if _GIT_CHECKS.fullmatch(lowered) and (not value or _OFF.fullmatch(value)):
         yield ask("protection_off", f"git's {key} {_WHY}")
     elif lowered == "safe.directory" and value == "*":
         yield ask("protection_off", "lets git obey the settings of anybody's repository")

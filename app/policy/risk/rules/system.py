@@ -30,9 +30,11 @@ _POWER_UNITS = frozenset(
 
 
 def _power(call: Call) -> Iterator[Answer]:
-    if prints_help(call.args) or only_help(call.args):
+    # `-h` halts, or does nothing: it is no help.
+    if prints_help(call.args) or options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
         return
-    if options(call.args).has("-c", "--show", "-w", "--wtmp-only"):
+    if call.name == "shutdown" and options(call.args).has("-k"):
+        yield ask("message", "shutdown -k warns everybody on the host", RiskLevel.MEDIUM)
         return
     yield deny("host_power", f"{call.name} turns the host off or restarts it")
 
@@ -43,8 +45,6 @@ def _init(call: Call) -> Iterator[Answer]:
 
 
 def _systemctl(call: Call) -> Iterator[Answer]:
-    if prints_help(call.args) or "-h" in call.args:
-        return
     given = options(call.args, "H M t n o p -host -machine -type -property -lines -output -state")
     verb = given.rest[0] if given.rest else ""
     units = set(given.rest[1:])
@@ -75,8 +75,6 @@ _TURNS_OFF = frozenset(
 
 
 def _sessions(call: Call) -> Iterator[Answer]:
-    if prints_help(call.args) or "-h" in call.args:
-        return
     words = options(call.args, "H M n o p s -host -machine -lines -output -property -signal").rest
     verb = words[0] if words else ""
     if verb in _TURNS_OFF:
