@@ -34,9 +34,20 @@ _SECRET = re.compile(
     r"|\.cargo/credentials|\.bash_history$|\.zsh_history$|Library/Keychains(?:/|$)"
     r"|\.config/(?:google-chrome|chromium|BraveSoftware)/.*(?:Login Data|Cookies)|"
     r"\.mozilla/firefox/.*(?:logins\.json|key4\.db)"
+    r"|\.(?:aws|azure|oci|kube)/?\*?$"
+    # Most programs keep what logs them in under one of these names.
+    r"|\.[\w.-]+/(?:[\w.-]+/)*(?:[\w-]*credentials?|auth|[\w-]*tokens?|secrets?|passwords?|keys)"
+    r"(?:\.(?:json|ya?ml|toml|ini|txt|db|xml))?$"
+    r"|\.config/(?:doctl|hcloud|linode-cli|rclone|op|sops|netlify|configstore|flyctl|hub|ngrok)/"
+    r"[\w./-]*(?:config|cli|rclone|keys|hub|ngrok)[\w-]*(?:\.\w+)?$"
+    r"|\.(?:circleci/cli|fly/config|travis/config|ngrok2/ngrok|influxdbv2/configs|oci/config)"
+    r"(?:\.ya?ml)?$|\.(?:s3cfg|boto|mylogin\.cnf|htpasswd)$"
 )
 _SYSTEM_SECRET = re.compile(
-    r"/etc/(?:g?shadow-?|sudoers|ssh/ssh_host_\w+_key|ssl/private)(?:$|/)|"
+    r"/etc/(?:g?shadow-?|sudoers|ssh/ssh_host_\w+_key|ssl/private|NetworkManager/system-connections|"
+    r"wireguard|ppp/(?:chap|pap)-secrets|ipsec\.secrets|krb5\.keytab|kubernetes/(?:admin\.conf|pki)|"
+    r"letsencrypt/(?:live|archive)/[^/]+/privkey\w*\.pem)(?:$|/)|"
+    r"/var/lib/(?:rancher/k3s/server/(?:token|node-token)|kubelet/pki)(?:$|/)|"
     r"/proc/[^/]+/(?:environ|mem)$|/(?:var/)?run/secrets(?:$|/)"
 )
 

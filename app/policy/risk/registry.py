@@ -100,6 +100,7 @@ _SOME_VERBS = (
     database.RULES,
     infra.RULES,
     packages.RULES,
+    remote.CLOUDS,
     services.RULES,
     versions.RULES,
 )

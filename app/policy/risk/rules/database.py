@@ -178,6 +178,7 @@ _MONGO = re.compile(
 def _mongo(call: Call) -> Iterator[Answer]:
     given = options(call.args, "u p -eval -host -port -username -password")
     texts = given.all_values("--eval")
+    texts += [call.written(path) or "eval" for path in given.rest if call.was_written(path)]
     if call.stdin and not call.stdin.file and not texts:
         texts = [call.stdin.text] if call.stdin.text is not None else ["eval"]
     if any(_MONGO.search(text) for text in texts):

@@ -240,7 +240,10 @@ def _rsync(call: Call) -> Iterator[Answer]:
 
 def _gdb(call: Call) -> Iterator[Answer]:
     given = options(call.args, "ex o O eval-command iex x command", clusters=False)
-    for text in given.all_values("-o", "-O", "-ex", "--eval-command", "-iex", "--iex"):
+    texts = given.all_values("-o", "-O", "-ex", "--eval-command", "-iex", "--iex")
+    if call.stdin and call.stdin.text:
+        texts = [*texts, *call.stdin.text.splitlines()]
+    for text in texts:
         if match := re.match(
             r"\s*(?:platform\s+shell|!|shell\s|pipe\s|python\s|script\s|call\s)(.*)", text
         ):

@@ -121,11 +121,12 @@ def _cloud(call: Call) -> Iterator[Answer]:
             yield script(text)
 
 
+CLOUDS: RuleTable = table("gcloud fly flyctl az", _cloud)
 RULES: RuleTable = {
     **table("ssh autossh mosh slogin", _ssh),
     **table("scp sftp", _copy),
     **table("ftp lftp", _ftp),
     "vagrant": _vagrant,
     **table("pssh parallel-ssh pdsh clush dsh", _many),
-    **table("gcloud fly flyctl az", _cloud),
+    **CLOUDS,
 }

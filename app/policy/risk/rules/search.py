@@ -186,7 +186,7 @@ def _parallel(call: Call) -> Iterator[Answer]:
         stop=True,
     )
     if given.has("--pipe", "--spreadstdin", "--pipepart") and given.rest:
-        yield run(given.rest, stdin=sent_on(call))
+        yield script(" ".join(given.rest), stdin=sent_on(call))
         return
     words: list[str] = []
     for word in given.rest:
@@ -198,15 +198,22 @@ def _parallel(call: Call) -> Iterator[Answer]:
     if len(inputs) > MAX_OPERANDS:
         inputs = [UNKNOWN]
     if words:
-        for item in inputs or [UNKNOWN]:
+        secret = call.stdin is not None and call.stdin.secret
+        for item in inputs or [SECRET if secret else UNKNOWN]:
             text = " ".join(words)
             joined = text.replace("{}", item) if "{" in text else f"{text} {item}"
-            yield script(None if _runs_input(text) else joined.replace(UNKNOWN, "'unknown input'"))
+            yield script(None if _runs_input(text) else _with_input(joined))
     elif inputs:
         for item in inputs:
             yield script(item)
     else:
         yield script(call.stdin.text if call.stdin else None)
+
+
+def _with_input(text: str) -> str:
+    """`text` as the script that it is, with words for what is not known."""
+    # A variable of this name holds a secret, wherever it is named.
+    return text.replace(SECRET, '"$SECRET"').replace(UNKNOWN, "'unknown input'")
 
 
 def _runs_input(text: str) -> bool:
