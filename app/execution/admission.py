@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -225,6 +226,7 @@ class Admission:
             why_asks=why,
             secret_in=self._secret_in(prepared.raw) if tool.sends else None,
             is_released=context.project.releases if context.project else never,
+            is_there=os.path.isfile,
             is_own=partial(self._created.holds, context.session_id or ""),
             written=partial(self._content, call),
         )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from app.policy.decision import ALLOW, Decision, RiskName
 from app.policy.facts import CallFacts
 from app.policy.grants import NO_GRANTS, WEAK_SANDBOX, GrantBook, may_release
-from app.policy.own_files import without_own_deletions
+from app.policy.own_files import with_losses, without_own_deletions
 from app.policy.released_paths import without_released
 from app.policy.risk.assess import assess_command, assess_program
 from app.policy.risk.collected import ANY_HOME
@@ -351,6 +351,7 @@ def _assess(facts: CallFacts, protection: SelfProtection | None) -> RiskReport:
     report = _with_files(facts, facts.tool.shell)
     if facts.tool.shell == "bash":
         report = without_own_deletions(report, facts.is_own)
+        report = with_losses(report, facts.is_there, facts.is_own)
     report = without_released(report, facts.is_released)
     if protection is not None:
         report = _with(report, protection.finding(command, report.segments, facts.shell_cwd))

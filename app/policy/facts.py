@@ -35,6 +35,7 @@ class CallFacts:
             operator's, the agent's, or that of a sandbox which lacks something.
         why_asks: why these very arguments ask in any case, where the tool says so.
         secret_in: the argument of a tool that sends in which a secret stands; None for none.
+        is_there: whether a file is at an absolute path.
         is_own: whether the session has created the file at an absolute path, and nobody else has
             changed it since.
         written: the content of those files among `runs` that a session wrote.
@@ -55,6 +56,7 @@ class CallFacts:
     asks_by: str | None = None
     why_asks: str | None = None
     secret_in: str | None = None
+    is_there: Callable[[str], bool] = never
     is_own: Callable[[str], bool] = never
     written: Callable[[Sequence[Run]], tuple[Given, ...]] = _unwritten
     is_released: Callable[[str], bool] = never

@@ -1,4 +1,4 @@
-"""Deleting what the session itself has created, which needs no question."""
+"""What the session itself has created may be lost without a question, and no other file may."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from app.policy.risk.model import (
     Finding,
+    RiskLevel,
     RiskReport,
     Segment,
+    Verdict,
     worst_level,
     worst_verdict,
 )
@@ -37,6 +39,29 @@ def without_own_deletions(report: RiskReport, is_own: Callable[[str], bool]) -> 
         verdict=worst_verdict(()),
         risk=worst_level(()),
         resolved_targets=(),
+    )
+
+
+def with_losses(
+    report: RiskReport, is_there: Callable[[str], bool], is_own: Callable[[str], bool]
+) -> RiskReport:
+    """The report with a question about each file that is there and would be emptied or replaced.
+
+    The same holds for it as for `rm`: there is no way back, and the session's own files are free.
+    """
+    lost = [path for path in report.emptied if is_there(path) and not is_own(path)]
+    if not lost:
+        return report
+    found = [
+        Finding("delete", None, f"empties or replaces {path}", RiskLevel.MEDIUM, Verdict.ASK)
+        for path in lost
+    ]
+    return replace(
+        report,
+        findings=(*report.findings, *found),
+        verdict=worst_verdict((report.verdict, Verdict.ASK)),
+        risk=worst_level((report.risk, RiskLevel.MEDIUM)),
+        resolved_targets=tuple(dict.fromkeys((*report.resolved_targets, *lost))),
     )
 
 

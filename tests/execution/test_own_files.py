@@ -142,3 +142,48 @@ async def test_what_it_deleted_is_not_its_own_when_it_comes_back(house: Lab, roo
     (root / "made.py").write_text("one\n", encoding="utf-8")
 
     assert not await free(house, "rm made.py")
+
+
+LOSSES = [
+    ": > {}",
+    "> {}",
+    "true >{}",
+    "cat /dev/null > {}",
+    "truncate -s 0 {}",
+    "mv new.txt {}",
+    "mv -t . sub/{}",
+    "cp /dev/null {}",
+    "unlink {}",
+    "rm {}",
+]
+
+
+@pytest.mark.parametrize("command", LOSSES)
+async def test_a_file_of_others_is_lost_by_no_command_without_a_question(
+    house: Lab, root: Path, command: str
+):
+    (root / "sub").mkdir()
+    for name in ("theirs.txt", "new.txt", "sub/theirs.txt"):
+        (root / name).write_text("one\n", encoding="utf-8")
+
+    assert not await free(house, command.format("theirs.txt"))
+    assert (root / "theirs.txt").read_text(encoding="utf-8") == "one\n"
+
+
+@pytest.mark.parametrize("command", [": > {}", "cat /dev/null > {}", "mv new.txt {}"])
+async def test_what_is_new_or_the_sessions_own_is_emptied_freely(
+    house: Lab, root: Path, command: str
+):
+    (root / "new.txt").write_text("one\n", encoding="utf-8")
+    assert await free(house, command.format("fresh.txt"))
+
+    (root / "new.txt").write_text("one\n", encoding="utf-8")
+    await house.call("write_file", path="made.txt", content="one\n")
+    assert await free(house, command.format("made.txt"))
+
+
+async def test_a_file_of_others_is_overwritten_and_moved_away_freely(house: Lab, root: Path):
+    """New content is an edit, and what is moved is still there."""
+    (root / "theirs.txt").write_text("one\n", encoding="utf-8")
+    assert await free(house, "echo two > theirs.txt && mv theirs.txt kept.txt")
+    assert (root / "kept.txt").read_text(encoding="utf-8") == "two\n"

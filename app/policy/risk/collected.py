@@ -27,6 +27,7 @@ ANY_HOME = "/home/~"
 """Stands for a home directory whose place is not given."""
 MAX_SEGMENTS = 1_500
 MAX_OPENED = 500
+MAX_EMPTIED = 50
 MAX_WALKED = 2_250
 """Commands judged at most, those counted twice that are judged with other values again."""
 _PLAIN_WORDS = re.compile(r"[\w@%+=:,./-]+(?>(?: [\w@%+=:,./-]+)*)", re.ASCII)
@@ -55,6 +56,7 @@ class Collected:
         self.segments: list[Met] = []
         self.findings: dict[_Found, None] = {}
         self.targets: dict[str, None] = {}
+        self.emptied: dict[str, None] = {}
         self.walked = 0
         self.kept = 0
         self.own_programs = False
@@ -75,6 +77,7 @@ class Collected:
             segments=tuple([_segment(met) for met in self.segments]),
             findings=findings,
             resolved_targets=tuple(self.targets),
+            emptied=tuple(self.emptied),
             own_programs=self.own_programs,
             opened=tuple(self.opened),
             opaque=not OPAQUE_CODES.isdisjoint([finding.code for finding in findings]),
@@ -87,6 +90,11 @@ class Collected:
         self.findings[hit.code, segment, _shown(hit.why), level, verdict] = None
         for target in hit.targets:
             self.targets[_shown(target)] = None
+
+    def empties(self, path: str) -> None:
+        """Note that the file at an absolute path loses what it holds, if it is there."""
+        if UNKNOWN not in path and len(self.emptied) < MAX_EMPTIED and path != "/dev/null":
+            self.emptied[path] = None
 
     def opens(self, path: str) -> None:
         """Note that the file at an absolute path is read or written."""

@@ -23,7 +23,7 @@ EFFECTIVE = frozenset(
         *_READS_VARIABLES,
         *DECLARING,
         *_MOVING,
-        *names("set shift alias source . trap tee curl wget aria2c cp mv ln install dd sponge"),
+        *names("set shift alias source . trap tee curl wget aria2c cp mv gmv ln install dd sponge"),
         *names("scp rsync aws gsutil gcloud s3cmd mc rclone"),
     ]
 )
@@ -184,6 +184,21 @@ def written_files(call: Call, scope: Scope) -> dict[str, str | None]:
         text = call.stdin.text if call.stdin else None
         return {call.at(path): text for path in written}
     return {}
+
+
+MOVING = frozenset(["mv", "gmv"])
+
+
+def moved_over(call: Call) -> list[str]:
+    """Where `mv` puts what it moves: a file that is there is gone afterwards."""
+    given = options(call.args, "t S -target-directory -suffix")
+    folder = given.value("-t", "--target-directory")
+    sources = given.rest if folder else given.rest[:-1]
+    if given.has("-n", "--no-clobber", "-b", "--backup", "-i", "--interactive") or not sources:
+        return []
+    target = folder or given.rest[-1]
+    into = [f"{target.rstrip('/')}/{_last(source)}" for source in sources]
+    return [call.at(path) for path in (*into, *([] if folder else [target]))]
 
 
 def _copied(call: Call, scope: Scope) -> dict[str, str | None]:

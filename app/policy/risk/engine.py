@@ -265,7 +265,7 @@ class Assessor(Redirections):
         if name in WRAPPING and len(self.segments) > index + 1:
             self.segments[index].wraps = True
         if name in effects.EFFECTIVE:
-            effects.apply(call, scope)
+            self._leaves_behind(call, scope)
         if name == "trap":
             self._trap(call.args, scope)
         folded = fold.output(call) if name in fold.FOLDED else UNSEEN
@@ -276,6 +276,12 @@ class Assessor(Redirections):
         if shown or self.consumed or name in flow.FILLING:
             return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
         return folded
+
+    def _leaves_behind(self, call: Call, scope: Scope) -> None:
+        effects.apply(call, scope)
+        if call.name in effects.MOVING:
+            for path in effects.moved_over(call):
+                self.empties(path)
 
     def _own(
         self, call: Call, argv: list[str], scope: Scope, index: int

@@ -74,6 +74,8 @@ def _stdin(call: Call) -> str | None:
 
 def _through(call: Call) -> str | None:
     operands = [arg for arg in call.args if not arg.startswith("-")]
+    if operands == ["/dev/null"]:
+        return ""
     return None if operands else _stdin(call)
 
 

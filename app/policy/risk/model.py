@@ -114,6 +114,8 @@ class RiskReport:
             not be kept for later ones. A None among the arguments does not set it.
         written: absolute paths of files that the script writes by itself: by redirections, `tee`,
             `cp` and their like; not what its programs write.
+        emptied: absolute paths that are left without what they held, if a file is there: emptied,
+            or replaced by one that is moved over it.
         opened: absolute paths that redirections and program texts open, as far as they tell.
         runs: files that decide what its commands do; no file of them is opened.
         judged: those whose content was handed in and counts here: path and digest.
@@ -129,6 +131,7 @@ class RiskReport:
     opaque: bool = False
     own_programs: bool = False
     written: tuple[str, ...] = ()
+    emptied: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     judged: tuple[tuple[str, str], ...] = ()

@@ -79,6 +79,8 @@ class Redirections(FilesRun):
                 scope.files[path] = None
                 continue
             before = scope.files.get(path, "") if ">>" in op else ""
+            if ">>" not in op and output.text is not None and not output.text.strip():
+                self.empties(path)
             known = before is not None and output.text is not None
             scope.files[path] = f"{before}{output.text}" if known else None
             if output.secret:

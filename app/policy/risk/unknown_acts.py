@@ -51,7 +51,7 @@ _ACTS = (
     _Act(
         "publish",
         "publishes something, or replaces what is running",
-        _words(r"(?:[\w-]+[.:])?(?:publish|deploy|promote|submit)(?:[.:][\w-]+)?|release$|retire"),
+        _words(r"(?:[\w-]+[.:])?(?:publish|deploy|promote)(?:[.:][\w-]+)?|release$|retire"),
     ),
     _Act(
         "payment",
@@ -120,7 +120,7 @@ _ISNT = frozenset(
 _TRIES = frozenset(
     names(
         "--help -h -help --version --dry-run --dryrun --dry_run --simulate --what-if "
-        "--whatif --preview --list"
+        "--whatif --preview --list --snapshot --local --noop --check"
     )
 )
 # Their words are data, or scripts of the project, or a rule knows all of them.
