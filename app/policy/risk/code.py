@@ -113,7 +113,7 @@ def kept_code(language: str, text: str) -> tuple[Answer, ...]:
 def assess_code(language: str, text: str) -> Iterator[Answer]:
     """Findings for `text`, a program in `language`; shell commands in it come as payloads."""
     if len(text) <= _MAX:
-        yield from secrets_in_code(language, text)
+        yield from secrets_in_code(language.removesuffix(" file"), text)
     if language == "python":
         yield from assess_python(text)
     elif language == PYTHON_FILE:

@@ -104,7 +104,29 @@ def _secrets_sent(language: str, text: str) -> Iterator[Answer]:
         return
     what = _secret_in(text)
     if what:
-        yield ask("secret_sent", f"{language} code sends {what} to another host")
+        hit = ask("secret_sent", f"{language} code sends {what} to another host")
+        # Whole programs use secrets and networks, and most of them for two things.
+        yield hit._replace(vague=len(text) > _SHORT and not _sends_at_once(text))
+
+
+_SHORT = 1_000
+_SENDING_CALL = re.compile(
+    r"\b(?:post|put|patch|send\w*|request|urlopen|urlretrieve|fetch|get|write|Get|Post)\s*\(",
+)
+
+
+def _sends_at_once(text: str) -> bool:
+    """Whether one line holds a secret and a call that sends, and more than logging in."""
+    return any(
+        len(line) <= _SHORT
+        and _SENDING_CALL.search(_RECEIVED.sub(" ", line)) is not None
+        and _secret_in(line) != ""
+        for line in text.split("\n")
+    )
+
+
+_RECEIVED = re.compile(r"\b(?:environb?|env|ENV)\.(?:get|fetch)\b|\bgetenv\b")
+"""Calls that read the environment, and whose names are those of calls that send."""
 
 
 def _secret_in(text: str) -> str:

