@@ -273,7 +273,7 @@ class Executor:
         """Run it, once there is a place for it; what waits for one is not claimed yet."""
         if limited and not (call.tool is not None and call.tool.interactive):
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
-        if call.refusal is None and (waited or (call.decision and call.decision.judged)):
+        if call.refusal is None and (waited or _runs_files(call, in_batch=in_batch)):
             call.refusal = self._decided_anew(call)
         if call.refusal is None and _leaves_a_trace(call) and not call.is_claimed:
             call.refusal = await self._claim(call)
@@ -395,6 +395,13 @@ class Executor:
         if not self._may_share(call):
             return None
         return self._cache.get(call.context.session_id, call.context.scope, call.key)
+
+
+def _runs_files(call: Call, *, in_batch: bool) -> bool:
+    """Whether it may run what has been written since it was judged."""
+    if in_batch and call.tool is not None and call.tool.shell is not None:
+        return True
+    return call.decision is not None and bool(call.decision.judged)
 
 
 def _leaves_a_trace(call: Call) -> bool:

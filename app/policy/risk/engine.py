@@ -110,10 +110,14 @@ class Assessor(Redirections):
         return self.script(tree, scope, stdin)
 
     def _windows(self, argv: list[str], answer: Answer | None, scope: Scope) -> None:
+        index = self._last()
         if argv:
-            self.segment(argv, scope)
+            name, word = _program(argv[0]), argv[0].replace("\\", "/")
+            call = Call(name, argv[1:], scope.cwd, scope.home)
+            index = self.segment(argv, scope)
+            self.judge_files(call, word, scope, index)
         if answer is not None:
-            self._answer(answer, self._last(), scope)
+            self._answer(answer, index, scope)
 
     def _subscripts(self, texts: list[str]) -> None:
         """Arithmetic evaluates an array subscript, also one that arrives as plain text."""

@@ -57,6 +57,7 @@ def _judged(call: Call, language: str, path: str, text: str) -> Iterator[Answer]
 
 _LONGEST = {runs.SHELL: 48_000, runs.SOURCED: 48_000, runs.PYTHON: 64_000, runs.NODE: 40_000}
 _LONGEST |= {runs.MAKEFILE: 48_000, runs.JUSTFILE: 48_000, runs.PACKAGE: 64_000, runs.GIT: 64_000}
+_LONGEST |= {"powershell": 24_000, "cmd": 24_000}
 _LONGEST_OTHER = 16_000
 """Characters that are judged. As long as it takes, nothing else is done."""
 _JUDGED = frozenset([*LANGUAGES, *_LONGEST])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from app.policy.risk.call import UNKNOWN, Call, names, options, prints_help
 from app.policy.risk.model import Run
+from app.policy.risk.rules.interpreters import INTERPRETERS
 
 SHELL, SOURCED, PYTHON, NODE = "shell", "sourced", "python", "node"
 PROGRAM, PACKAGE, MAKEFILE, JUSTFILE = "program", "package", "makefile", "justfile"
@@ -263,11 +264,18 @@ def _copied(call: Call) -> Iterator[Run]:
         yield Run(call.at(word), COPIED)
 
 
+def _powershell(call: Call) -> Iterator[Run]:
+    """`pwsh x.ps1`, `powershell -File x.ps1`."""
+    words = [word for word in call.args if word.lower().endswith(".ps1")]
+    yield from (Run(call.at(word.replace("\\", "/")), "powershell") for word in words[:1])
+
+
 def _table(text: str, finder: Finder) -> dict[str, Finder]:
     return dict.fromkeys(text.split(), finder)
 
 
 FINDERS: Mapping[str, Finder] = {
+    **{name: _other(spec.language, spec.valued, spec.code) for name, spec in INTERPRETERS.items()},
     **dict.fromkeys(_SHELLS, _shell),
     **_table("source .", _source),
     **_table("python python2 python3 pypy pypy3 ipython", _python),
@@ -278,8 +286,7 @@ FINDERS: Mapping[str, Finder] = {
     **_table("perl perl5", _other("perl", "I M m i F x", "e E")),
     **_table("php php8", _other("php", "d c z t S", "r B R E -run", "f")),
     **_table("lua luajit", _other("lua", "l", "e")),
-    "Rscript": _other("R", "", "e"),
-    "julia": _other("julia", "p", "e E -eval", "L"),
+    **_table("pwsh powershell", _powershell),
     **_table("make gmake", _configured("GNUmakefile makefile Makefile", MAKEFILE)),
     **_table("psql mysql mariadb sqlite3 duckdb awk gawk mawk sed cmake xargs parallel", _read),
     "just": _configured("justfile Justfile .justfile", JUSTFILE),
@@ -335,6 +342,9 @@ _BY_ENDING = {
     "php": "php",
     "lua": "lua",
     "jl": "julia",
+    "ps1": "powershell",
+    "bat": "cmd",
+    "cmd": "cmd",
 }
 _FIRST_LINE = re.compile(r"#!\s*(\S+)((?:\s+\S+)*)")
 
@@ -350,12 +360,12 @@ def language_of(path: str, text: str) -> str:
         bare = re.sub(r"[\d.]+$", "", program)
         return _BY_PROGRAM.get(program) or _BY_PROGRAM.get(bare) or (program or SHELL)
     ending = path.rsplit("/", 1)[-1].rpartition(".")[2]
-    return _BY_ENDING.get(ending, SHELL)
+    return _BY_ENDING.get(ending.lower(), SHELL)
 
 
 def language_by_name(path: str) -> str | None:
     """The language that a file's ending stands for; None for another ending."""
-    return _BY_ENDING.get(path.rsplit("/", 1)[-1].rpartition(".")[2])
+    return _BY_ENDING.get(path.rsplit("/", 1)[-1].rpartition(".")[2].lower())
 
 
 def imported(path: str, language: str, text: str) -> Sequence[str]:

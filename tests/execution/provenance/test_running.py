@@ -231,6 +231,37 @@ async def test_an_approval_is_for_the_content_that_was_shown(house: Lab, root: P
     assert (root / "data" / "kept").exists()
 
 
+async def test_what_a_call_before_it_wrote_counts_in_a_batch(house: Lab, root: Path):
+    calls = [
+        CallRequest("w", "write_file", {"path": "run.sh", "content": GONE}),
+        CallRequest("b", "bash", {"command": "bash run.sh"}),
+    ]
+    running = asyncio.create_task(house.run(*calls, workers=1))
+    question = await house.watcher.until("tool_confirmation_request")
+    await house.answer("decline", question)
+
+    assert [outcome.status for outcome in await running] == ["success", "declined"]
+    assert str(root / "run.sh") in said(question)
+
+
+async def test_what_changes_before_the_start_is_judged_again(
+    house: Lab, root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    await house.call("write_file", path="run.sh", content="true\n")
+    known = house.gate.written.content
+
+    def content(*given: Any) -> Any:
+        found = known(*given)
+        (root / "run.sh").write_text(GONE, encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(house.gate.written, "content", content)
+    outcome = await house.call("bash", command="bash run.sh")
+
+    assert (outcome.status, outcome.result.code) == ("denied", "decision_changed")
+    assert (root / "data" / "kept").exists()
+
+
 async def test_a_lasting_approval_ends_with_the_content(house: Lab, root: Path):
     await house.call("write_file", path="run.sh", content="rm -f nothing\n")
     running = asyncio.create_task(house.run(CallRequest("c1", "bash", {"command": "bash run.sh"})))

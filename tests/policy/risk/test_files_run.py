@@ -6,19 +6,19 @@ import pytest
 
 from app.policy.risk.assess import assess_command
 from app.policy.risk.given import HANDED_IN
-from app.policy.risk.model import Given, RiskReport
+from app.policy.risk.model import Given, RiskReport, ShellName
 
 GONE = "rm -rf data\n"
 ENVIRON = "dict(os.environ)"
 PADDING = "".join(f"def f{number}(a):\n    return a + {number}\n\n" for number in range(60))
 
 
-def judged(command: str, **files: str | None) -> RiskReport:
+def judged(command: str, shell: ShellName = "bash", **files: str | None) -> RiskReport:
     """`command` with files of the workspace by their names; `__` stands for a dot."""
     known = {f"/workspace/{name.replace('__', '.')}": text for name, text in files.items()}
     given: tuple[Given, ...] = ()
     for _ in range(4):
-        report = assess_command(command, given=given)
+        report = assess_command(command, shell=shell, given=given)
         given = tuple(
             Given(
                 *(run.path, run.path, known[run.path], "d", "is no text"),
@@ -69,6 +69,8 @@ def judged(command: str, **files: str | None) -> RiskReport:
                 + "def main():\n    pass\n"
             },
         ),
+        ("Rscript t.R", {"t__R": "unlink('data', recursive = TRUE)"}),
+        ("pwsh -File t.ps1", {"t__ps1": "Remove-Item -Recurse -Force data"}),
         ("nox -s x", {"noxfile__py": "import os\nos.system('rm -rf data')\n"}),
         ("./tool", {"tool": None}),
         ("./tool", {"tool": "#!/usr/bin/nonesuch\n"}),
@@ -119,6 +121,19 @@ def test_what_the_file_does_is_found(command: str, files: dict[str, str | None])
 )
 def test_harmless_files_ask_nothing(command: str, files: dict[str, str | None]):
     assert judged(command, **files).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("./run.ps1", {"run__ps1": "Remove-Item -Recurse -Force data"}),
+        (r".\run.ps1", {"run__ps1": "Remove-Item -Recurse -Force data"}),
+        ("python t.py", {"t__py": "import shutil\nshutil.rmtree('data')\n"}),
+        ("npm test", {"package__json": '{"scripts": {"test": "rm -rf data"}}'}),
+    ],
+)
+def test_powershell_runs_files_too(command: str, files: dict[str, str | None]):
+    assert judged(command, shell="powershell", **files).verdict == "ask"
 
 
 def test_a_question_names_the_file():

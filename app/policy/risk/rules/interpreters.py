@@ -42,7 +42,7 @@ _NODE = Interpreter(
 )
 _PERL = Interpreter("perl", "e E", "I M m", attached="iFx")
 _RUBY = Interpreter("ruby", "e", "r I C E x")
-_INTERPRETERS: dict[str, Interpreter] = {
+INTERPRETERS: dict[str, Interpreter] = {
     **dict.fromkeys(
         names(
             "python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 "
@@ -232,7 +232,7 @@ def _uv(call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text, "python")
 
 
-RULES: RuleTable = {name: _rule(spec) for name, spec in _INTERPRETERS.items()} | {
+RULES: RuleTable = {name: _rule(spec) for name, spec in INTERPRETERS.items()} | {
     "deno": _deno,
     "uv": _uv,
     "crystal": _subcommand("eval", "ruby"),
