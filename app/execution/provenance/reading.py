@@ -147,7 +147,10 @@ class _Finding:
 
     def _hand_in(self, path: str, real: str, how: Run, known: Known) -> str | None:
         """Note the content of the file; its text, where it can be judged."""
-        content = _content(real) if len(self.given) < MAX_GIVEN else None
+        if len(self.given) >= MAX_GIVEN:
+            self._leave_out(path, real, how)
+            return None
+        content = _content(real)
         if content is None:
             return None
         text, digest, why = content
@@ -156,11 +159,19 @@ class _Finding:
             return None
         self.size += len(text or "")
         if self.size > MAX_ALL_TEXT:
-            text, why = None, "is one of too many to be judged at once"
+            text, why = None, _TOO_MANY
         self.given[path, how.path] = Given(
             path, how.path, text, digest, why, is_data=how.kind in HANDED_IN
         )
         return text
+
+    def _leave_out(self, path: str, real: str, how: Run) -> None:
+        """Say of a file that is named that it is one of too many; of a module, nothing."""
+        if path == how.path:
+            status = Path(real).stat()
+            marks = (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            digest = "-".join(map(str, marks))
+            self.given[path, how.path] = Given(path, how.path, None, digest, _TOO_MANY)
 
     def _follow(
         self, path: str, real: str, status: os.stat_result, language: str, how: Run
@@ -188,6 +199,7 @@ class _Finding:
 
 
 _NO_TEXT, _TOO_LONG = "is no text", "is too long to be judged"
+_TOO_MANY = "is one of too many to be judged at once"
 
 
 def _content(real: str) -> tuple[str | None, str, str] | None:

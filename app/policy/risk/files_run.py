@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, Hit
+from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, ask
 from app.policy.risk.control import ControlFlow
 from app.policy.risk.given import HANDED_IN, answers_of
 from app.policy.risk.model import Given, Run
@@ -64,7 +64,10 @@ class FilesRun(ControlFlow):
 
     def looks_at(self, how: Run) -> None:
         """Note a file that decides what a command does."""
-        if UNKNOWN not in how.path and len(self.runs) < MAX_RUNS:
+        if UNKNOWN not in how.path and how not in self.runs:
+            if len(self.runs) >= MAX_RUNS:
+                self.found(ask("too_long", f"runs or reads more than {MAX_RUNS} files"), None)
+                return
             self.runs[how] = None
         if how.kind in HANDED_IN:
             for given in self._given.get(how.path, ()):

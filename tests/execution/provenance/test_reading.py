@@ -125,6 +125,15 @@ def test_no_more_is_handed_in_than_can_be_judged(root: Path, monkeypatch: pytest
     ]
 
 
+def test_a_named_file_is_not_left_out_in_silence(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reading, "MAX_GIVEN", 1)
+    put(root, a="1", b="2")
+    runs = [Run(f"{root}/{name}", "shell") for name in "ab"]
+    given = look(str(root), runs, lambda *_: "named")
+
+    assert [one.text for one in given] == ["1", None]
+
+
 def test_special_files_are_left_alone(root: Path):
     import os
 

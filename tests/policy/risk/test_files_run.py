@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from app.policy.risk.assess import assess_command
@@ -13,7 +15,7 @@ ENVIRON = "dict(os.environ)"
 PADDING = "".join(f"def f{number}(a):\n    return a + {number}\n\n" for number in range(60))
 
 
-def judged(command: str, shell: ShellName = "bash", **files: str | None) -> RiskReport:
+def judged(command: str, files: Mapping[str, str | None], shell: ShellName = "bash") -> RiskReport:
     """`command` with files of the workspace by their names; `__` stands for a dot."""
     known = {f"/workspace/{name.replace('__', '.')}": text for name, text in files.items()}
     given: tuple[Given, ...] = ()
@@ -77,7 +79,7 @@ def judged(command: str, shell: ShellName = "bash", **files: str | None) -> Risk
     ],
 )
 def test_what_the_file_does_is_found(command: str, files: dict[str, str | None]):
-    report = judged(command, **files)
+    report = judged(command, files)
 
     assert report.verdict == "ask"
     assert report.judged
@@ -120,7 +122,7 @@ def test_what_the_file_does_is_found(command: str, files: dict[str, str | None])
     ],
 )
 def test_harmless_files_ask_nothing(command: str, files: dict[str, str | None]):
-    assert judged(command, **files).findings == ()
+    assert judged(command, files).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -133,11 +135,11 @@ def test_harmless_files_ask_nothing(command: str, files: dict[str, str | None]):
     ],
 )
 def test_powershell_runs_files_too(command: str, files: dict[str, str | None]):
-    assert judged(command, shell="powershell", **files).verdict == "ask"
+    assert judged(command, files, "powershell").verdict == "ask"
 
 
 def test_a_question_names_the_file():
-    report = judged("bash run.sh", run__sh=GONE)
+    report = judged("bash run.sh", {"run__sh": GONE})
 
     assert [found.why for found in report.findings] == [
         "rm deletes without a way back (in /workspace/run.sh)"
@@ -145,15 +147,21 @@ def test_a_question_names_the_file():
 
 
 def test_the_floor_holds_in_files_too():
-    assert judged("bash run.sh", run__sh="rm -rf /\n").verdict == "deny"
+    assert judged("bash run.sh", {"run__sh": "rm -rf /\n"}).verdict == "deny"
 
 
 def test_a_file_that_runs_itself_is_judged_once():
-    assert judged("bash run.sh", run__sh="sleep 5; exec bash run.sh\n").findings == ()
+    assert judged("bash run.sh", {"run__sh": "sleep 5; exec bash run.sh\n"}).findings == ()
+
+
+def test_too_many_files_are_not_left_out_in_silence():
+    many = "; ".join(f"bash s{number}.sh" for number in range(400))
+
+    assert [found.code for found in judged(many, {}).findings] == ["too_long"]
 
 
 def test_what_the_command_writes_itself_counts_more():
-    assert judged("echo true > run.sh; bash run.sh", run__sh=GONE).findings == ()
+    assert judged("echo true > run.sh; bash run.sh", {"run__sh": GONE}).findings == ()
 
 
 def test_once_accepted_content_that_cannot_be_judged_asks_no_more():
