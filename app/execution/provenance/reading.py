@@ -38,7 +38,7 @@ _PACKAGES = frozenset(
     {"node_modules", "site-packages", "dist-packages", ".venv", "venv", ".tox", ".nox"}
 )
 """Folders that package managers fill: what is there by time alone is not looked at."""
-_FOLLOWED = frozenset({kinds.PYTHON, kinds.NODE, "ruby"})
+_FOLLOWED = frozenset({kinds.PYTHON, kinds.NODE, "ruby", kinds.MAKEFILE})
 _TESTS = ("test_*.py", "*_test.py", "conftest.py", "*.test.[cmjt]*", "*.spec.[cmjt]*")
 _STANDARD = frozenset(sys.stdlib_module_names)
 
@@ -120,7 +120,9 @@ class _Finding:
         language = how.kind
         if how.kind == kinds.PROGRAM and text is not None:
             language = kinds.language_of(path, text)
-        elif path != how.path or how.kind in {kinds.PROGRAM, kinds.TESTS}:
+        elif how.kind != kinds.MAKEFILE and (
+            path != how.path or how.kind in {kinds.PROGRAM, kinds.TESTS}
+        ):
             language = kinds.language_by_name(path) or ""
         if language in _FOLLOWED:
             self._follow(path, real, status, language, how)

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from app.policy.risk.call import Answer, Stream, ask, run, script
 from app.policy.risk.code_secrets import secrets_in_code
@@ -156,6 +157,7 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
         hit = ask("code_danger", f"{language} code uses {what}")
         yield hit._replace(vague=not _HIDES.search(read.code))
         yield from _removed_paths(text)
+        yield from _removed_names(text)
         if language in {"perl", "ruby", "php"}:
             yield from (script(inner) for inner in re.findall(r"`([^`$#\n]+)`", text))
 
@@ -244,6 +246,23 @@ def _removed_paths(text: str) -> Iterator[Answer]:
         # In many programs these are methods that have nothing to do with files.
         vague = match["verb"].startswith(("delete", "remove")) and match["verb"][6:] == ""
         yield run(["rm", flag, "--", match["path"] or "~"], vague=vague)
+
+
+def _removed_names(text: str) -> Iterator[Answer]:
+    """Paths that a removing function gets through a variable, which is set to a text once."""
+    for match in islice(_REMOVES_NAMED.finditer(text), _MOST_NAMES):
+        values = re.findall(
+            rf"(?<![\w.]){re.escape(match['name'])}\s*=\s*(['\"])([^'\"\n]+)\1", text
+        )
+        if len(values) == 1:
+            yield run(["rm", "-rf", "--", values[0][1]])
+
+
+_MOST_NAMES = 20
+_REMOVES_NAMED = re.compile(
+    r"\b(?:rm(?:dir)?(?:Sync)?|unlink(?:Sync)?|rimraf(?:\.sync)?|removeSync|remove_tree|rm_rf?|rm_r"
+    r"|rmtree)\s*+\(?\s*+(?P<name>[$@]?[A-Za-z_]\w*)\s*[,);}\n]"
+)
 
 
 def _held_danger(language: str, text: str, held: list[str]) -> Iterator[Answer]:

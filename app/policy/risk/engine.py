@@ -244,8 +244,7 @@ class Assessor(Redirections):
         index = self.segment(argv, scope)
         word = argv[0]
         if hit := unresolved(word):
-            self.found(hit, index)
-            return UNSEEN
+            return self._unresolved(hit, argv, scope, index)
         name = _program(word)
         call = Call(
             name,
@@ -336,6 +335,14 @@ class Assessor(Redirections):
             return False
         done = flow.remotes if call.name == "git" else flow.files
         return bool(done) and (call.name in SENDING or call.name not in RULES)
+
+    def _unresolved(self, hit: Hit, argv: list[str], scope: Scope, index: int) -> Stream:
+        """A command whose name is not all told; its end may tell which file it is."""
+        self.found(hit, index)
+        if "/" in argv[0]:
+            call = Call(_program(argv[0]), argv[1:], scope.cwd, scope.home)
+            self.judge_files(call, argv[0], scope, index)
+        return UNSEEN
 
     def _alias(self, alias: str, argv: list[str], scope: Scope, stdin: Stream | None) -> Stream:
         inner = scope.copy()

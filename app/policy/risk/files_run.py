@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, ask
+from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, ask, resolve
 from app.policy.risk.control import ControlFlow
 from app.policy.risk.given import HANDED_IN, answers_of
 from app.policy.risk.model import Given, Run
@@ -42,7 +42,8 @@ class FilesRun(ControlFlow):
         if call.name == "git" and not self._given and self._is_noted(call):
             return False
         found = False
-        for how in runs_of(call, word):
+        named = (run for how in runs_of(call, word) for run in self._places(how, call.cwd))
+        for how in named:
             self.looks_at(how)
             for given in self._given.get(how.path, ()):
                 if (
@@ -52,6 +53,19 @@ class FilesRun(ControlFlow):
                     found = True
                     self._judge_file(call, how, given, scope, index)
         return found
+
+    def _places(self, how: Run, cwd: str | None) -> Iterator[Run]:
+        """Where the file may be: one in a folder that is not told lies beside the script that
+        names it, as a rule, or in the working directory."""
+        if UNKNOWN not in how.path:
+            yield how
+            return
+        rest = how.path.rpartition(UNKNOWN)[2]
+        if rest[:1] == "/" and len(rest) > 1:
+            beside = [origin.path.rpartition("/")[0] for origin in self.origins[-1:]]
+            for place in dict.fromkeys([*beside, cwd]):
+                if place is not None:
+                    yield Run(resolve(place + rest, None, self.home), how.kind)
 
     def _is_noted(self, call: Call) -> bool:
         """Whether the same subcommand of git in the same folder was met before."""

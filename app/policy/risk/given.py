@@ -23,7 +23,9 @@ def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
     """What it comes to that `call` runs the file `given` as `how` says."""
     text, direct = given.text, given.path == how.path or is_pattern(how.path)
     language = how.kind
-    if language == runs.TESTS or not direct:
+    if language == runs.MAKEFILE:
+        pass
+    elif language == runs.TESTS or not direct:
         direct, language = False, runs.language_by_name(given.path) or ""
     elif language == runs.PROGRAM and text is not None:
         language = runs.language_of(given.path, text)

@@ -37,6 +37,9 @@ _DYNAMIC = frozenset(
     )
 )
 _RUNS_CODE = frozenset(names("exec builtins.exec marshal.loads types.CodeType"))
+_DECODES = re.compile(
+    r"b(?:16|32|64|85)decode|unhexlify|fromhex|decompress|codecs\.|\bchr\(|\[::-1\]|rot13|maketrans"
+)
 _HARMFUL = re.compile(r"rmtree|unlink|remove|system|subprocess|socket|exec|eval|popen|urlopen")
 _CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECASE)
 _SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
@@ -297,7 +300,15 @@ def _process(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
     elif isinstance(text := constant(argument), str):
         yield script(text, stdin=_fed(given))
     else:
-        yield vaguely("opaque_code", f"Python runs a command through {path}")
+        hit = ask("opaque_code", f"Python runs a command through {path}")
+        yield hit._replace(vague=not _is_hidden(argument, reader))
+
+
+def _is_hidden(argument: ast.expr | None, reader: PathReader) -> bool:
+    """Whether a command is decoded from something else before it runs."""
+    if isinstance(argument, ast.Name):
+        argument = reader.values.get(argument.id, argument)
+    return argument is not None and _DECODES.search(ast.unparse(argument)) is not None
 
 
 def _fed(given: dict[str | None, ast.expr]) -> Stream | None:

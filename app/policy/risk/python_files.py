@@ -55,7 +55,7 @@ def on_files(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
         if isinstance(mode, int) and mode & 0o6000:
             yield ask("setuid", "Python sets the setuid or setgid bit")
     if path in _REMOVES:
-        yield from _removed(reader.path(argument(node, 0, "path")), tree=path == "shutil.rmtree")
+        yield from _removed(argument(node, 0, "path"), reader, tree=path == "shutil.rmtree")
     elif path in _MOVES:
         words = [reader.path(argument(node, at, name)) for at, name in enumerate(("src", "dst"))]
         if None not in words:
@@ -86,14 +86,16 @@ def _loaded(node: ast.Call, path: str, reader: PathReader) -> Iterator[Answer]:
 def _on_path(method: ast.Attribute, reader: PathReader) -> Iterator[Answer]:
     """What `Path(text).unlink()` removes and `Path(text).read_text()` shows."""
     if method.attr == "unlink":
-        yield from _removed(reader.path(method.value), tree=False)
+        yield from _removed(method.value, reader, tree=False)
     elif method.attr in _PATH_READS:
         yield from _shown(reader.path(method.value))
 
 
-def _removed(target: str | None, *, tree: bool) -> Iterator[Answer]:
-    if target is not None:
+def _removed(node: ast.expr | None, reader: PathReader, *, tree: bool) -> Iterator[Answer]:
+    for target in reader.paths(node):
         yield run(["rm", "-rf" if tree else "-f", "--", target])
+    if node is not None and "sys.argv" in ast.unparse(node):
+        yield ask("code_danger", "Python deletes what its arguments name")
 
 
 def _shown(path: str | None) -> Iterator[Answer]:

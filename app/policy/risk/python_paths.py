@@ -21,6 +21,7 @@ _JOINS = frozenset(words("os.path.join pathlib.Path pathlib.PurePath"))
 _SAME_METHODS = frozenset(words("expanduser resolve absolute as_posix"))
 _VARIABLES = frozenset(words("os.environ.get os.getenv"))
 _DEEPEST = 12
+_MOST_CHOICES = 20
 
 
 class PathReader:
@@ -52,6 +53,36 @@ class PathReader:
     def shown(self) -> set[int]:
         """The nodes that are handed to a function which only shows them."""
         return shown_values(self.nodes, self.names)
+
+    @cached_property
+    def choices(self) -> dict[str, list[ast.expr]]:
+        """What a loop over a list and the calls of a function give a name."""
+        found: dict[str, list[ast.expr]] = {}
+        functions: dict[str, list[str]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+                listed = node.iter
+                if isinstance(listed, ast.Name):
+                    listed = self.values.get(listed.id, listed)
+                if isinstance(listed, ast.List | ast.Tuple | ast.Set):
+                    found.setdefault(node.target.id, []).extend(listed.elts)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                functions[node.name] = [given.arg for given in node.args.args]
+        for node in self.nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                for name, given in zip(functions.get(node.func.id, ()), node.args, strict=False):
+                    found.setdefault(name, []).append(given)
+        return found
+
+    def paths(self, node: ast.expr | None) -> list[str]:
+        """Each path that `node` may stand for, as far as it is told."""
+        if (single := self.path(node)) is not None:
+            return [single]
+        if isinstance(node, ast.Call) and node.args:
+            # `Path(name)`, where a name has one of several values.
+            return self.paths(node.args[0]) if len(node.args) == 1 else []
+        given = self.choices.get(node.id, ()) if isinstance(node, ast.Name) else ()
+        return [text for item in given[:_MOST_CHOICES] if (text := self.path(item)) is not None]
 
     def path(self, node: ast.expr | None) -> str | None:
         """The path that `node` stands for; None: not told."""

@@ -374,6 +374,8 @@ def imported(path: str, language: str, text: str) -> Sequence[str]:
         return _python_imports(text)
     if language == NODE:
         return _node_imports(text)
+    if language == MAKEFILE:
+        return [word for line in _INCLUDED.findall(text) for word in line.split()]
     if language == "ruby":
         return [f"{name}.rb" for name in _RUBY_IMPORT.findall(text)]
     return ()
@@ -387,6 +389,7 @@ _NODE_IMPORT = re.compile(
     r"(?:\brequire\s*\(|\bimport\s*\(|\bfrom\b|\bimport\b)\s*['\"](\.{1,2}/[^'\"\n]+)['\"]"
 )
 _RUBY_IMPORT = re.compile(r"\brequire_relative\s*\(?\s*['\"]([^'\"\n]+)['\"]")
+_INCLUDED = re.compile(r"^\s*[-s]?include\s+([^$#\n]+)$", re.MULTILINE)
 _MOST_IMPORTS = 60
 
 

@@ -58,6 +58,13 @@ def test_modules_of_node_are_followed(root: Path):
     assert set(found(root, "main.js", "node")) == {"main.js", "a.js", "b.js"}
 
 
+def test_makefiles_are_followed_to_what_they_include(root: Path):
+    put(root, Makefile="include own.mk\n-include $(X)\n", own__mk="", other__mk="")
+    (root / "own.mk").write_text("all:\n", encoding="utf-8")
+
+    assert set(found(root, "Makefile", "makefile")) == {"Makefile", "own.mk"}
+
+
 def test_tests_are_found_below_a_folder_with_what_configures_them(root: Path):
     put(root, conftest_py="1", tests__test_a_py="import lib\n", tests__conftest_py="1", lib_py="1")
     put(root, tests__data_py="1", node_modules__test_x_py="1")
