@@ -135,11 +135,12 @@ async def test_a_folder_that_git_would_take_for_a_repository_is_looked_at(
     await ended(
         sandboxed,
         "mkdir -p d/objects d/refs; echo 'ref: refs/heads/main' > d/HEAD;"
-        f" printf '[core]\\nbare=false\\nworktree=.\\nfsmonitor={RAN}\\n' > d/config",
+        f" printf '[core]\\nrepositoryformatversion=0\\nbare=false\\nworktree=..\\n' > d/config;"
+        f" printf 'fsmonitor={RAN}\\n' >> d/config",
     )
     git(root / "d", "status")
 
-    assert not (root / "d" / "ran").exists()
+    assert not (root / "ran").exists()
 
 
 WORKFLOWS = {
