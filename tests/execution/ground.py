@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from app.execution.calls import CallRequest
+from app.execution.context import Project
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import Lab
 from tests.support.binaries import require_binary
@@ -82,9 +83,13 @@ class Ground:
         if (self.root / "sub").is_dir():
             self.git("-C", "sub", "status")
 
-    async def call(self, name: str, **arguments: Any) -> CallOutcome:
+    async def call(
+        self, name: str, /, project: Project | None = None, **arguments: Any
+    ) -> CallOutcome:
         """A call that nobody approves."""
-        return (await self.house.run(CallRequest("c1", name, arguments), attended=False))[0]
+        changes: dict[str, Any] = {} if project is None else {"project": project}
+        request = CallRequest("c1", name, arguments)
+        return (await self.house.run(request, attended=False, **changes))[0]
 
 
 @pytest.fixture(scope="module")

@@ -365,7 +365,7 @@ async def test_outside_of_the_workspace_nothing_is_written(
         "    except OSError as error:\n"
         "        print(error)\n",
     )
-    asked = [
+    asked: list[tuple[str, dict[str, Any]]] = [
         ("write_file", {"path": str(place), "content": "x"}),
         ("bash", {"command": f"echo x >> {path}"}),
         ("bash", {"command": f"cp a {path}"}),
