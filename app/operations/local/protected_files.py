@@ -29,6 +29,8 @@ _MAX_FILES = 500
 _MAX_CHANGED = 5000
 _MAX_DEPTH = 4
 _MAX_SEEN = 5000
+# By how much the times of files are behind the clock, at most.
+_COARSE_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +128,25 @@ class ProtectedFiles:
         root = listings.beneath.root
         self._is_home = below_home(f"{root}/x", None) == "x"
 
-    def look(self, walked: Mapping[str, Entries], hooks: Mapping[str, str]) -> Seen:
+    def look(
+        self, walked: Mapping[str, Entries], hooks: Mapping[str, str], since: int | None = None
+    ) -> Seen:
         """All of them, as they are.
 
         Args:
             walked: the folders to look in.
             hooks: folders of git hooks by what git is configured to, and their work trees.
+            since: when the first of the programs began that still run; None where none does.
         """
         moment = time.time_ns()
         files = self._look(walked, hooks, _MAX_FILES)
         folders = frozenset(path for path, entries in walked.items() if entries or path == ".")
         seen = Seen(files, folders, moment if len(files) == _MAX_FILES else None)
         for path, kept in seen.files.items():
-            # What a program finds is not of its own making, wherever it moves it.
-            self._remember(self._places[path].row, kept)
+            # What a program finds is not of its own making, wherever it moves it. What changed
+            # since another one began may be that one's.
+            if since is None or kept.signature[-1] < since - _COARSE_NS:
+                self._remember(self._places[path].row, kept)
         return seen
 
     def changed(

@@ -52,6 +52,8 @@ class WatchedFiles:
         self.repositories = Repositories(self.listings)
         self.protected = ProtectedFiles(self.listings, released)
         self.lock = threading.Lock()
+        self.running: dict[int, int] = {}
+        """When each program began that has not been settled."""
         self.approvals: dict[MayChange, Approvals] = {"git": Approvals(), "files": Approvals()}
 
 
@@ -81,7 +83,12 @@ class ChangeWatch:
             approvals.now += kind in self.approved
             approvals.ever += kind in self.approved
             self.ever[kind] = approvals.ever
-        return await to_end(run_in(PROCESSES, self._look))
+        try:
+            return await to_end(run_in(PROCESSES, self._look))
+        except BaseException:  # it does not start, so that nothing will be settled
+            self.files.running.pop(id(self), None)
+            self._end_approval()
+            raise
 
     def _look(self) -> tuple[str, ...]:
         with self.files.lock:
@@ -91,7 +98,9 @@ class ChangeWatch:
         walked = files.listings.walk()
         self.folders = frozenset(walked)
         self.git_before = files.repositories.look(walked)
-        self.before = files.protected.look(walked, self.git_before.hook_folders)
+        since = min(files.running.values(), default=None)
+        self.before = files.protected.look(walked, self.git_before.hook_folders, since)
+        files.running[id(self)] = time.time_ns()
         if "git" in self.approved:
             return ()
         # What runs for hours would have its change there for hours.
@@ -105,14 +114,20 @@ class ChangeWatch:
             self._settled = asyncio.ensure_future(self._settle())
         return await asyncio.shield(self._settled)
 
-    async def _settle(self) -> Changes:
+    def _end_approval(self) -> None:
         for kind in self.approved:
             self.files.approvals[kind].now -= 1
+
+    async def _settle(self) -> Changes:
+        self._end_approval()
         return await to_end(run_in(PROCESSES, self._compare))
 
     def _compare(self) -> Changes:
         with self.files.lock:
-            return self._compared(self.files)
+            try:
+                return self._compared(self.files)
+            finally:
+                self.files.running.pop(id(self), None)
 
     def _compared(self, files: WatchedFiles) -> Changes:
         walked = files.listings.walk(self.folders)

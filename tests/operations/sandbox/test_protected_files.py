@@ -220,6 +220,20 @@ async def test_what_was_there_before_may_move_and_come_back(
     assert (repository / ".vscode/settings.json").read_text(encoding="utf-8") == "mine"
 
 
+async def test_what_another_program_wrote_is_not_taken_for_old(sandboxed: Operations, root: Path):
+    script = f"{writes('.envrc')}; echo written; read -r _"
+    spec = ProcessSpec(("bash", "-c", script), interactive=True)
+    async with asyncio.timeout(60), sandboxed.processes.open(spec) as running:
+        async for _ in running.output():
+            break
+        await ended(sandboxed, "cat .envrc")
+        await running.write(b"\n")
+        exit_ = await running.wait()
+
+    assert exit_.undone == (".envrc",)
+    assert not (root / ".envrc").exists()
+
+
 async def test_what_was_approved_stays(sandboxed: Operations, root: Path):
     files, of_git = frozenset({"files"}), frozenset({"git"})
     exit_ = await ended(sandboxed, writes(".envrc"), may_change=files)
