@@ -84,7 +84,7 @@ def unresolved(word: str) -> Hit | None:
     return None
 
 
-_PRINTERS = frozenset(
+PRINTERS = frozenset(
     names(
         "echo printf man which type whatis help apropos tldr test [ [[ : true logger say where "
         "ls stat file wc du df realpath readlink basename dirname md5sum sha1sum sha256sum cksum "
@@ -101,7 +101,7 @@ _BEFORE_COMMANDS = _LONG_STARTS | {"rm"}
 def wrapped_by_stranger(call: Call) -> Iterator[Answer]:
     """`unknown-program … rm x`: a wrapper that no table knows is still a wrapper, and where
     `rm` is a subcommand it deletes too."""
-    if call.name in _PRINTERS or _BEFORE_COMMANDS.isdisjoint(call.args):
+    if call.name in PRINTERS or _BEFORE_COMMANDS.isdisjoint(call.args):
         return
     for at, word in enumerate(call.args[:-1]):
         before = call.args[at - 1] if at else ""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.policy.risk.call import Call, Hit, ask, names, options
+from app.policy.risk.command import PRINTERS
 from app.policy.risk.model import RiskLevel
 
 
@@ -51,7 +52,7 @@ _ACTS = (
     _Act(
         "publish",
         "publishes something, or replaces what is running",
-        _words(r"(?:[\w-]+[.:])?(?:publish|deploy|promote)(?:[.:][\w-]+)?|release$|retire"),
+        _words(r"(?:[\w-]+[.:])?(?:publish|deploy|promote)(?:[.:][\w-]+)?|retire"),
     ),
     _Act(
         "payment",
@@ -105,7 +106,7 @@ _ACTS = (
         re.compile(
             r"(?:\S+ ){0,2}(?:install|add|tap|plugins? (?:add"
             r"|install))\b.*?(?<!\S)(?:git\+)?(?:https?|git|ssh)"
-            r"://(?!localhost|127\.)"
+            r"://(?!localhost|127\.|api\.nuget\.org|registry\.npmjs\.org|pypi\.org|rubygems\.org)"
         ),
     ),
 )
@@ -146,7 +147,7 @@ _EXEMPT = frozenset(
 
 def acts(call: Call) -> Iterator[Hit]:
     """The question about words that say what a program does that no rule knows."""
-    if call.name in _EXEMPT or not _TRIES.isdisjoint(call.args):
+    if call.name in _EXEMPT or call.name in PRINTERS or not _TRIES.isdisjoint(call.args):
         return
     words = options(call.args).rest[:8]
     if not _ISNT.isdisjoint(words[:5]):

@@ -10,20 +10,23 @@ from collections.abc import Iterator, Sequence
 from app.policy.risk.call import UNKNOWN, Answer, Payload, Stream, ask, deny, names, script
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.rules.protections import TELLING, switched_off
-from app.policy.risk.windows_files import on_files, redirected, without_redirects
+from app.policy.risk.windows_admin import JUDGED_BY_WORDS, changed_by, removed_by_shape
+from app.policy.risk.windows_credentials import secrets_shown, shown_in_text
+from app.policy.risk.windows_files import on_files, redirect_targets, redirected, without_redirects
+from app.policy.risk.windows_loaders import loaded, opens_share
 from app.policy.risk.windows_methods import downloaded, methods
 from app.policy.risk.windows_places import Places, file_name, is_whole, program
 from app.policy.risk.windows_read import Command, Reader
-from app.policy.risk.windows_secrets import secrets_sent
+from app.policy.risk.windows_secrets import secrets_sent, sends_whole
+from app.policy.risk.windows_shares import hidden_stream
 from app.policy.risk.windows_tables import (
     ASKS,
     DELETES,
     DENIES,
-    ENDS,
-    ENDS_LITTLE,
     NAMES,
     OWN,
 )
+from app.policy.risk.windows_verbs import cmdlet
 
 
 def quoted_line(words: Sequence[str]) -> str:
@@ -78,7 +81,7 @@ _OF_THE_OTHER = {
 
 def _assess(text: str, home: str, *, cmd: bool) -> Iterator[tuple[list[str], Answer | None]]:
     if not cmd:
-        yield from (([], answer) for answer in methods(text))
+        yield from (([], answer) for answer in (*methods(text), *shown_in_text(text)))
     for command in _looped_over(text) if cmd else ():
         yield [], script(command, "cmd")
     places = Places({file_name(path) for path in downloaded(text)})
@@ -101,12 +104,16 @@ def _looped_over(text: str) -> Iterator[str]:
 
 def _command(command: Command, home: str, places: Places, *, cmd: bool) -> Iterator[Answer]:
     yield from redirected(command.texts)
+    if stream := hidden_stream(redirect_targets(command.texts)):
+        yield ask("opaque_code", f"writes the stream {stream}, which is hidden behind a file")
     texts = _named(command, cmd=cmd)
     if not texts:
         return
     if not cmd and not command.called and _is_expression(command):
         if command.words[0].quote and len(texts) > 1 and not texts[1].startswith(_OPERATORS):
             yield ask("unreadable", "a text where a command should be")
+        return
+    if not cmd and not command.called and not (texts := _given_to_key(texts)):
         return
     first = texts[0]
     if re.search(r"%[^%]+%|^%\w|![^!]+!" if cmd else r"\$[\w({]", first) or UNKNOWN in first:
@@ -139,6 +146,25 @@ _STARTS = _READS_CODE | {"start", "start-process", "saps", "call", "msiexec", "w
 _OPERATORS = ("-", "+", ",", "*", "/", "=", ".", "|", ">", "%", "[")
 
 
+_KEY = re.compile(r"([\w-]+)=(?!=)")
+
+
+def _given_to_key(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The command that gives a key of a table, `@{key=value}`, its value.
+
+    Nothing where that is a text or a variable; `texts` where they are no such entry.
+    """
+    if key := _KEY.match(texts[0]):
+        value = texts[0][key.end() :]
+        texts = (value, *texts[1:]) if value else texts[1:]
+    elif texts[1:2] == ("=",):
+        texts = texts[2:]
+    else:
+        return texts
+    is_text = bool(texts) and (" " in texts[0] or texts[0][:1] in "$@['\"" or texts[0].isdigit())
+    return () if is_text else texts
+
+
 def _is_expression(command: Command) -> bool:
     first = command.words[0]
     return bool(first.quote) or first.text.startswith(("$", "[", "@"))
@@ -165,23 +191,41 @@ def judge(words: Sequence[str], home: str, places: Places | None = None) -> Iter
     if not words:
         return
     word = words[0]
-    name = re.split(r"[\\/]", word)[-1].lower().removesuffix(".exe")
+    name = re.sub(r"\.(?:exe|com)$", "", re.split(r"[\\/]", word)[-1].lower())
     args = list(words[1:])
     lowered = [arg.lower() for arg in args]
     if UNKNOWN in word:
         yield ask("unresolved_command", "the command to run is not known before it runs")
-    elif any(arg in {"/?", "--help", "-?", "-whatif"} for arg in lowered):
+    elif any(arg in _ONLY_SAYS for arg in lowered):
         return
+    else:
+        yield from loaded(word, name, args)
+        yield from secrets_shown(name, args)
+        yield from sends_whole(name, args)
+        yield from _judge(name, args, lowered, home, places or Places(set()))
+
+
+_ONLY_SAYS = frozenset(["/?", "--help", "-?", "-whatif", "-whatif:$true", "-wi"])
+
+
+def _judge(
+    name: str, args: list[str], lowered: list[str], home: str, places: Places
+) -> Iterator[Answer]:
+    if name == "wmic" and set(lowered) & {"reboot", "shutdown", "win32shutdown"}:
+        yield deny("host_power", "wmic turns the host off or restarts it")
+    elif name in {"vssadmin", "wmic"} and set(lowered) & {"delete", "call", "resize"}:
+        yield ask("windows_admin", f"{name} deletes or calls", RiskLevel.CRITICAL)
     elif name in DELETES:
-        yield from _delete(name, args, home, places or Places(set()))
+        yield from _delete(name, args, home, places)
     elif name in DENIES:
         yield deny("windows_disk", f"{name} {DENIES[name]}")
     elif name in ASKS:
         yield from _asks(name, args, lowered)
-    elif ENDS.fullmatch(name) and name not in ENDS_LITTLE:
-        yield ask("windows_admin", f"{name} takes something away")
     else:
-        yield from _others(name, args, lowered, home)
+        found = [*cmdlet(name), *changed_by(name, args)]
+        yield from found
+        if not found:
+            yield from _others(name, args, lowered, home)
 
 
 def _delete(name: str, args: list[str], home: str, places: Places) -> Iterator[Answer]:
@@ -209,13 +253,10 @@ _POWER_METHODS = frozenset(["shutdown", "reboot", "win32shutdown", "win32shutdow
 
 
 def _asks(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
-    if name in {"schtasks", "bcdedit"} and (not lowered or set(lowered) & {"/query", "/enum"}):
+    if not args and name in {"mshta", "regsvr32", "rundll32"}:
         return
-    if name in {"icacls", "cacls"} and len(lowered) < 2:
-        return
-    if name == "wevtutil" and lowered[:1] and lowered[0] not in {"cl", "clear-log"}:
-        return
-    if name == "cipher" and not any(arg.startswith("/w") for arg in lowered):
+    if name in JUDGED_BY_WORDS:
+        yield from changed_by(name, args)
         return
     if "win32_operatingsystem" in lowered and set(lowered) & _POWER_METHODS:
         yield deny("host_power", f"{name} turns the host off or restarts it")
@@ -234,36 +275,22 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
             yield deny("host_power", "shutdown turns the host off")
     elif name in {"start-process", "saps", "start", "runas", "forfiles"}:
         yield from _started(name, args, lowered)
-    elif name in {"reg", "vssadmin", "wmic", "net", "sc", "robocopy", "git", "bash", "sh", "wsl"}:
+    elif name in {"sc", "robocopy", "git", "bash", "sh", "wsl"}:
         yield from _tools(name, args, lowered)
     else:
         yield from _small(name, args, lowered, home)
 
 
-_CHANGES = {
-    "netsh": re.compile(r"\b(?:set|delete|add|reset|import)\b|\bkey=clear\b"),
-    "regedit": re.compile(r"/s|\.reg\b"),
-    "wbadmin": re.compile(r"\bdelete\b|\bdisable\b"),
-    "fsutil": re.compile(r"\b(?:set\w*|delete\w*|dismount|createnew\s+(?:\S*:|[\\/]))"),
-    "mountvol": re.compile(r"/[dr]\b"),
-    "msiexec": re.compile(r"[-/](?:x|uninstall)\b"),
-    "setx": re.compile(r"(?:^|\s)(?:path|pathext|comspec|psmodulepath)(?:\s|$)"),
-    "auditpol": re.compile(r"/(?:clear|remove|set|restore)\b"),
-    "dism": re.compile(r"/(?:remove|disable|reset)[\w-]*"),
-    "cmdkey": re.compile(r"/delete"),
-    "reagentc": re.compile(r"/disable"),
-    "assoc": re.compile(r"="),
-    "ftype": re.compile(r"="),
-    "at": re.compile(r"\d\s+\S|/delete"),
-    "manage-bde": re.compile(r"-off\b|-delete\w*|-wipe\w*"),
-    "set-service": re.compile(r"-startup\w*\s+disabled|-status\s+stopped"),
-    "copy": re.compile(r"(?:^|\s)nul\s+[^\s+>]"),
-}
-"""Tools whose words tell whether they only show something."""
 _FETCHES = {
     "certutil": re.compile(r"[-/](?:urlcache|decode)"),
     **dict.fromkeys(["cscript", "wscript", "msiexec"], re.compile(r"://")),
 }
+
+
+_REST = frozenset(
+    names("irm iwr invoke-restmethod invoke-webrequest invoke-azrestmethod invoke-mggraphrequest")
+)
+_DELETING_METHOD = re.compile(r"-(?:custom)?m\w*[\s:]+delete\b")
 
 
 def _assigned(name: str, args: list[str]) -> Iterator[Answer]:
@@ -286,16 +313,18 @@ def _small(name: str, args: list[str], lowered: list[str], home: str) -> Iterato
         yield ask("windows_admin", "ends processes by their name")
     elif name in _FETCHES and any(_FETCHES[name].search(arg) for arg in lowered):
         yield ask("remote_code", f"{name} fetches or decodes code")
+    elif name in _REST and _DELETING_METHOD.search(" ".join(lowered)):
+        yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
     elif name == "invoke-sqlcmd":
         yield from (script(arg, "sql") for arg in args if " " in arg)
     elif name in {"psexec", "psexec64", "gsudo"}:
         yield from judge([arg for arg in args if not arg.startswith(("\\", "-"))], home)
-    elif name in _CHANGES and _CHANGES[name].search(" ".join(lowered)):
-        yield ask("windows_admin", f"{name} changes the system")
     else:
         yield from on_files(name, args, home)
         if name not in OWN and name not in NAMES:
-            yield Payload("tool", (name.removesuffix(".cmd"), *args))
+            plain = re.sub(r"\.(?:cmd|bat)$", "", name)
+            yield Payload("tool", (plain, *args))
+            yield from removed_by_shape(plain, args, home)
 
 
 def in_cmd(args: Sequence[str]) -> Iterator[Answer]:
@@ -356,7 +385,7 @@ def _started(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]
     if name == "runas" or "-verb" in lowered:
         yield ask("windows_admin", "starts a program as another user")
     line = _start_line(args) if name in {"start", "runas"} else _process_line(args)
-    if line:
+    if line and not (name == "start" and opens_share(line)):
         yield script(quoted_line(line), "cmd")
     if any(" " in word and word[0] in "-/" for word in line[1:]):
         # PowerShell hands over the list of arguments as one line.
@@ -381,29 +410,10 @@ def _process_line(args: list[str]) -> list[str]:
 
 
 def _tools(name: str, args: list[str], lowered: list[str]) -> Iterator[Answer]:
-    first = lowered[0] if lowered else ""
     if name in {"git", "bash", "sh", "wsl"}:
         yield script(quoted_shell([name, *args]), "shell")
-        if name == "wsl" and set(lowered[:1]) & {"--unregister", "--shutdown", "--terminate", "-t"}:
-            yield ask("windows_admin", f"wsl {first} ends or deletes a distribution")
     elif name == "robocopy":
-        if set(lowered) & {"/mir", "/purge", "/move", "/mov"}:
+        if set(lowered) & {"/mir", "/purge", "/move", "/mov"} and "/l" not in lowered:
             yield ask("delete", "robocopy deletes files that are not in the source")
-    elif (name == "reg" and first in {"delete", "add", "import", "restore"}) or (
-        name == "sc" and set(lowered[:2]) & {"delete", "stop", "config", "create", "failure"}
-    ):
-        yield ask("windows_admin", f"{name} {first} changes the system")
     elif name == "sc":
         yield from on_files(name, args, "")
-    elif name == "wmic" and set(lowered) & {"reboot", "shutdown", "win32shutdown"}:
-        yield deny("host_power", "wmic turns the host off or restarts it")
-    elif name in {"vssadmin", "wmic"} and set(lowered) & {"delete", "call", "resize"}:
-        yield ask("windows_admin", f"{name} deletes or calls", RiskLevel.CRITICAL)
-    elif name == "net" and _net_changes(first, lowered[1:]):
-        yield ask("windows_admin", f"net {first} changes the system")
-
-
-def _net_changes(verb: str, rest: list[str]) -> bool:
-    if verb in {"user", "localgroup", "group", "share", "accounts"}:
-        return len(rest) > 1 or any("/" in word or "=" in word for word in rest)
-    return (verb == "stop" and bool(rest)) or (verb in {"use", "session"} and "/delete" in rest)

@@ -26,7 +26,7 @@ _HOME = re.compile(
     r"(?:~|\$home|\$env:userprofile|%userprofile%|[a-z]:/users/[^/]+)(?=/)", re.IGNORECASE
 )
 _REDIRECT = re.compile(r"[\d*]?>>?(?!&)(.*)", re.DOTALL)
-_KEY = re.compile(r"hk(?:lm|cu|cr|u|cc):|registry::|hkey_", re.IGNORECASE)
+_KEY = re.compile(r"hk(?:lm|cu|cr|u|cc):|registry::|hkey_|(?:wsman|cert|ad|iis):", re.IGNORECASE)
 _SETS_KEYS = frozenset(names("set-itemproperty new-itemproperty sp set-item si new-item ni"))
 
 
@@ -42,10 +42,19 @@ def without_redirects(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
+def redirect_targets(words: Sequence[str]) -> list[str]:
+    """The files that `>` and `>>` write."""
+    return [
+        match.group(1) or following
+        for word, following in pairwise([*words, ""])
+        if ">" in word and (match := _REDIRECT.fullmatch(word))
+    ]
+
+
 def redirected(words: Sequence[str]) -> Iterator[Answer]:
     """Findings for the files that `>` and `>>` write."""
-    for word, following in pairwise([*words, ""]):
-        if (match := _REDIRECT.fullmatch(word)) and SYSTEM.match(match.group(1) or following):
+    for target in redirect_targets(words):
+        if SYSTEM.match(target):
             yield ask("system_write", "writes a system or start-up file")
 
 

@@ -18,12 +18,28 @@ _METHOD = re.compile(
     r"|setenvironmentvariable\([^,()]*,[^,()]*,",
     re.IGNORECASE,
 )
+_CHANGES_HOST = re.compile(
+    r"\.clearlog\(|\[wmiclass\][^;\n]{0,300}\.create\(|amsi(?:utils|initfailed|scanbuffer|context)"
+    r"|\.setpassword\("
+    r"|registry(?:key)?\]::(?:setvalue|deletevalue)|\.(?:createsubkey|deletesubkey(?:tree)?"
+    r"|deletevalue)\("
+    r"|\.registertask(?:definition)?\(|\.(?:commitchanges|setinfo)\(|tcplistener"
+    r"|\.rules\.(?:add|remove)\("
+    r"|\.firewallenabled|\.(?:setaccesscontrol|addmember|addtogroup|removemember)\("
+    r"|\.changestartmode\("
+    r"|\.(?:stopservice|setdnsserversearchorder|enablestatic|enabledhcp)\("
+    r"|win32_volume[^;\n]{0,300}\.format\("
+    r"|psetwevent|etwprovider\b|m_enabled\b|getdelegateforfunctionpointer|virtualalloc"
+    r"|createremotethread",
+    re.IGNORECASE,
+)
 _BY_NAME = re.compile(r"\.foreach\(\s*['\"](?:delete|kill)", re.IGNORECASE)
 _POWER = re.compile(r"\.(?:win32shutdown\w*|reboot|shutdown)\(", re.IGNORECASE)
 _DOWNLOADS = re.compile(r"\.downloadfile\([^,)]{0,500},\s*['\"]([^'\"]+)", re.IGNORECASE)
 _DECODES = re.compile(r"frombase64string", re.IGNORECASE)
 _RUNS = re.compile(
-    r"\b(?:iex|icm|saps|cmd|pwsh|powershell|start|invoke-\w+|start-\w+)\b|(?:^|[\s;|{(])[&.]\s*[($]",
+    r"\b(?:iex|icm|saps|cmd|pwsh|powershell|start|invoke-\w+|start-\w+)\b|(?:^|[\s;"
+    r"|{(])[&.]\s*[($]",
     re.IGNORECASE,
 )
 _DELETED = re.compile(r"::\s*delete\(\s*(['\"])([^'\"]*)\1\s*,\s*\$true", re.IGNORECASE)
@@ -69,6 +85,8 @@ def methods(text: str) -> Iterator[Answer]:
         or (_DECODES.search(bare) and _RUNS.search(bare))
     ):
         yield ask("code_danger", "calls a .NET method that deletes or runs code")
+    if _CHANGES_HOST.search(text):
+        yield ask("windows_admin", "calls a method that changes the system or its protection")
     for match in _WRITTEN.finditer(text):
         if any(SYSTEM.match(path) for path in re.findall(r"['\"]([^'\"]*)", match["paths"])):
             yield ask("system_write", "writes a system or start-up file")

@@ -25,6 +25,8 @@ _CMD = re.compile(
     re.DOTALL,
 )
 _HERE = re.compile(r"@(['\"])[ \t]*\n")
+_KEY = re.compile(r"[\w-]+=(['\"])")
+"""The key of an entry of a table with the text behind it: `@{name='value'}`."""
 _UNSET = re.compile(r"[$%!]\w|\$[{(]")
 
 
@@ -184,4 +186,6 @@ def _bare(word: str, *, cmd: bool) -> Word:
     if cmd:
         return Word(re.sub(r"\^(.)", r"\1", word, flags=re.DOTALL).replace('"', ""))
     plain = re.sub(r"`(.)", r"\1", word, flags=re.DOTALL)
+    if given := _KEY.match(word):
+        return Word(plain.replace(given[1], ""), given[1])
     return Word(plain.replace('"', "").replace("'", ""))

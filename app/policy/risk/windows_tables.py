@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from app.policy.risk.call import names
 
 DELETES = frozenset(
@@ -130,18 +128,6 @@ NAMES = tuple(
         - {"iex", "rimraf", "unlink"}
     )
 )
-ENDS = re.compile(
-    r"(?:remove|unregister|uninstall|disable|stop|reset|revoke|clear|dismount|revert)-[a-z0-9]+"
-)
-"""What a cmdlet with one of these verbs does, it takes away, also one that no table names."""
-ENDS_LITTLE = frozenset(
-    names(
-        "remove-module remove-variable remove-job remove-pssession remove-psdrive remove-alias "
-        "remove-event remove-psbreakpoint remove-typedata remove-pssnapin unregister-event "
-        "disable-psbreakpoint stop-job stop-transcript clear-host clear-variable clear-history"
-    )
-)
-"""Those whose loss ends with the session."""
 OWN = frozenset(
     names(
         # Of cmd and of Windows, where the name means something else than under Unix.

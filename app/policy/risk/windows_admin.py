@@ -1,0 +1,230 @@
+"""Tools of Windows that administer the host: which of their words change something.
+
+Most of them show when they are given a verb that shows, or nothing at all, and change something
+with any other; a few are named by the words that change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from app.policy.risk.call import Answer, Call, ask, names
+from app.policy.risk.model import RiskLevel
+from app.policy.risk.strangers import stranger
+
+_SHOWS: dict[str, str] = {
+    "bitsadmin": r"(?:/(?:raw\w+|wrap|nowrap) )*/(?:list|info|monitor|help|util /(?:version"
+    r"|getie)|get\w+)",
+    "schtasks": r"[/-](?:query|showsid)|(?:.* )?[/-]query",
+    "bcdedit": r"/(?:enum|v|export)|(?:.* )?/enum",
+    "pnputil": r"[/-](?:enum-\w+|export-driver|e(?:$| ))",
+    "winrm": r"(?:g|get|e|enum|enumerate|id|identify|helpmsg|help)(?:$| )",
+    "wecutil": r"(?:es|gs|gr|enum-\w+|get-\w+)(?:$| )",
+    "wbadmin": r"get(?:$| )",
+    "manage-bde": r"[-/](?:status|h|help)(?:$| )",
+    "manage-bde.wsf": r"[-/](?:status|h|help)(?:$| )",
+    "dnscmd": r"(?:\S+ )?/(?:info|enum\w+|zoneinfo|zoneprint|statistics|ipvalidate)",
+    "powercfg": r"[/-](?:l|list|q|qh|query|a|availablesleepstates|batteryreport|energy|requests"
+    r"|devicequery|lastwake|waketimers|getactivescheme|aliases|sleepstudy|srumutil|systemsleep\w*"
+    r"|systempowerreport|export|getsecuritydescriptor)(?:$| )",
+    "reagentc": r"/info",
+    "secedit": r"/(?:analyze|export|validate|generaterollback)",
+    "appcmd": r"(?:list|search|inspect)(?:$| )",
+    "fltmc": r"(?:filters|instances|volumes|help)(?:$| )",
+    "verifier": r"/query",
+    "devcon": r"(?:find\w*|status|hwids|driver\w+|resources|stack|classes|listclass|help"
+    r"|dp_enum)(?:$| )",
+    "vssadmin": r"(?:list|query)(?:$| )",
+    "diskshadow": r"/\?",
+    "ntdsutil": r"(?:help|\?)(?:$| )",
+    "dsdbutil": r"(?:help|\?)(?:$| )",
+    "dsmgmt": r"(?:help|\?)(?:$| )",
+    "netdom": r"(?:query|verify|help)(?:$| )",
+    "ocsetup": r"/\?",
+    "repadmin": r"/(?:show\w*|replsummary|queue|bind|viewlist|dsaguid|istg|kcc|latency|failcache)",
+    "dfsutil": r"(?:view|domain|server|client info|diag view\w*|root(?: \S+)?$|link(?: \S+)?$)",
+    "cipher": r"(?:/c|/y|/n|[^/]\S*)(?:$| )",
+    "mpcmdrun": r"-(?:scan|signatureupdate|getfiles|listalldynamicsignatures|h|\?|validate\w+)",
+    "logman": r"(?:query|export|start|create)(?:$| )",
+    "w32tm": r"/(?:query|monitor|stripchart|tz|dumpreg|ntte|ntpte|resync)",
+    "tzutil": r"/[gl](?:$| )",
+    "nltest": r"(?:.*/server:\S+ )?/(?:ds\w+|dclist|domain_trusts|trusted_domains|sc_query|query"
+    r"|whowill|parentdomain|finduser|sc_verify)",
+    "wusa": r"/\?",
+    "sfc": r"/(?:scannow|verify\w*|scanfile\S*)",
+    "slmgr": r"/(?:dli|dlv|xpr|dti)",
+    "slmgr.vbs": r"/(?:dli|dlv|xpr|dti)",
+    "nssm": r"(?:status\w*|get|list|dump|processes|start|restart|help)(?:$| )",
+    "psr": r"/\?",
+    "pktmon": r"(?:list|status|counters|comp|help|etl2\w+|filter list|stop)(?:$| )",
+    "nmcap": r"/\?",
+    "bootcfg": r"/query",
+    "wpeutil": r"(?:initializenetwork|updatebootinfo|listkeyboardlayouts)",
+    "vshadow": r"-q\w*",
+    "tpmtool": r"(?:getdeviceinformation|gatherlogs|parsetcglogs|drivertracing)",
+    "certutil": r"[-/](?:v |user |enterprise |silent |f )*[-/]?(?:hashfile|dump\w*"
+    r"|verify(?!ctl)\w*|"
+    r"store(?:$| )|view\w*|asn|schema|ping\w*|template\w*|catemplates|scinfo|csplist|cainfo|"
+    r"getreg|error|dcinfo|tcainfo|ca$|adtemplate|enumstore|displaytemplate|encode(?:hex)?)",
+}
+"""Tools that ask unless their words match: what they show, or do to nothing that lasts."""
+_CHANGES: dict[str, str] = {
+    "netsh": r"(?:^|\s)(?:set|delete|add|reset|import|install|uninstall|exec|start"
+    r"|connect)(?:\s|$)|(?:^|\s)-f\s",
+    "regedit": r"/s|\.reg\b",
+    "fsutil": r"^(?!\S+ query)\S+ (?:.*\s)?(?:set\w*|delete\w*|dismount|disable\w*|enable\w*)"
+    r"(?:\s|$)|createnew\s+(?:\S*:|[\\/])",
+    "mountvol": r"/[drpn]\b",
+    "setx": r"(?:^|\s)(?:path|pathext|comspec|psmodulepath)(?:\s|$)|(?:^|\s)[/-]m(?:\s|$)",
+    "date": r"^\d",
+    "time": r"^\d",
+    "auditpol": r"/(?:clear|remove|set|restore|resourcesacl.*/(?:set|remove|clear))\b",
+    "dism": r"/(?:remove|disable|reset|add|enable|apply|set)[\w-]*|/startcomponentcleanup",
+    "msiexec": r"[-/](?:x|uninstall)",
+    "cmdkey": r"/delete",
+    "assoc": r"=",
+    "ftype": r"=",
+    "at": r"\d\s+\S|/delete",
+    "set-service": r"-startup\w*\s+disabled|-status\s+stopped",
+    "copy": r"(?:^|\s)nul\s+[^\s+>]",
+    "route": r"(?:^|\s)(?:add|delete|change)\s|(?:^|\s)[-/]f(?:\s|$)",
+    "arp": r"(?:^|\s)[-/][ds](?:\s|$)",
+    "ipconfig": r"/release",
+    "klist": r"purge|add_bind",
+    "setspn": r"(?:^|\s)[-/][asdru](?:\s|$)",
+    "dsacls": r"(?:^|\s)/(?:g|d|r|s|t|i|resetdefaultdacl\w*|takeownership)(?:\s|:|$)",
+    "iisreset": r"/(?:stop|disable|reboot\w*)",
+    "aspnet_regiis": r"[-/](?:[iudrs]|ir|ua|pdf?|pef?|px|pi|pz|ga)\b",
+    "csvde": r"(?:^|\s)-i(?:\s|$)",
+    "ldifde": r"(?:^|\s)-i(?:\s|$)",
+    "esentutl": r"^/(?:p|r|d)(?:\s|$)",
+    "chkntfs": r"/[dxct]\b",
+    "chkdsk": r"/(?:f|r|x|b|spotfix|offlinescanandfix)\b",
+    "convert": r"/fs:",
+    "change": r"(?:logon\s+/(?:disable|drain\w*)|user\s+/install|port\s+\S+=)",
+    "reset": r"session",
+    "cleanmgr": r"/(?:sagerun|autoclean|lowdisk|verylowdisk|d)",
+    "lodctr": r"/[rs]\b",
+    "wmic": r"\b(?:delete|call|create|set|uninstall)\b",
+    "wevtutil": r"^(?:cl|clear-log|sl|set-log|um|uninstall-manifest|im|install-manifest)\b",
+    "icacls": r"/(?:grant|deny|remove|reset|setowner|inheritance|restore|setintegritylevel"
+    r"|substitute)",
+    "cacls": r"(?:^|\s)/[gprds](?:\s|:|$)",
+    "certreq": r"[-/](?:submit|accept|sign|policy)",
+    "winget": r"^(?:source\s+(?:add|remove|reset|update -)|settings\s+--enable"
+    r"|configure\b(?!.*--(?:show|test))"
+    r"|install\b.*\s(?:-m|--manifest)|pin\s+remove)",
+    "scoop": r"^(?:bucket\s+(?:rm|add\s+\S+\s+\S)|uninstall|cleanup|cache\s+rm)",
+    "choco": r"^(?:source\s+(?:add|remove|disable)|uninstall|feature\s+(?:enable|disable)"
+    r"|apikey|push)",
+    "nuget": r"^sources?\s+(?:add|remove|disable|update)",
+    "wsl": r"--(?:unregister|shutdown|terminate|uninstall)|(?:^|\s)-t\s",
+    "vssadmin": r"^(?:delete|resize|create|revert|add|protect)\b",
+    "label": r"^(?:[a-z]:)?\s*\S",
+}
+"""Tools that ask where their words match."""
+_ALWAYS = frozenset(
+    names(
+        "dsadd dsmod dsrm dsmove djoin dcpromo adprep redircmp redirusr ksetup lgpo sdbinst "
+        "unlodctr rwinsta tsdiscon tscon tsshutdn bcdboot bootsect bootim "
+        "servermanagercmd netcfg lpksetup dcgpofix rendom gpfixup subinacl setacl xcacls "
+        "nvspbind auditusr tpmvscmgr wsreset fodhelper computerdefaults sdclt slui"
+    )
+)
+"""Tools that change something whatever they are given."""
+_ALONE = frozenset(names("dcpromo wsreset fodhelper computerdefaults sdclt slui tsdiscon dcgpofix"))
+"""Those of them that need no words for it."""
+
+
+JUDGED_BY_WORDS = frozenset(names("bitsadmin schtasks bcdedit icacls cacls wevtutil cipher"))
+"""Those among the commands that ask by their names which may as well only show something."""
+
+
+def changed_by(name: str, args: Sequence[str]) -> Iterator[Answer]:
+    """Findings for the tool `name`, where its words change the host."""
+    if not args and name not in _ALONE:
+        return
+    text = " ".join(args).lower()
+    if name in _ALWAYS:
+        yield ask("windows_admin", f"{name} changes the system")
+    elif (shows := _SHOWS.get(name)) is not None:
+        if not _compiled(shows).match(text):
+            yield ask("windows_admin", f"{name} changes the system")
+    elif (changes := _CHANGES.get(name)) is not None and _compiled(changes).search(text):
+        yield ask("windows_admin", f"{name} changes the system")
+    elif name in {"net", "net1"}:
+        yield from _net([arg.lower() for arg in args])
+    elif name == "sc":
+        yield from _service(text.split())
+    elif name == "reg":
+        yield from _registry(text.split())
+
+
+def is_listed(name: str) -> bool:
+    """Whether a table here knows what the words of the tool `name` do."""
+    return name in _SHOWS or name in _CHANGES
+
+
+_REMOVES = re.compile(
+    r"[-/](?:delete|remove|uninstall|wipe|purge|erase|destroy|unregister|disable"
+    r"|revoke)[a-z-]*(?:[:=].*)?",
+    re.IGNORECASE,
+)
+
+
+def removed_by_shape(name: str, args: Sequence[str], home: str) -> Iterator[Answer]:
+    """Findings for a program that no table here knows, by a verb or a switch that destroys."""
+    if is_listed(name):
+        return
+    if any(_REMOVES.fullmatch(arg) for arg in args):
+        yield ask("unknown_destroy", f"{name} may destroy something", RiskLevel.MEDIUM)
+    else:
+        yield from stranger(Call(name, list(args), None, home))
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+_ACCOUNTS = frozenset(names("user localgroup group"))
+
+
+def _net(words: list[str]) -> Iterator[Answer]:
+    """`net`: what changes accounts, shares, services and sessions."""
+    verb, *rest = words
+    switches = [word for word in rest if word.startswith("/") and word != "/domain"]
+    named = [word for word in rest if not word.startswith("/")]
+    if verb in _ACCOUNTS:
+        changes = bool(switches) or len(named) > 1
+    elif verb == "share":
+        changes = bool(switches) or "=" in "".join(named)
+    elif verb in {"accounts", "config", "computer", "time"}:
+        changes = any(re.match(r"/(?!domain)\w+(?::|$)", word) for word in switches)
+    elif verb in {"stop", "pause"}:
+        changes = bool(rest)
+    else:
+        changes = verb in {"use", "session", "sessions", "file", "files"} and bool(
+            {"/delete", "/d", "/close"} & set(switches)
+        )
+    if changes:
+        yield ask("windows_admin", f"net {verb} changes the system")
+
+
+_SERVICE_VERBS = frozenset(
+    names("delete stop config create failure failureflag pause sdset sidtype privs triggerinfo")
+)
+
+
+def _service(words: list[str]) -> Iterator[Answer]:
+    """`sc`: the verb stands behind the name of a server."""
+    verb = next((word for word in words if not word.startswith("\\\\")), "")
+    if verb in _SERVICE_VERBS:
+        yield ask("windows_admin", f"sc {verb} changes the system")
+
+
+def _registry(words: list[str]) -> Iterator[Answer]:
+    if words[0] in {"delete", "add", "import", "restore", "load", "unload", "copy", "flags"}:
+        yield ask("windows_admin", f"reg {words[0]} changes the system")

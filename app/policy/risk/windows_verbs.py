@@ -1,0 +1,102 @@
+"""Cmdlets judged by the shape of their names, which every module for PowerShell keeps to.
+
+The verb says what is done and the noun what it is done to. A verb that takes away or gives access
+asks whatever its noun is; a verb that makes or changes asks where the noun is an account, a right,
+a service, a part of the network or another part of the host. What shows, tests, compares or
+formats is free.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, ask, names
+from app.policy.risk.model import RiskLevel
+
+_NAME = re.compile(r"([a-z]+)-([a-z][a-z0-9_]*)")
+_ENDING = frozenset(
+    names(
+        "remove unregister uninstall disable stop reset revoke clear dismount revert suspend "
+        "deny block unpublish restore resize delete"
+    )
+)
+_OPENING = frozenset(names("grant enable unblock unlock approve register rename"))
+_MAKING = frozenset(names("new set add update import install move write edit limit join"))
+_MAKING_AND_DOING = _MAKING | frozenset(names("initialize close send invoke"))
+HARMLESS = frozenset(
+    names(
+        # What the session itself has made, or what ends with it.
+        "remove-module remove-variable remove-job remove-pssession remove-psdrive remove-alias "
+        "remove-event remove-psbreakpoint remove-typedata remove-pssnapin remove-cimsession "
+        "remove-formatdata remove-psreadlinekeyhandler unregister-event disable-psbreakpoint "
+        "disable-runspacedebug stop-job stop-transcript stop-pssession suspend-job "
+        "suspend-bitstransfer clear-host clear-variable clear-history clear-dnsclientcache "
+        "clear-azcontext clear-azdefault clear-awscredential disable-azcontextautosave "
+        "disable-azdatacollection disable-azurermalias enable-psbreakpoint enable-runspacedebug "
+        "enable-azcontextautosave enable-azurermalias enable-azdatacollection "
+        "enable-experimentalfeature enable-computerrestore register-objectevent "
+        "register-engineevent register-argumentcompleter register-azresourceprovider "
+        "register-azproviderfeature register-dnsclient rename-item rename-itemproperty "
+        # A description of what a later cmdlet would do.
+        "new-scheduledtask new-scheduledtaskaction new-scheduledtasktrigger "
+        "new-scheduledtaskprincipal new-scheduledtasksettingsset new-jobtrigger new-cimsession "
+        # A member of an object, a drive letter, a login of the user's own.
+        "add-member new-smbmapping set-awscredential new-awscredential update-credential"
+    )
+)
+"""Cmdlets of such a shape that change nothing which outlasts the session."""
+_RIGHTS = re.compile(
+    r"^(?:local(?:user|group)|iam|mg|msol|azuread|azad|entra|aad|mailbox|casmailbox|remotemailbox"
+    r"|mailuser|mailcontact|distributiongroup|unifiedgroup|organization|transport|inbox|journal"
+    r"|ad(?:user|group|computer|object|account|domain|forest|organizational|service|trust|principal"
+    r"|fine|default|replication|central|resource|directory|claim|authentication|dc|optional|root"
+    r"|fs|ds|sync|permission|connector|lds)|gp(?:o|link|permission|registry|pref|inheritance)"
+    r"|kds|laps|spn|sqllogin|dbauser|cognito|csonlineuser)"
+    r"|(?:user|users|groupmembers?|members?|roles?|roleassignment|roledefinition|rolegroup"
+    r"|permissions?|acls?|accesscontrol|accessrule|policy|policies|password|principal|accesskey"
+    r"|loginprofile|login|delegate|delegation|owner|rights?|privileges?|credentials?"
+    r"|securitydescriptor|trustedhosts?|exportrequest|membership|usertogroup|policydocument)$"
+)
+"""Accounts, groups, domains, mailboxes, and what they may do."""
+_HOST = re.compile(
+    r"^(?:service$|windowsservice|scheduled(?:task|job)s?$|clusteredscheduledtask"
+    r"|net(?!eventlog|core|framework|standard)[a-z0-9]+|dns|dhcp|smb|nfs|iscsi|wsman|winrm"
+    r"|psremoting|pssessionconfiguration$|mppreference|mpthreat|bitlocker|tpm|secureboot|partition"
+    r"|disk$|volume$|physicaldisk|virtualdisk|storagepool|storagesubsystem"
+    r"|windows(?:feature|optionalfeature|driver|package|capability|edition|reserved|update)"
+    r"|appxprovisioned|computer$|date$|timezone|winsystemlocale|processmitigation|applocker"
+    r"|ruleoption|psrepository|packagesource|psresourcerepository|vpn|pnpdevice|printerdriver"
+    r"|wmiinstance|wmievent|ciminstance|cimindication|eventlog|winevent|logproperties"
+    r"|certificate$|pfxcertificate|dfsn|cluster|dsc|hns|webconfiguration|remoteaccess|rd|wsus|hgs"
+    r"|assignedaccess|odbcdsn|audit|autologon|internetproxy|winhttpproxy|kerberos)"
+    r"|firewall|securityrule|(?<!alert)rule$|(?<!storage)share$|vmextension$|customscriptextension"
+    r"|runcommand$|ssmcommand$|portproxy|portmapping"
+)
+"""Services, tasks, the network, disks, updates, trust and other parts of a host."""
+_DOES = {
+    "start-dscconfiguration": "changes the system",
+    "export-pfxcertificate": "hands out private keys",
+    "invoke-dscresource": "changes the system",
+}
+_TO_REGISTRIES = frozenset(names("publish-module publish-script publish-psresource"))
+
+
+def cmdlet(name: str) -> Iterator[Answer]:
+    """Findings for the cmdlet `name`, by its verb and its noun."""
+    found = _NAME.fullmatch(name)
+    if found is None or name in HARMLESS:
+        return
+    verb, noun = found.groups()
+    if verb in _ENDING:
+        yield ask("windows_admin", f"{name} takes something away")
+    elif verb in _OPENING:
+        yield ask("windows_admin", f"{name} gives access or changes the system")
+    elif name in _TO_REGISTRIES:
+        yield ask("publish", f"{name} cannot be taken back", RiskLevel.MEDIUM)
+    elif name in _DOES:
+        yield ask("windows_admin", f"{name} {_DOES[name]}")
+    elif verb in _MAKING and _RIGHTS.search(noun):
+        yield ask("windows_admin", f"{name} changes accounts or rights")
+    elif verb in _MAKING_AND_DOING and _HOST.search(noun):
+        yield ask("windows_admin", f"{name} changes the system")
