@@ -20,6 +20,7 @@ from app.policy.risk.windows_read import Command, Reader
 from app.policy.risk.windows_secrets import secrets_sent, sends_whole
 from app.policy.risk.windows_shares import hidden_stream
 from app.policy.risk.windows_tables import (
+    ALIASES,
     ASKS,
     DELETES,
     DENIES,
@@ -192,6 +193,7 @@ def judge(words: Sequence[str], home: str, places: Places | None = None) -> Iter
         return
     word = words[0]
     name = re.sub(r"\.(?:exe|com)$", "", re.split(r"[\\/]", word)[-1].lower())
+    name = ALIASES.get(name, name)
     args = list(words[1:])
     lowered = [arg.lower() for arg in args]
     if UNKNOWN in word:
@@ -402,9 +404,16 @@ def _start_line(args: list[str]) -> list[str]:
     return rest
 
 
+_NO_WORD_AFTER = re.compile(
+    r"-(?:cred\w*|work\w*|windows\w*|verb|redirect\w*|rs[eio])$", re.IGNORECASE
+)
+
+
 def _process_line(args: list[str]) -> list[str]:
     """Start-Process: names of parameters dropped, lists of arguments joined."""
     args = [re.sub(r"^@\((.*)\)$", r"\1", arg, flags=re.DOTALL) for arg in args]
+    at = [index + 1 for index, arg in enumerate(args) if _NO_WORD_AFTER.match(arg)]
+    args = [arg for index, arg in enumerate(args) if index not in at]
     words = [arg for arg in args if not re.fullmatch(r"-[A-Za-z]+", arg) or len(arg) < 3]
     return [piece for word in words for piece in re.split(r"[,\s]+", word) if piece]
 

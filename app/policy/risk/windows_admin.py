@@ -78,6 +78,11 @@ _CHANGES: dict[str, str] = {
     r"(?:\s|$)|createnew\s+(?:\S*:|[\\/])",
     "mountvol": r"/[drpn]\b",
     "setx": r"(?:^|\s)(?:path|pathext|comspec|psmodulepath)(?:\s|$)|(?:^|\s)[/-]m(?:\s|$)",
+    "psservice": r"(?:^|\s)(?:stop|pause|setconfig|restart)(?:\s|$)",
+    "psloglist": r"(?:^|\s)-c(?:\s|$)",
+    "nircmd": r"exitwin|killprocess|elevate|^service|^reg(?:set|del)|^win\s+close|closeprocess",
+    "psexec": r"(?:^|\s)[-/](?:s|h|c)(?:\s|$)",
+    "psexec64": r"(?:^|\s)[-/](?:s|h|c)(?:\s|$)",
     "date": r"^\d",
     "time": r"^\d",
     "auditpol": r"/(?:clear|remove|set|restore|resourcesacl.*/(?:set|remove|clear))\b",
@@ -130,7 +135,8 @@ _ALWAYS = frozenset(
         "dsadd dsmod dsrm dsmove djoin dcpromo adprep redircmp redirusr ksetup lgpo sdbinst "
         "unlodctr rwinsta tsdiscon tscon tsshutdn bcdboot bootsect bootim "
         "servermanagercmd netcfg lpksetup dcgpofix rendom gpfixup subinacl setacl xcacls "
-        "nvspbind auditusr tpmvscmgr wsreset fodhelper computerdefaults sdclt slui"
+        "ktpass pskill pspasswd pssuspend diskraid mbr2gpt nvspbind auditusr tpmvscmgr wsreset "
+        "fodhelper computerdefaults sdclt slui"
     )
 )
 """Tools that change something whatever they are given."""
@@ -168,9 +174,15 @@ def is_listed(name: str) -> bool:
 
 
 _REMOVES = re.compile(
+    r"--(?:uninstall|wipe|unregister)|"
     r"[-/](?:delete|remove|uninstall|wipe|purge|erase|destroy|unregister|disable"
     r"|revoke)[a-z-]*(?:[:=].*)?",
     re.IGNORECASE,
+)
+
+
+_REMOVING_VERB = re.compile(
+    r"(?:delete|destroy|wipe|purge|erase|uninstall|unregister)[a-z]*", re.IGNORECASE
 )
 
 
@@ -178,7 +190,8 @@ def removed_by_shape(name: str, args: Sequence[str], home: str) -> Iterator[Answ
     """Findings for a program that no table here knows, by a verb or a switch that destroys."""
     if is_listed(name):
         return
-    if any(_REMOVES.fullmatch(arg) for arg in args):
+    words = [arg for arg in args if not arg.startswith(("-", "/"))][:1]
+    if any(map(_REMOVES.fullmatch, args)) or any(map(_REMOVING_VERB.fullmatch, words)):
         yield ask("unknown_destroy", f"{name} may destroy something", RiskLevel.MEDIUM)
     else:
         yield from stranger(Call(name, list(args), None, home))

@@ -21,6 +21,7 @@ STORES = re.compile(
     r"|\\mozilla\\firefox\\profiles|\\thunderbird\\profiles|\blogins\.json|\bkey[34]\.db"
     r"|\\login data\b|filezilla\\\w+\.xml|\bwinscp\.ini|\bconfcons\.xml|\\\w*\.rdg\b"
     r"|\bultravnc\.ini"
+    r"|\\\.(?:ssh|aws|gnupg|kube|azure)\\?[\"']?(?:\s|$)|simontatham\\putty\\(?:sessions|sshhost)"
     r"|harddiskvolumeshadowcopy|\\gcloud\\(?:credentials|access_tokens|application_default|legacy)"
     r"|\.azure\\(?:msal_token|accesstokens|azureprofile|service_principal)|\\github cli\\hosts"
     r"|\\\.?docker\\config\.json|\bhiberfil\.sys|\bpagefile\.sys|\\memory\.dmp|\\wlansvc\\profiles"
@@ -87,7 +88,8 @@ _TOOLS: dict[str, str] = {
     "bcp": r"sys\.sql_logins",
 }
 _GETS = re.compile(
-    r"get-(?:\w*(?:adrepl(?:account|icationsecret)|adreplaccount|addbaccount|bootkey"
+    r"new-\w*sastoken|get-(?:\w*(?:adrepl(?:account|icationsecret)|adreplaccount|addbaccount"
+    r"|bootkey"
     r"|lsasecret\w*|lsacachedcredential"
     r"|vaultcredential\w*|storedcredential\w*|cachedgpppassword|gpppassword|gppautologon"
     r"|lapsadpassword|lapspassword"
@@ -111,7 +113,9 @@ _HARMLESS_GETS = frozenset(
 )
 _PLAIN = re.compile(r"-asplaintext\b|-withdecryption\b|-decrypt\b|-secretvaluetext\b")
 _SHOWS_SECRET = re.compile(
-    r"getnetworkcredential\(\)|ptrtostring(?:auto|bstr|uni|ansi)\b|securestringto(?:bstr"
+    r"getnetworkcredential\(\)|networkcredential\b[^;\n]{0,200}\)\.password\b"
+    r"|convertfrom-securestring\b[^;\n]{0,300}-asplaintext|\bdefaultpassword\b"
+    r"|ptrtostring(?:auto|bstr|uni|ansi)\b|securestringto(?:bstr"
     r"|globalalloc|cotaskmem)"
     r"|protecteddata\]::unprotect|passwordvault|retrievepassword|\.secretvaluetext"
     r"|recoverypassword\b"
@@ -145,7 +149,7 @@ def secrets_shown(name: str, args: Sequence[str]) -> Iterator[Answer]:
         yield ask("secret_read", f"{name} is made to get at secrets or rights of others")
     elif (pattern := _TOOLS.get(name)) and _compiled(pattern).search(lowered):
         yield ask("secret_read", f"{name} shows or copies secrets")
-    elif name.startswith("get-") and _GETS.fullmatch(name) and name not in _HARMLESS_GETS:
+    elif _GETS.fullmatch(name) and name not in _HARMLESS_GETS:
         yield ask("secret_read", f"{name} shows secrets")
     elif _PLAIN.search(lowered) and name.startswith(("get-", "convertfrom-", "unprotect-")):
         yield ask("secret_read", f"{name} shows a secret as plain text")

@@ -19,6 +19,7 @@ SYSTEM = re.compile(
     r"[a-z]:[\\/]windows(?:[\\/]|$)|\$env:(?:windir|systemroot)|%(?:windir|systemroot)%|\$profile",
     re.IGNORECASE,
 )
+_STARTUP = re.compile(r"start menu[\\/]programs[\\/]startup", re.IGNORECASE)
 _READERS = frozenset(
     names("get-content gc cat type more copy copy-item cp cpi compress-archive select-string")
 )
@@ -42,6 +43,11 @@ def without_redirects(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
+def _is_started(path: str) -> bool:
+    """Whether a file is one of the system, or runs when somebody logs on."""
+    return bool(SYSTEM.match(path) or _STARTUP.search(path))
+
+
 def redirect_targets(words: Sequence[str]) -> list[str]:
     """The files that `>` and `>>` write."""
     return [
@@ -54,13 +60,13 @@ def redirect_targets(words: Sequence[str]) -> list[str]:
 def redirected(words: Sequence[str]) -> Iterator[Answer]:
     """Findings for the files that `>` and `>>` write."""
     for target in redirect_targets(words):
-        if SYSTEM.match(target):
+        if _is_started(target):
             yield ask("system_write", "writes a system or start-up file")
 
 
 def on_files(name: str, args: Sequence[str], home: str) -> Iterator[Answer]:
     """Findings for the files and registry keys that the command `name` is given."""
-    if name in _WRITERS and any(SYSTEM.match(arg) for arg in args):
+    if name in _WRITERS and any(map(_is_started, args)):
         yield ask("system_write", f"{name} writes a system or start-up file")
     if name in _SETS_KEYS and any(_KEY.match(arg) for arg in args):
         yield ask("windows_admin", f"{name} changes the registry")

@@ -132,6 +132,7 @@ _SOURCE = re.compile(
 _INSTALLERS = frozenset(
     names("winget scoop choco nuget install-package install-module install-script add-appxpackage")
 )
+_DEVICE = re.compile(r"\\\\\.\\(?:physicaldrive|harddisk|[a-z]:|cdrom)", re.IGNORECASE)
 _HANDS_ON = frozenset(names("conhost wt openconsole pcalua pcwrun mpiexec applauncher"))
 
 
@@ -143,6 +144,8 @@ def loaded(word: str, name: str, args: Sequence[str]) -> Iterator[Answer]:
         yield ask("remote_code", f"runs a program from {share}")
     if stream := hidden_stream([word, *args]):
         yield ask("opaque_code", f"uses the stream {stream}, which is hidden behind a file")
+    if any(map(_DEVICE.search, args)):
+        yield ask("raw_device", f"{name} works on a raw device")
     text = " ".join(args).lower()
     if name in _ALWAYS and args:
         yield ask("remote_code", f"{name} runs or loads what it is given")

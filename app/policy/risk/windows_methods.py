@@ -20,7 +20,8 @@ _METHOD = re.compile(
 )
 _CHANGES_HOST = re.compile(
     r"\.clearlog\(|\[wmiclass\][^;\n]{0,300}\.create\(|amsi(?:utils|initfailed|scanbuffer|context)"
-    r"|\.setpassword\("
+    r"|win32_(?:shadowcopy|process|service)\b[^;\n]{0,300}\.create\("
+    r"|currentdomain\.load\(|assembly\]::\w*load|\.setpassword\("
     r"|registry(?:key)?\]::(?:setvalue|deletevalue)|\.(?:createsubkey|deletesubkey(?:tree)?"
     r"|deletevalue)\("
     r"|\.registertask(?:definition)?\(|\.(?:commitchanges|setinfo)\(|tcplistener"

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from app.policy.risk.call import names, resolve
 from app.policy.risk.floor import is_catastrophic
+from app.policy.risk.windows_shares import far_share
 
 _VARIABLES = (
     "userprofile|systemroot|windir|systemdrive|homedrive|homepath|programfiles|programdata|"
@@ -32,6 +33,11 @@ _LISTS_ALL = re.compile(r"-(?:r\w*|fo\w*|path|literalpath|hidden|file|directory)
 _SAVES = re.compile(r"-o(?:u\w*)?|--output", re.IGNORECASE)
 _WRITES = frozenset(names("set-content add-content out-file tee-object sc ac"))
 _REDIRECT = re.compile(r"\d?>>?(?!&)(.*)", re.DOTALL)
+_COPIES = frozenset(
+    names(
+        "copy xcopy move cp mv copy-item move-item cpi mi expand replace extrac32 esentutl makecab"
+    )
+)
 _SCRIPTS = (".bat", ".cmd", ".ps1", ".vbs", ".js", ".sh")
 
 
@@ -102,4 +108,6 @@ def _fetched(words: Sequence[str]) -> set[str]:
         found = {file_name(word) for word in words if "://" in word}
     if name in {"certutil", "bitsadmin", "start-bitstransfer"}:
         found.add(file_name(words[-1]))
+    elif name in _COPIES and (source := far_share(words[1:2])):
+        found |= {file_name(source), file_name(words[1]), file_name(words[-1])}
     return found

@@ -36,7 +36,7 @@ _SENDS = re.compile(
     r"|(?:^|[\n;|&({])\s*(?:ssh|https?|xh|hurl|aria2c|chrome|msedge|firefox|iexplore)(?:\.exe)?\s"
     r"|(?<![\w-])(?:start|explorer|saps|start-process)\s[^\n;|&]{0,300}?https?://"
     r"|\.(?:upload(?:file|string|data|values)|(?:post|put|send|get)async|downloadstring)\b"
-    r"|net\.sockets|tcpclient|smtpclient|webclient|httpclient|udpclient|\[(?:system\.)?net\.dns\]"
+    r"|net\.sockets|tcpclient|smtpclient|webclient|httpclient|udpclient|outlook\.application|\[(?:system\.)?net\.dns\]"
     # A share of another host is a path.
     rf"|(?<![\w-])(?:{'|'.join(_COPIERS)}|export-\w+)(?:\.exe)?\s[^\n;|&]{{0,300}}?\\\\[\w.@-]+\\"
     r"|>\s*['\"]?\\\\[\w.@-]+\\",

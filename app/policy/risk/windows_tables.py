@@ -96,6 +96,18 @@ DENIES: dict[str, str] = {
         names("stop-computer restart-computer psshutdown psshutdown64"), "turns the host off"
     ),
 }
+ALIASES = {
+    "icim": "invoke-cimmethod",
+    "iwmi": "invoke-wmimethod",
+    "swmi": "set-wmiinstance",
+    "rwmi": "remove-wmiobject",
+    "rcim": "remove-ciminstance",
+    "scim": "set-ciminstance",
+    "ncim": "new-ciminstance",
+    "clp": "clear-itemproperty",
+    "ipmo": "import-module",
+}
+"""Short names of cmdlets that mean nothing else."""
 NAMES = tuple(
     sorted(
         {

@@ -18,7 +18,7 @@ _NAME = re.compile(r"([a-z]+)-([a-z][a-z0-9_]*)")
 _ENDING = frozenset(
     names(
         "remove unregister uninstall disable stop reset revoke clear dismount revert suspend "
-        "deny block unpublish restore resize delete"
+        "deny block unpublish restore resize delete lock"
     )
 )
 _OPENING = frozenset(names("grant enable unblock unlock approve register rename"))
@@ -52,7 +52,8 @@ _RIGHTS = re.compile(
     r"|ad(?:user|group|computer|object|account|domain|forest|organizational|service|trust|principal"
     r"|fine|default|replication|central|resource|directory|claim|authentication|dc|optional|root"
     r"|fs|ds|sync|permission|connector|lds)|gp(?:o|link|permission|registry|pref|inheritance)"
-    r"|kds|laps|spn|sqllogin|dbauser|cognito|csonlineuser)"
+    r"|spo|adminaudit|cs(?:user|tenant|online|teams|external)|kds|laps|spn|sqllogin|dbauser"
+    r"|cognito|csonlineuser)"
     r"|(?:user|users|groupmembers?|members?|roles?|roleassignment|roledefinition|rolegroup"
     r"|permissions?|acls?|accesscontrol|accessrule|policy|policies|password|principal|accesskey"
     r"|loginprofile|login|delegate|delegation|owner|rights?|privileges?|credentials?"
