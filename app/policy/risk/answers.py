@@ -24,7 +24,7 @@ def judged(call: Call) -> tuple[Answer, ...]:
         call.name = plain_name(call.name)
         rules = RULES.get(call.name)
     if rules is None:
-        return _by_shape(call)
+        return _by_shape(call, known=False)
     if only_explains(call):
         return ()
     if len(rules) == 1:
@@ -34,12 +34,13 @@ def judged(call: Call) -> tuple[Answer, ...]:
     if found or call.name not in NOT_ALL_KNOWN:
         return found
     if call.name in HARDLY_KNOWN:
-        return _by_shape(call)
-    return (*stranger(call, options_too=False), *acts(call), *sends_by_shape(call))
+        return _by_shape(call, known=True)
+    return (*stranger(call, options_too=False), *acts(call, known=True), *sends_by_shape(call))
 
 
-def _by_shape(call: Call) -> tuple[Answer, ...]:
-    return (*wrapped_by_stranger(call), *stranger(call), *acts(call), *sends_by_shape(call))
+def _by_shape(call: Call, *, known: bool) -> tuple[Answer, ...]:
+    said = acts(call, known=known)
+    return (*wrapped_by_stranger(call), *stranger(call), *said, *sends_by_shape(call))
 
 
 @lru_cache(maxsize=2048)

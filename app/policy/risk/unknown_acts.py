@@ -15,6 +15,22 @@ from app.policy.risk.call import Call, Hit, ask, names, options
 from app.policy.risk.command import PRINTERS
 from app.policy.risk.model import RiskLevel
 
+_OPENS = re.compile(
+    r"(?:.*(?:tunnel|vnc|vncserver|smbserver|socks|ssh-import-id)|ligolo|chisel|frpc|inlets|rathole|gost)"
+    r"(?:[-_.]\w+)*"
+)
+"""Names of programs that are there to let others in."""
+_EVERYBODY = re.compile(r"(?:[\w-]+=)?(?:\w+://)?(?:0\.0\.0\.0|\[::\])(?::\d+)?")
+_DEVELOPS = frozenset(
+    names(
+        "uvicorn gunicorn hypercorn daphne granian waitress-serve flask fastapi django-admin vite "
+        "next nuxt astro gatsby jekyll hugo mkdocs http-server serve live-server browser-sync ng "
+        "vue-cli-service webpack webpack-dev-server parcel streamlit gradio puma thin unicorn air "
+        "nodemon storybook expo"
+    )
+)
+"""Servers of a project, which listen so in every container."""
+
 
 class _Act(NamedTuple):
     """What the operands begin with, or one of the words is, of a command that does it."""
@@ -27,7 +43,7 @@ class _Act(NamedTuple):
 
 def _words(pattern: str) -> re.Pattern[str]:
     """Behind at most four words: a command's nouns come before its verb."""
-    return re.compile(rf"(?:(?!migrate )\S+ ){{0,4}}(?:{pattern})(?= |$)")
+    return re.compile(rf"(?:(?!(?:migrate|metadata) )\S+ ){{0,4}}(?:{pattern})(?= |$)")
 
 
 _GIVES = (
@@ -84,6 +100,7 @@ _ACTS = (
             rf"{_KEYS}[-: ](?:create|new|generate|issue|rotate)"
             rf"|(?:create|new|generate|issue|mint|rotate)[-: ](?:\S+[- ])?(?:tokens?"
             rf"|api-?keys?|access-keys?)"
+            rf"|(?:get|read|show|cat)(?: \S+)*? \S*(?:secrets?|passwords?|credentials?)(?:[/:]\S*)?"
             rf"|join-token|(?:{_READS})[-_: ](?:\S+[-_])?(?:{_SECRETS})"
             rf"|(?:secrets?|passwords?|credentials?|vault|tokens?)[: ](?:{_READS})"
         ),
@@ -145,12 +162,19 @@ _EXEMPT = frozenset(
 )
 
 
-def acts(call: Call) -> Iterator[Hit]:
-    """The question about words that say what a program does that no rule knows."""
+def acts(call: Call, *, known: bool) -> Iterator[Hit]:
+    """The question about words that say what a program does that no rule knows.
+
+    Args:
+        known: a rule knows the program, and none of these words.
+    """
     if call.name in _EXEMPT or call.name in PRINTERS or not _TRIES.isdisjoint(call.args):
         return
     words = options(call.args).rest[:8]
     if not _ISNT.isdisjoint(words[:5]):
+        return
+    if not known and _lets_in(call):
+        yield ask("exposed", f"{call.name} lets others in", RiskLevel.MEDIUM)
         return
     operands = " ".join(words)
     for code, why, verb, word in _ACTS:
@@ -158,3 +182,13 @@ def acts(call: Call) -> Iterator[Hit]:
         if by_verb or (word is not None and any(map(word.fullmatch, call.args))):
             yield ask(code, f"{call.name} {why}", RiskLevel.MEDIUM)
             return
+
+
+_VERSIONS: tuple[list[str], ...] = ([], ["-v"], ["-V"], ["version"])
+
+
+def _lets_in(call: Call) -> bool:
+    """Whether it is there to let others in, or listens for everybody."""
+    if call.args not in _VERSIONS and _OPENS.fullmatch(call.name):
+        return True
+    return call.name not in _DEVELOPS and any(map(_EVERYBODY.fullmatch, call.args))

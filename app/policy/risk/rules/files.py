@@ -130,6 +130,11 @@ def _fallocate(call: Call) -> Iterator[Answer]:
 def _acl(call: Call) -> Iterator[Answer]:
     given = options(call.args, "m x M X")
     yield from _owned(call, given.rest, recursive=given.has("-R"))
+    if any(_GRANTS.search(entry) for entry in given.all_values("-m")):
+        yield ask("rights", "lets another user write or enter", RiskLevel.MEDIUM)
+
+
+_GRANTS = re.compile(r"(?:^|,)(?:d(?:efault)?:)?(?:u(?:ser)?|g(?:roup)?|o(?:ther)?):[^:,]*:[r-]?w")
 
 
 RULES: RuleTable = {

@@ -21,6 +21,7 @@ _ROWS: Rows = {
     "knife": (Shape(r"supermarket share\b|cookbook upload\b"),),
     "arduino-cli charmcraft snapcraft juju": (Shape(r"(?:lib )?upload\b|release\b"),),
     "lein boot": (Shape(r"deploy\b|release\b"),),
+    "rclone": (Shape(r"link\b"),),
     "dput dupload debsign": (Shape(unless=r"^(?:-s|--simulate|-o)$"),),
 }
 RULES: RuleTable = shaped("publish", "publishes something under a name", _ROWS)
