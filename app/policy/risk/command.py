@@ -86,7 +86,7 @@ def unresolved(word: str) -> Hit | None:
 
 PRINTERS = frozenset(
     names(
-        "echo printf man which type whatis help apropos tldr test [ [[ : true logger say where "
+        "echo printf log man which type whatis help apropos tldr test [ [[ : true logger say where "
         "ls stat file wc du df realpath readlink basename dirname md5sum sha1sum sha256sum cksum "
         "comm join fmt fold tree locate info cheat export local declare set cd pushd eza exa cloc"
     )

@@ -9,26 +9,36 @@ from __future__ import annotations
 from app.policy.risk import unwrap
 from app.policy.risk.call import Call, names
 from app.policy.risk.rules import (
+    accounts,
     containers,
     database,
     delete,
+    devices,
+    disks,
     dispatch,
+    drives,
     editors,
     exposing,
     files,
+    fleets,
     foreign_packages,
     git,
     infra,
     interpreters,
+    machines,
+    macos,
     network,
     packages,
     protections,
+    queues,
     remote,
+    remote_power,
     rights,
     search,
     secret_stores,
     services,
     shells,
+    stores,
     system,
     versions,
     windows_names,
@@ -36,6 +46,16 @@ from app.policy.risk.rules import (
 from app.policy.risk.shapes import Rows, Shape, by_name, fits
 
 _HELP = frozenset(["--help", "-help", "-h", "help"])
+_TRIES = frozenset(
+    names(
+        "--dry-run --dryrun --dry_run --simulate --what-if --whatif --no-act --noop --just-print "
+        "--pretend --why-run --preview-only --print-only --noaction"
+    )
+)
+"""Options with which the programs that have them say what they would do, and do nothing."""
+_ASKS = _HELP | _TRIES
+_DOES = frozenset(names("none false no off 0"))
+"""Values with which such an option says the opposite."""
 _RUNS = frozenset(
     names(
         "exec run x dlx ssh rsh shell debug eval foreach forall runner console enter unshare "
@@ -46,7 +66,10 @@ _RUNS = frozenset(
 _TAKES_NO_WORD = frozenset(
     names(
         "--force --yes -y --all --assume-yes --auto-approve -auto-approve --interactive --quiet "
-        "--verbose --recursive --confirm --now --no-wait --ignore-daemonsets"
+        "--verbose --recursive --confirm --now --no-wait --ignore-daemonsets --purge --delete "
+        "--prune --remove --autoremove --destroy --clean --hard --permanent --debug --stats "
+        "--progress --ignore-not-found --no-input --non-interactive --no-prompt --no-prompts "
+        "--skip-final-snapshot --assumeyes --skip-confirmation --silent --batch --unused"
     )
 )
 _TAKES_WORD = {
@@ -79,18 +102,28 @@ _SPEAKS_OTHERWISE = frozenset(
 """Programs that take such a word for something else, or that go on after it."""
 _EXPLAINING = (
     frozenset().union(
+        accounts.RULES,
         containers.RULES,
-        database.MIGRATING,
+        devices.RULES,
+        remote_power.RULES,
+        queues.RULES,
+        drives.RULES,
+        disks.RULES,
         exposing.RULES,
+        fleets.RULES,
         foreign_packages.RULES,
         infra.RULES,
+        machines.RULES,
+        macos.RULES,
         packages.RULES,
         protections.RULES,
         rights.RULES,
         secret_stores.RULES,
         services.RULES,
+        stores.RULES,
         system.RULES,
         versions.RULES,
+        database.MIGRATING,
     )
     - frozenset().union(
         unwrap.RULES,
@@ -198,7 +231,6 @@ _ROWS: Rows = {
     "mkfs.ext2 mkfs.ext3 mkfs.ext4 mke2fs": (Shape(having=r"^-n$"),),
     "mkfs.xfs": (Shape(having=r"^-N$"),),
     "partprobe": (Shape(having=r"^(?:-\w*d\w*|--dry-run)$"),),
-    "diskutil": (Shape(r"(?:list\w*|info|activity|apfs list\w*|cs list)\b"),),
     "debugfs": (Shape(unless=r"^-\w*w"),),
     "resize2fs": (Shape(having=r"^-P$"),),
     "lvremove vgremove pvremove lvreduce": (Shape(having=r"^(?:-t|--test)$"),),
@@ -220,31 +252,82 @@ _ROWS: Rows = {
     "pwck grpck": (Shape(having=r"^(?:-\w*r\w*|--read-only)$"),),
     "tune2fs": (Shape(having=r"^-l$"),),
 }
-_SHOWS = by_name(_ROWS)
+_MORE_ROWS: Rows = {
+    "salt salt-call salt-ssh": (Shape(having=r"^test=True$"),),
+    "puppet bolt": (Shape(having=r"^--noop$"),),
+    "ansible": (Shape(having=r"^(?:-C|--check|--list-hosts|--syntax-check)$"),),
+    "zfs": (Shape(r"(?:destroy|receive|recv)\b", having=r"^-\w*n\w*$"),),
+    "zpool": (Shape(r"(?:add|attach|split|create|import)\b", having=r"^-\w*n\w*$"),),
+    "borg restic rustic rclone bup btrbk s3cmd duplicacy snapper": (Shape(having=r"^-n$"),),
+    "mc mcli": (Shape(having=r"^--fake$"),),
+    "xbps-remove pkg_delete pkg_deinstall pkgin eopkg guix tlmgr": (Shape(having=r"^-\w*n\w*$"),),
+    "urpme installp pkgrm": (Shape(having=r"^--test$"),),
+    "opkg": (Shape(having=r"^--noaction$"),),
+    "removepkg": (Shape(having=r"^-{1,2}warn$"),),
+    "nvme": (
+        Shape(
+            r"(?:list\S*|id-\S+|get-\S+|show\S*|smart-log\S*|\S+-log|\S+-log-\S+|"
+            r"version|help|discover|telemetry-log|effects-log|gen-hostnqn|list|"
+            r"fid-support\S*|intel smart\S*)(?: |$)"
+        ),
+    ),
+    "mdadm": (
+        Shape(
+            having=r"^(?:--(?:detail\S*|examine\S*|query|version|help|misc\n--detail)|-[DEQXV]s?)$",
+            unless=r"^--(?:zero-superblock|stop|remove|fail|create)$",
+        ),
+    ),
+    "pmset": (Shape(having=r"^-g$"),),
+    "hg chg sl": (Shape(r"(?:purge|clean)\b", having=r"^(?:-\w*p\w*|--print)$"),),
+    "fwupdmgr fwupdtool": (
+        Shape(r"(?:get-\S+|search|verify$|security|hwids|check-\S+|report-history)"),
+    ),
+    "parted": (
+        Shape(
+            having=r"^(?:print|-l|--list|align-check|unit)$",
+            unless=r"^(?:rm|mklabel|mktable|mkpart|resizepart|set|toggle|disk_set|name|rescue)$",
+        ),
+    ),
+    "loginctl": (
+        Shape(r"(?:list\S*|show\S*|\S+-status|session-status|user-status|seat-status)\b"),
+    ),
+    "crontab": (Shape(having=r"^-l$", unless=r"^-\w*r"),),
+    "semanage": (Shape(having=r"^(?:-\w*l\w*|--list)$", unless=r"^-\w*[admD]$|^--(?:add|delete)"),),
+}
+_SHOWS = by_name(_ROWS, _MORE_ROWS)
 
 
 def only_explains(call: Call) -> bool:
     """Whether `call` prints help, lists or tries, whatever else its words say."""
     args = call.args
-    if args and call.name in _EXPLAINING and not _HELP.isdisjoint(args) and _helps(call):
+    if args and call.name in _EXPLAINING and _helps(call):
         return True
     shapes = _SHOWS.get(call.name)
     return shapes is not None and any(fits(shape, call) for shape in shapes)
 
 
 def _helps(call: Call) -> bool:
+    if not any(word.partition("=")[0] in _ASKS for word in call.args):
+        return False
     previous, runs_at = "", len(call.args)
     last = len(call.args) - 1
     for at, word in enumerate(call.args):
         if word == "--":
             return False
-        is_help = word in _HELP and _is_asked(call.name, word, is_first=at == 0, is_last=at == last)
-        if is_help and at <= runs_at + 1 and not _takes_word(call.name, previous):
+        own = at <= runs_at + 1 and not _takes_word(call.name, previous)
+        if own and (
+            _tries(word) or _is_asked(call.name, word, is_first=at == 0, is_last=at == last)
+        ):
             return True
         if word in _RUNS:
             runs_at = min(runs_at, at)
         previous = word
     return False
+
+
+def _tries(word: str) -> bool:
+    name, _, value = word.partition("=")
+    return name in _TRIES and value not in _DOES
 
 
 def _takes_word(name: str, option: str) -> bool:
@@ -255,7 +338,9 @@ def _takes_word(name: str, option: str) -> bool:
 
 
 def _is_asked(name: str, word: str, *, is_first: bool, is_last: bool) -> bool:
-    """Whether `word`, one of those for help, stands where it is no name and no host."""
+    """Whether `word` is one of those for help, where it is no name and no host."""
+    if word not in _HELP:
+        return False
     if word == "-h":
         return is_last and name not in _H_IS_NO_HELP
     if word == "help":

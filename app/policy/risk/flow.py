@@ -18,9 +18,12 @@ _DATABASE = "a whole database"
 SOME_SECRET = "a secret"  # noqa: S105 - words for a reader
 
 _HINT = re.compile(
-    r"\x01|env|key|pem|id_|pass|secret|token|cred|\.(?:ssh|aws|gnupg|kube|docker|azure|config|moz|p12"
-    r"|pfx|jks|ppk|ovpn|oci|chef|npmrc|pypirc|boto|s3cfg|thunder)|netrc|_history|\.cnf|tfstate|tfvars"
-    r"|account|htpasswd|[Cc]ookies|[Ll]ogin|shadow|environ|wp-config|admin\.conf|NTDS|SAM|vault|etc/"
+    r"\x01|env|key|pem|id_|pass|secret|token|cred|\.(?:ssh|aws|gnupg|kube|"
+    r"docker|azure|config|moz|p12"
+    r"|pfx|jks|ppk|ovpn|oci|chef|npmrc|pypirc|boto|s3cfg|thunder)|netrc|"
+    r"_history|\.cnf|tfstate|tfvars"
+    r"|account|htpasswd|[Cc]ookies|[Ll]ogin|shadow|environ|wp-config|"
+    r"admin\.conf|NTDS|SAM|vault|etc/"
     r"|Keychain|~|/root|(?:^|\n)/(?:\w+/?)?(?:\n|$)|/home/[^/\n]*/?(?:\n|$)"
 )
 """What stands in the words of every command that names a secret; the rest need no closer look."""
@@ -304,7 +307,16 @@ def _history(call: Call) -> str:
     return "the shell's history" if not options(call.args).has("-c", "-d", "-w") else ""
 
 
+def _clipboard(call: Call) -> str:
+    """What somebody has copied is a password as often as a text."""
+    pastes = call.name in {"pbpaste", "wl-paste"} or options(call.args, "selection sel").has(
+        "-o", "-out", "--output"
+    )
+    return "the clipboard" if pastes else ""
+
+
 _SOURCES: dict[str, Callable[[Call], str]] = {
+    **dict.fromkeys(("pbpaste", "wl-paste", "xclip", "xsel"), _clipboard),
     "env": _env,
     "printenv": _printenv,
     "set": _set,
@@ -401,6 +413,19 @@ def _fill_operands(call: Call) -> Iterator[tuple[str, str]]:
             yield word.removeprefix("of="), _input(call)
 
 
+_SCREENS = names(
+    "screencapture grim scrot maim gnome-screenshot spectacle flameshot imagesnap import xwd "
+    "screenshot ksnip shotgun"
+)
+
+
+def _fill_picture(call: Call) -> Iterator[tuple[str, str]]:
+    """A picture of the screen, or of who sits before it."""
+    for word in call.args:
+        if "." in word and word[:1] != "-":
+            yield word, "a picture of the screen"
+
+
 def _fill_device_copy(call: Call) -> Iterator[tuple[str, str]]:
     given = dict(word.split("=", 1) for word in call.args if "=" in word)
     yield given.get("of", ""), in_file(call, given.get("if", "")) or _input(call)
@@ -445,6 +470,7 @@ FILLING: dict[str, Callable[[Call], Iterator[tuple[str, str]]]] = {
     **dict.fromkeys(("cp", "mv", "ln", "install", "rsync", "ditto", "scp"), _fill_copy),
     **dict.fromkeys(("tee", "sponge"), _fill_operands),
     "dd": _fill_device_copy,
+    **dict.fromkeys(_SCREENS, _fill_picture),
     **dict.fromkeys(
         (*_DUMPS, "gpg", "gpg2", "age", "openssl", "split", "xxd", "base64", "sort", "jq"),
         _fill_output,
@@ -452,5 +478,5 @@ FILLING: dict[str, Callable[[Call], Iterator[tuple[str, str]]]] = {
     "git": _remote,
 }
 """Programs that write files themselves: each with the secret that goes into it."""
-_FILL_ANYWAY = frozenset([*_DUMPS, *_SOURCES]) & FILLING.keys()
+_FILL_ANYWAY = frozenset([*_DUMPS, *_SOURCES, *_SCREENS]) & FILLING.keys()
 """What goes into these files may be a secret whatever words name it."""

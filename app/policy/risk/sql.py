@@ -25,6 +25,11 @@ _ALWAYS = r"\bwhere\b\s*\(?\s*(?:true|1|(?P<same>[\w.']+)\s*=\s*(?P=same))\s*\)?
 _DANGER: list[tuple[str, str]] = [
     (r"drop\b", "drops objects"),
     (r"truncate\b", "empties tables"),
+    (
+        r"remove\s+(?:table|namespace|database|field|index|user|access|event|"
+        r"function)\b",
+        "drops objects",
+    ),
     (r"alter\b.*\b(?:drop|delete|truncate)\b", "drops part of a table"),
     (r"(?:with\b.*)?delete\b(?!.*\bwhere\b)", "deletes every row"),
     (r"(?:with\b.*)?update\b(?=.*\bset\b)(?!.*\bwhere\b)", "changes every row"),
@@ -67,7 +72,8 @@ _STATEMENTS = re.compile(
 )
 _SPACES = re.compile(r"\s+")
 _ANYWHERE = re.compile(
-    r"\bxp_cmdshell\b|\bsys_exec\b|\blo_(?:unlink|import|export)\b|\bpg_read_\w*file\b|\bload_file\b|\bshellfs\b|\bpg_terminate_backend\b|"
+    r"\bxp_cmdshell\b|\bsys_exec\b|\blo_(?:unlink|import|export)\b|"
+    r"\bpg_read_\w*file\b|\bload_file\b|\bshellfs\b|\bpg_terminate_backend\b|"
     r"\binto\s+(?:outfile|dumpfile)\b"
 )
 

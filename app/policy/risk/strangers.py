@@ -1,7 +1,9 @@
 """Programs that are in no table, judged by the shape of their words.
 
-Command lines are made alike: `program noun verb`, or `program --verb-noun`. A verb that destroys
-asks, whatever program it belongs to; what only explains, lists or tries does not.
+Command lines are made alike: `program noun verb`, or `program --verb-noun`, and the name of the
+program may hold the verb itself. A verb that destroys asks, whatever program it belongs to; one
+that takes away asks where it is done to what is no part of a project, or to all of it; what only
+explains, lists or tries does not.
 """
 
 from __future__ import annotations
@@ -9,40 +11,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Call, Hit, ask, names, options
+from app.policy.risk.call import Call, Hit, ask, names
 from app.policy.risk.model import RiskLevel
+from app.policy.risk.verbs import DESTROYING, READING, pieces, says
 
 _VERBS = (
     "delete|destroy|purge|wipe|erase|drop|revoke|obliterate|nuke|expunge|unregister|decommission"
 )
-_SUBCOMMANDS = (
-    f"{_VERBS}|prune|forget|terminate|deprovision|teardown|truncate|zap|shred|deregister|eradicate"
-)
-"""As an option some of these say little: `--prune`, `--truncate`."""
-_WORD = re.compile(rf"(?:[a-z]+[-_:])?(?:{_SUBCOMMANDS})(?:[-_:][a-z][\w-]*)?")
+"""As an option some other verbs say little: `--prune`, `--truncate`."""
+_ALL = "all|files?|users?|data|duplicates|dupes|chip|flash|disk|keys?|volumes?"
 # `--add-drop-table` writes a text, and `--no-delete` says that nothing is deleted.
 _OPTION = re.compile(
-    rf"--(?!(?:add|no|not|dont|skip|without|never|keep)-)(?:[a-z]+-)?(?:{_VERBS}|"
-    rf"remove)(?:-[a-z][\w-]*)?(?:=.*)?"
+    rf"--(?!(?:add|no|not|dont|skip|without|never|keep)-)(?:[a-z]+-)?(?:{_VERBS}|remove|"
+    rf"factory-?reset|(?:{_VERBS}|remove)(?:{_ALL}))(?:-[a-z][\w-]*)?(?:=.*)?"
 )
-_MILD = re.compile(r"(?:remove|rm|uninstall|reset|flush|unlink)(?:[-_:][a-z][\w-]*)?")
-_WHOLESALE = frozenset(names("--all --force -f --recursive -rf --everything --purge --hard"))
+_DASHED = re.compile(rf"-(?:{_VERBS}|(?:{_VERBS}|remove)(?:{_ALL}))")
+_MILD = frozenset(
+    names("remove rm rmi del uninstall reset flush unlink rmr evict clear reformat free detach")
+)
+_LIGHT = frozenset(names("clear free detach"))
+"""Of those above, what takes away much only from a few things."""
+_WHOLESALE = frozenset(
+    names("--all --force -f --recursive -rf --everything --purge --hard -y --yes")
+)
 """What makes a verb that takes away a little take away much."""
-_DASHED = re.compile(rf"-(?:{_VERBS})")
-_PLACES = 2
-"""A verb is the first word, or the second behind a noun."""
+_THINGS = frozenset(
+    names(
+        "fido fido2 piv oath otp openpgp card token chip flash disk drive "
+        "partition volume volumes vol "
+        "lun raid pool snapshot snapshots snap backup backups archive vm vms "
+        "domain instance instances "
+        "cluster member peer database databases db schema table index collection "
+        "topic queue stream "
+        "bucket user users account group role tenant org organization zone record certificate cert "
+        "secret secrets host server device devices machine machines container "
+        "containers image images "
+        "guest replica shard datastore dataset filesystem network subnet firewall "
+        "loadbalancer eeprom "
+        "firmware tpm keyring keychain mailbox subscription deployment environment site app apps "
+        "factory service services job jobs"
+    )
+)
+"""What is more than a part of a project: it holds data, or others use it."""
+_PLACES = 3
+"""A verb is the first word, or it stands behind a noun or two."""
 
 _HARMLESS = frozenset(
     names(
-        "--help -h -help --version --dry-run --dryrun --dry_run --simulate --what-if --whatif "
-        "--no-act --preview --list --show --explain"
-    )
-)
-# What stands behind these is a text, a name or a command of its own.
-_NO_VERB_AFTER = frozenset(
-    names(
-        "help man list ls show get describe info status search find grep log logs explain which "
-        "docs doc print echo test check lint format run exec view cat open watch"
+        "--help -help --version --dry-run --dryrun --dry_run --simulate --what-if --whatif "
+        "--no-act --preview --list --show --explain --noop --pretend --just-print"
     )
 )
 # Their words are data, or what they remove belongs to a project and comes back with it.
@@ -54,9 +71,25 @@ _DATA = frozenset(
         "figlet notify-send code vim vi nano emacs open xdg-open type which whereis command tldr "
         "yarn pnpm bun poetry uv pdm pip pip3 cargo composer gem bundle go make just task rake "
         "pytest tox nox jest vitest mocha phpunit rspec coverage apropos whatis info dict curl "
-        "wget http xh ssh-keygen esbuild terser hyperfine bazel bazelisk turbo nx gradle mvn sbt"
+        "wget http xh ssh-keygen esbuild terser hyperfine "
+        "log turbo nx gradle gradlew mvn mvnw sbt bazel bazelisk buck2 ng ember expo "
+        "react-native flutter dart "
+        "mix rebar3 elm cabal stack opam dune zig nimble rustup pyenv nvm fnm volta rbenv sdk asdf "
+        "mise pipx pre-commit husky lefthook direnv ccache sccache storybook vite webpack rollup "
+        "parcel next nuxt astro gatsby svelte hugo jekyll mkdocs sphinx-build tsx "
+        "ts-node deno node "
+        "playwright cypress puppeteer watchman "
+        "python python3 ruby perl php lua java kotlin scala swift xcodebuild pod fastlane tuist"
     )
 )
+_NAME_ENDS = re.compile(r"\.(?:sh|bash|py|pl|rb|js|ts|cmd|ps1)$")
+_NAMED = frozenset(
+    names(
+        "delete destroy remove uninstall purge wipe erase nuke shred teardown drop undeploy "
+        "decommission deprovision factoryreset obliterate"
+    )
+)
+_NO_NAME = frozenset(names("dropbox dropbear droplet"))
 
 
 def stranger(call: Call, *, options_too: bool = True) -> Iterator[Hit]:
@@ -65,24 +98,60 @@ def stranger(call: Call, *, options_too: bool = True) -> Iterator[Hit]:
     Args:
         options_too: nothing is known of it; else its rules know at least its options.
     """
-    if call.name in _DATA or any(word.partition("=")[0] in _HARMLESS for word in call.args):
+    if call.name in _DATA or call.name.startswith("create-") or _explains(call.args):
         return
-    found = _verb(call) or (_option(call) if options_too else None)
+    found = _verb(call) or ((_option(call) or _name(call)) if options_too else None)
     if found is not None:
         why = f"{call.name} {found} may destroy something"
-        yield ask("unknown_destroy", why, RiskLevel.MEDIUM)
+        yield ask(
+            "unknown_destroy", why.replace(f"{call.name} {call.name}", call.name), RiskLevel.MEDIUM
+        )
+
+
+def _explains(args: list[str]) -> bool:
+    """Help or a trial is asked for; `-h` alone or at the end, since it may name a host."""
+    for word in args:
+        if word == "--":
+            return False
+        if word.partition("=")[0] in _HARMLESS:
+            return not word.endswith(("=false", "=none"))
+    return args[-1:] == ["-h"] or args[:1] == ["help"]
 
 
 def _verb(call: Call) -> str | None:
     """The first words, where one of them is a verb that destroys."""
-    for word in options(call.args).rest[:_PLACES]:
-        if word in _NO_VERB_AFTER:
-            return None
-        if _WORD.fullmatch(word):
+    words = _operands(call.args)
+    for at, word in enumerate(words):
+        if says(word, DESTROYING):
             return word
-        if _MILD.fullmatch(word) and not _WHOLESALE.isdisjoint(call.args):
+        if word in READING:
+            return None
+        if says(word, _MILD) and _takes_much(call, word, [*words[:at], *words[at + 1 : at + 2]]):
             return word
     return None
+
+
+def _operands(args: list[str]) -> list[str]:
+    """The first operands; a word behind an option may be its value, unless it is a verb alone."""
+    found: list[str] = []
+    behind_option = False
+    for word in args:
+        if word == "--" or len(found) == _PLACES:
+            break
+        if word[:1] == "-":
+            behind_option = "=" not in word and word not in _WHOLESALE
+        else:
+            if not behind_option or len(pieces(word)) == 1:
+                found.append(word)
+            behind_option = False
+    return found
+
+
+def _takes_much(call: Call, verb: str, around: list[str]) -> bool:
+    parts = {piece for word in [verb, *around] for piece in pieces(word)}
+    if not _THINGS.isdisjoint(parts) or {"factory", "reset"} <= parts:
+        return True
+    return _LIGHT.isdisjoint(parts) and not _WHOLESALE.isdisjoint(call.args)
 
 
 def _option(call: Call) -> str | None:
@@ -93,3 +162,11 @@ def _option(call: Call) -> str | None:
         if _OPTION.fullmatch(word) or _DASHED.fullmatch(word):
             return word.partition("=")[0]
     return None
+
+
+def _name(call: Call) -> str | None:
+    """A program that is named by what it does: `lxc-destroy`, `cluster-uninstall.sh`."""
+    parts = pieces(_NAME_ENDS.sub("", call.name))
+    if len(parts) < 2 or parts[0] in _NO_NAME:
+        return None
+    return call.name if parts[0] in _NAMED or parts[-1] in _NAMED else None

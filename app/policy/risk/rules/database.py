@@ -271,6 +271,15 @@ _MIGRATIONS: dict[str, re.Pattern[str]] = {
         "magento": r"setup:uninstall",
         "tern": r"migrate\b.*-d (?:0|-)",
         "mongoimport": r"--drop\b",
+        "sqitch": r"\b(?:revert|rebase|checkout)\b",
+        "phinx cake bin/cake": r"\b(?:migrations )?rollback\b",
+        "yoyo yoyo-migrate": r"\b(?:rollback|reapply|break-lock)\b",
+        "skeema": r"--allow-unsafe\b",
+        "db-migrate node-pg-migrate migrate-mongo pg-migrate umzug shmig rambler postgrator east "
+        "mongo-migrate evolve grate rh roundhouse pyway pgmigrate pgroll geni lucky hanami piccolo "
+        "waterline-migrate jake": r"\b(?:down|reset|db:drop|rollback|backwards|unload|erase|"
+        r"clean|drop|db\.drop|db\.reset|db\.rollback)\b|--drop\b",
+        "yii": r"\bmigrate/(?:down|fresh|redo|to|mark)\b|\bcache/flush-all\b",
     }.items()
     for name in names.split()
 }

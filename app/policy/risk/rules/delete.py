@@ -21,6 +21,7 @@ from app.policy.risk.call import (
 )
 from app.policy.risk.model import RiskLevel, Verdict
 from app.policy.risk.paths import is_below, writing
+from app.policy.risk.shapes import Rows, Shape, shaped
 
 
 def _remove(call: Call) -> Iterator[Answer]:
@@ -93,10 +94,65 @@ def _makes_file(call: Call, size: str, paths: list[str]) -> bool:
 
 
 def _trash(call: Call) -> Iterator[Answer]:
-    if call.args[:1] == ["trash"] and "--list" not in call.args:
-        yield ask("delete", "gio trash moves or empties trash", RiskLevel.MEDIUM)
+    if call.args[:1] == ["trash"] and "--empty" in call.args:
+        yield ask("delete", "gio trash empties the trash")
     elif call.args[:1] == ["remove"]:
         yield ask("delete", "gio remove deletes")
+
+
+def _into_trash(call: Call) -> Iterator[Answer]:
+    """Moves files to where they can be taken back from, unless that place itself is emptied."""
+    words = options(call.args, "-graveyard").rest
+    if words[:1] in (["empty"], ["remove"], ["erase"]) or options(call.args, "-graveyard").has(
+        "-e", "--empty", "-d", "--decompose", "--prune"
+    ):
+        yield ask("delete", f"{call.name} deletes what is in the trash")
+
+
+_DRY = r"^(?:-n|--dry-run|--help|-h|--version|-t|--test)$"
+_FINDERS: Rows = {
+    "fdupes jdupes": (
+        Shape(
+            having=r"^(?:-\w*[dNILB]\w*|--(?:delete|immediate|linkhard|linksoft|dedupe))$",
+            unless=r"^--help$",
+        ),
+    ),
+    "rdfind": (
+        Shape(
+            having=r"^-(?:deleteduplicates|makehardlinks|makesymlinks|removeidentinode)\ntrue$",
+            unless=r"^-(?:n|dryrun)\ntrue$",
+        ),
+    ),
+    "fclones": (Shape(r"(?:remove|link|dedupe|move)\b", unless=r"^--dry-run$"),),
+    "czkawka_cli czkawka-cli krokiet_cli": (
+        Shape(
+            having=r"^(?:-\w*D|--delete-method)(?:=|\n|$)(?!NONE\b)|^--delete-(?:files|folders)$",
+            unless=r"^--dry-run$",
+        ),
+    ),
+    "rmlint.sh": (Shape(having=r"^-\w*[dx]", unless=r"^-\w*[nh]"),),
+    "rmlint": (Shape(having=r"^-(?:o|O)\n?\S*(?:sh:)?handler=\S*remove|^--dedupe", unless=_DRY),),
+    "tmpreaper tmpwatch": (Shape(unless=r"^(?:-\w*t\w*|--test|-h|--help|-V)$", having=r"\S"),),
+    "stowage duperemove dupe-krill dupeguru-cli dduper bees": (
+        Shape(having=r"^-\w*d|^--(?:delete|dedupe)", unless=_DRY),
+    ),
+    "cleanlinks symlinks": (Shape(having=r"^-\w*d|\A\Z", unless=_DRY),),
+    "localepurge deborphan-remove bleachbit-cli mlocate-purge ncdu-delete": (Shape(unless=_DRY),),
+    "mdel mdeltree mrd mformat mdelf": (Shape(having=r"\S", unless=r"^--help$"),),
+    "7z 7za 7zr 7zz rar unrar": (
+        Shape(r"d\b", having=r"\S\n\S"),
+        Shape(having=r"^-(?:sdel|df|dw|dr)$"),
+    ),
+    "zip": (Shape(having=r"^(?:-\w*[md]|--(?:move|delete))$", unless=r"^(?:-sf|-h|--help|-T)$"),),
+    "ar": (Shape(r"-?d\w* "),),
+    "detox rename prename": (Shape(having=r"^(?:-\w*f|--force)$", unless=r"^-\w*n"),),
+    "exiftool": (Shape(having=r"^-(?:delete_original!?|all=|overwrite_original\w*)$"),),
+    "find-and-delete rmdupe findimagedupes-delete wipefreespace sfill smem "
+    "sswap nwipe dban srm secure-delete secure_deletion_toolkit zerofree "
+    "e4defrag-wipe diskscrb disk-wipe wipedisk": (
+        Shape(unless=_DRY + r"|^(?:-V|--version)$", having=r"\S|\A\Z"),
+    ),
+}
 
 
 def _history(call: Call) -> Iterator[Answer]:
@@ -109,9 +165,8 @@ RULES: RuleTable = {
     **table("rmdir unlink grmdir", _rmdir),
     **table("shred wipe scrub bleachbit", _destroy),
     **asking("trash-empty", "delete", "empties the trash"),
-    **asking(
-        "trash trash-cli trash-put rmtrash", "delete", "moves files to the trash", RiskLevel.MEDIUM
-    ),
+    **table("trash trash-cli gomi rip tp", _into_trash),
+    **shaped("delete", "deletes files", _FINDERS),
     "truncate": _truncate,
     "gio": _trash,
     "history": _history,

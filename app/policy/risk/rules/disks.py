@@ -19,7 +19,6 @@ _READ_ONLY = {
     "nvme": {"list", "smart-log", "id-ctrl", "id-ns", "error-log"},
     "wipefs": {"-n", "--no-act"},
     "blkdiscard": set(),
-    "diskutil": {"list", "info"},
     "badblocks": set(),
     "cryptsetup": {"status", "luksDump", "isLuks", "open", "luksOpen", "close", "luksClose"},
     "mdadm": {"--detail", "-D", "--examine", "-E", "--query", "-Q"},
@@ -65,9 +64,8 @@ def _partition(call: Call) -> Iterator[Answer]:
         return
     if call.name == "wipefs" and not options(call.args, "t o").has("-a", "--all", "-o", "--offset"):
         return
-    erases = {"erasedisk", "erasevolume", "zerodisk", "secureerase", "reformat", "partitiondisk"}
     device = any(floor.is_block_device(call.at(arg)) for arg in call.args if "/" in arg)
-    if device or (call.name == "diskutil" and call.args[0].lower() in erases):
+    if device:
         yield deny("raw_device", f"{call.name} changes a raw device")
     else:
         yield ask("disk", f"{call.name} changes a disk")
@@ -115,8 +113,7 @@ RULES: RuleTable = {
     ),
     **table(
         "fdisk sfdisk cfdisk gdisk sgdisk parted wipefs blkdiscard hdparm nvme "
-        "badblocks cryptsetup mdadm "
-        "diskutil partprobe",
+        "badblocks cryptsetup mdadm partprobe",
         _partition,
     ),
     "losetup": _loops,

@@ -234,30 +234,6 @@ def _hosting(call: Call) -> Iterator[Answer]:
         yield ask("cloud_delete", f"{call.name} deletes resources")
 
 
-def _ansible(call: Call) -> Iterator[Answer]:
-    given = options(call.args, "m a i u l e f -module-name -args -inventory -limit -extra-vars")
-    module = given.value("-m", "--module-name") or "command"
-    if module.rsplit(".", 1)[-1] in {"shell", "command", "raw", "script"} and (
-        text := given.value("-a", "--args")
-    ):
-        yield script(text)
-    elif re.search(r"state=(?:absent|stopped)", given.value("-a", "--args") or ""):
-        yield ask("cloud_delete", "removes files or services on hosts")
-
-
-def _salt(call: Call) -> Iterator[Answer]:
-    words = options(call.args, "t c G E L N C").rest
-    if len(words) > 2 and words[1] in {"cmd.run", "cmd.shell", "cmd.run_all"}:
-        yield script(" ".join(words[2:]))
-    elif len(words) > 1 and re.search(r"remove|delete|purge|absent|shutdown|reboot", words[1]):
-        yield ask("cloud_delete", f"salt {words[1]} changes hosts")
-
-
-def _fabric(call: Call) -> Iterator[Answer]:
-    if "--" in call.args:
-        yield script(" ".join(call.args[call.args.index("--") + 1 :]))
-
-
 def _pulumi(call: Call) -> Iterator[Answer]:
     words = options(call.args, "s C -stack -cwd").rest
     if words[:1] in (["destroy"], ["dn"], ["down"]) or words[:2] in (
@@ -318,8 +294,6 @@ RULES: RuleTable = {
     "azcopy": _azcopy,
     **table("kubectl k oc microk8s.kubectl", _kubectl),
     **table("k3s microk8s", _kubectl),
-    **table("salt salt-ssh", _salt),
-    "fab": _fabric,
     **table("helm helm3 helmfile", _helm),
     **table("gh glab hub tea", _gh),
     **table(
@@ -327,7 +301,6 @@ RULES: RuleTable = {
         "platform lightsail",
         _hosting,
     ),
-    "ansible": _ansible,
     "pulumi": _pulumi,
     **table("rclone mc s3cmd s5cmd restic borg b2 duplicity kopia", _storage),
 }

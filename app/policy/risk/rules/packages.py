@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, run, script, table
 from app.policy.risk.model import RiskLevel
+from app.policy.risk.shapes import Rows, Shape, shaped, together
 
 _REMOVES = {
     **dict.fromkeys(
@@ -120,6 +121,116 @@ def _project_script(call: Call) -> Iterator[Answer]:
         yield run(words)
 
 
+_FURTHER: Rows = {
+    "xbps-remove urpme removepkg pkg_delete pkg_deinstall pkgrm swremove "
+    "pkgdel prt-get-remove tazpkg-remove dnf-autoremove": (Shape(having=r"\S"),),
+    "slackpkg": (Shape(r"(?:remove|clean-system)\b"),),
+    "opkg pkgin fink tazpkg nala pkcon pamac cave eopkg swupd deb-get sbopkg "
+    "spack guix apt-fast tce-remove ipkg cards upt urpmi kpkg conary": (
+        Shape(
+            r"(?:remove|rm|rmf|purge|autoremove|autopurge|uninstall|unmerge|"
+            r"delete-orphans|delete|del|erase|bundle-remove|"
+            r"gc|clean-system|remove-orphans|purge-config|pull-cleanup|rmo)\b"
+        ),
+        Shape(
+            having=r"^--(?:gc|delete-generations\S*|roll-back|remove|uninstall)$|"
+            r"^package\n(?:-r|-d|--remove)"
+        ),
+    ),
+    "rpm-ostree": (
+        Shape(
+            r"(?:uninstall|remove|override (?:remove|reset|replace)|rollback|reset|"
+            r"cleanup|rebase|deploy)\b"
+        ),
+    ),
+    "ostree": (
+        Shape(
+            r"(?:admin (?:undeploy|cleanup|set-default|pin)|prune|refs|reset|remote "
+            r"delete)\b",
+            having=r"^(?:undeploy|cleanup|prune|--delete|reset|delete|set-default)$",
+            unless=r"^--no-prune$",
+        ),
+    ),
+    "transactional-update tukit": (
+        Shape(r"(?:rollback|cleanup|pkg (?:remove|rm)|abort|close|setup-\S+)\b"),
+    ),
+    "dnf dnf5 yum microdnf tdnf": (
+        Shape(
+            r"(?:history (?:undo|rollback|redo)|(?:group|groups|module|environment) "
+            r"(?:remove|reset|disable|erase)|groupremove|remove-\S+|swap|distro-sync|"
+            r"offline clean|system-upgrade|versionlock (?:clear|delete))\b"
+        ),
+    ),
+    "zypper": (
+        Shape(
+            r"(?:removerepo|rr|removelock|rl|removeservice|rs|removeptf|rptf|remove-\S+|"
+            r"dup|dist-upgrade|purge-kernels)\b"
+        ),
+    ),
+    "snap": (Shape(r"(?:revert|disable|forget|remove-user|unset|stop)\b"),),
+    "flatpak": (
+        Shape(
+            r"(?:remote-delete|permission-reset|permission-remove|kill|repair|mask)\b",
+            having=r"^(?:remote-delete|permission-\w+|kill|repair)$",
+        ),
+    ),
+    "brew": (
+        Shape(
+            r"(?:untap|services (?:stop|kill|remove)|bundle cleanup)\b",
+            having=r"^(?:untap|stop|kill|remove|--force)$",
+        ),
+    ),
+    "pkg": (
+        Shape(
+            r"(?:upgrade|clean|unlock|lock|set|delete-all|autoremove|remove|delete)\b",
+            having=r"^(?:set|-a|--all|delete|remove|autoremove)$",
+        ),
+    ),
+    "nix-env": (
+        Shape(having=r"^--(?:delete-generations|rollback|uninstall|switch-generation)$|^-\w*[eG]$"),
+    ),
+    "nix": (
+        Shape(
+            r"(?:profile (?:remove|wipe-history|rollback)|store (?:delete|gc)|registry "
+            r"remove)\b"
+        ),
+    ),
+    "nixos-rebuild darwin-rebuild home-manager": (
+        Shape(
+            r"(?:switch|boot|expire-generations|remove-generations|uninstall)\b|",
+            having=r"^(?:expire-generations|remove-generations|uninstall|--rollback|switch|boot)$",
+            unless=r"^(?:build|dry-build|dry-activate|dry-run)$",
+        ),
+    ),
+    "apt-mark": (
+        Shape(
+            r"(?:hold|unhold|auto|manual|minimize-manual|remove|deinstall|purge)\b",
+            having=r"^(?:auto|minimize-manual|remove|deinstall|purge)$",
+        ),
+    ),
+    "dpkg": (
+        Shape(
+            having=r"^--(?:clear-selections|set-selections|force-\S*remove\S*|"
+            r"remove-architecture|forget-\S+)$"
+        ),
+    ),
+    "emerge": (
+        Shape(having=r"^(?:-\w*[CcP]\w*|--(?:unmerge|depclean|prune|rage-clean|config|deselect))$"),
+    ),
+    "eclean eclean-kernel eclean-dist": (
+        Shape(unless=r"^(?:-p|--pretend|-h|--help|-l|--list-kernels)$"),
+    ),
+    "port": (
+        Shape(
+            r"(?:uninstall|deactivate|reclaim|clean|unsetrequested)\b",
+            having=r"^(?:uninstall|deactivate|reclaim)$",
+        ),
+    ),
+    "package-cleanup remove-vmware-tools oldkernel purge-old-kernels": (
+        Shape(having=r"^--(?:cleandupes|oldkernels|removenewestdupes|noscripts)$|\A\Z|^-[yq]"),
+    ),
+}
+
 RULES: RuleTable = {
     **table(" ".join(_REMOVES), _host_packages),
     **table("apt apt-get aptitude", _apt),
@@ -137,3 +248,4 @@ def _scripts_too(call: Call) -> Iterator[Answer]:
 
 
 RULES |= table("yarn pnpm bun", _scripts_too)
+RULES = together(RULES, shaped("package_remove", "removes software from the host", _FURTHER))

@@ -61,12 +61,6 @@ def _phone(call: Call) -> Iterator[Answer]:
         yield ask("host_access", f"adb {words[0]} changes the device", RiskLevel.MEDIUM)
 
 
-def _flasher(call: Call) -> Iterator[Answer]:
-    verb = next((word for word in call.args if not word.startswith("-")), "")
-    if verb in {"erase", "format", "flash", "flashall", "update", "flashing", "oem"}:
-        yield ask("raw_copy", f"fastboot {verb} overwrites the device")
-
-
 def _capabilities(call: Call) -> Iterator[Answer]:
     """`capsh … -- words`: bash gets the words."""
     for mark in ("--", "=="):
@@ -90,6 +84,5 @@ RULES: RuleTable = {
     **dict.fromkeys(names("gimp gimp-console"), _image_editor),
     "csvtool": _columns,
     "adb": _phone,
-    "fastboot": _flasher,
     "capsh": _capabilities,
 }

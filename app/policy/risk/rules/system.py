@@ -206,6 +206,11 @@ def _journal(call: Call) -> Iterator[Answer]:
         yield ask("logs", "deletes logs", RiskLevel.MEDIUM)
 
 
+def _unified_log(call: Call) -> Iterator[Answer]:
+    if call.args[:1] == ["erase"]:
+        yield ask("logs", "deletes the logs of macOS", RiskLevel.MEDIUM)
+
+
 def _network_interface(call: Call) -> Iterator[Answer]:
     words = [arg for arg in call.args if not arg.startswith("-")]
     if (
@@ -345,6 +350,7 @@ RULES: RuleTable = {
     ),
     **asking("setenforce", "kernel", "changes mandatory access control"),
     "journalctl": _journal,
+    "log": _unified_log,
     **table("ip ifconfig", _network_interface),
     **table("nmcli tc networksetup", _network_manager),
     "fuser": _holders,

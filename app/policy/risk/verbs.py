@@ -1,0 +1,98 @@
+"""Words of command lines that say what a command does: `delete-volume`, `vm.destroy`, `snapRemove`.
+
+Programs put the verb alone, in front of what it is done to, or behind it, with a dash, a colon, a
+dot, a capital letter or nothing between the two.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from app.policy.risk.call import names
+
+DESTROYING = frozenset(
+    names(
+        "delete destroy purge wipe erase drop revoke obliterate nuke expunge "
+        "unregister decommission "
+        "prune forget terminate deprovision teardown truncate zap shred deregister eradicate "
+        "undeploy undefine unpublish"
+    )
+)
+"""Whatever program they are said to, something is gone afterwards."""
+TAKING_AWAY = DESTROYING | frozenset(
+    names(
+        "remove rm rmi del unlink uninstall reset clear clean cleanup flush free "
+        "gc rollback revert "
+        "detach leave discard expire invalidate deactivate abandon reinit reformat format sanitize "
+        "overwrite removeall deleteall purgeall rmr unprovision unenroll kill cleanse empty unmap "
+        "evict destroyall"
+    )
+)
+"""What these take away belongs to a project with most programs, and to a server with some."""
+STOPPING = frozenset(
+    names(
+        "stop disable down halt shutdown poweroff reboot drain suspend fence standby failover "
+        "switchover quit pause offline stopall abort terminate bounce cordon demote"
+    )
+)
+"""With programs that serve others, these take the service away."""
+READING = frozenset(
+    names(
+        "help man list ls show get describe info status search find grep log logs "
+        "explain which docs "
+        "doc print echo test check lint view cat open watch version inspect query stat top dump "
+        "export download fetch diff compare verify validate count exists ping "
+        "create add new init start up apply set update edit put install upgrade enable run exec "
+        "console attach connect login logout push pull import copy cp mv rename tail "
+        "preview render config-get completion commit ci send post comment generate g scaffold"
+    )
+)
+"""Behind one of these stands no other verb: a name, a file, a command."""
+_NOUNS = (
+    "snapshots?|files?|dirs?|director(?:y|ies)|folders?|users?|groups?|"
+    "accounts?|keys?|nodes?|hosts?|"
+    "disks?|volumes?|vols?|pools?|partitions?|tables?|index(?:es)?|indices|databases?|dbs?|queues?|"
+    "topics?|messages?|logs?|cache|data|all|backups?|archives?|duplicates|dupes|images?|devices?|"
+    "flash|chip|config|certs?|credentials|sessions?|jobs?|tokens?|roles?|"
+    "buckets?|objects?|records?|"
+    "vms?|domains?|clusters?|instances?|services?|packages?|tags?|branch(?:es)?|repos?|items?|"
+    "hints|collections?|streams?|shards?|replicas?|entries|rules?|routes?"
+)
+_GLUED = re.compile(
+    rf"(?:delete|destroy|remove|purge|wipe|erase|drop|clear|del|rm|unlink|"
+    rf"truncate|flush)(?:{_NOUNS})"
+)
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_:.][A-Za-z0-9]+)*")
+_MOST_PIECES = 5
+
+
+@lru_cache(maxsize=4096)
+def pieces(word: str) -> tuple[str, ...]:
+    """The words that `word` is made of, in lower case; none where it is a path or a value."""
+    if len(word) > 48 or _PLAIN.fullmatch(word) is None:
+        return ()
+    found = tuple(piece.lower() for piece in _PIECES.findall(word))
+    return found if len(found) <= _MOST_PIECES else ()
+
+
+def says(word: str, verbs: frozenset[str]) -> bool:
+    """Whether one of `verbs` begins or ends `word`, or is glued to a thing that it is done to."""
+    # Behind a dot stands a verb, as in `vm.destroy`, or the kind of a file.
+    parts = pieces(word.rpartition(".")[2])
+    if not parts:
+        return False
+    if not verbs.isdisjoint(parts[:2]) or parts[-1] in verbs:
+        return True
+    return "delete" in verbs and any(_GLUED.fullmatch(part) for part in parts)
+
+
+def verb_among(words: list[str], verbs: frozenset[str]) -> str | None:
+    """The first of `words` that says one of `verbs`, unless another verb stands before it."""
+    for word in words:
+        if says(word, verbs):
+            return word
+        if word in READING:
+            return None
+    return None
