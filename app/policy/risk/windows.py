@@ -273,7 +273,9 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
     elif name == "cmd":
         yield from in_cmd(args)
     elif name == "shutdown":
-        if not set(lowered) & {"/a", "-a"}:
+        if {"/l", "-l"} & set(lowered):
+            yield ask("windows_admin", "shutdown ends the session")
+        elif not set(lowered) & {"/a", "-a"}:
             yield deny("host_power", "shutdown turns the host off")
     elif name in {"start-process", "saps", "start", "runas", "forfiles"}:
         yield from _started(name, args, lowered)
@@ -281,12 +283,6 @@ def _others(name: str, args: list[str], lowered: list[str], home: str) -> Iterat
         yield from _tools(name, args, lowered)
     else:
         yield from _small(name, args, lowered, home)
-
-
-_FETCHES = {
-    "certutil": re.compile(r"[-/](?:urlcache|decode)"),
-    **dict.fromkeys(["cscript", "wscript", "msiexec"], re.compile(r"://")),
-}
 
 
 _REST = frozenset(
@@ -313,8 +309,6 @@ def _small(name: str, args: list[str], lowered: list[str], home: str) -> Iterato
         yield from judge([*meant, "x"], home)
     elif name == "kill" and any(arg.startswith("-n") for arg in lowered):
         yield ask("windows_admin", "ends processes by their name")
-    elif name in _FETCHES and any(_FETCHES[name].search(arg) for arg in lowered):
-        yield ask("remote_code", f"{name} fetches or decodes code")
     elif name in _REST and _DELETING_METHOD.search(" ".join(lowered)):
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
     elif name == "invoke-sqlcmd":

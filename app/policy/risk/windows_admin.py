@@ -60,11 +60,26 @@ _SHOWS: dict[str, str] = {
     "psr": r"/\?",
     "pktmon": r"(?:list|status|counters|comp|help|etl2\w+|filter list|stop)(?:$| )",
     "nmcap": r"/\?",
+    "bdehdcfg": r"-driveinfo",
+    "chglogon": r"/query",
+    "chgport": r"/query",
+    "chgusr": r"/query",
+    "dfsrmig": r"/get\w*",
+    "eventtriggers": r"/query",
+    "ktmutil": r"(?:list|tx|tm)\s*(?:$|list)",
+    "mapadmin": r"(?:list|.*\slist)",
+    "pagefileconfig": r"/query",
+    "prnqctl": r"-e",
+    "serverceipoptin": r"/query",
+    "serverweroptin": r"/query",
+    "tapicfg": r"show",
+    "tsprof": r"/q",
+    "wdsutil": r"(?:/\w+ )*/get-",
     "bootcfg": r"/query",
     "wpeutil": r"(?:initializenetwork|updatebootinfo|listkeyboardlayouts)",
     "vshadow": r"-q\w*",
     "tpmtool": r"(?:getdeviceinformation|gatherlogs|parsetcglogs|drivertracing)",
-    "certutil": r"[-/](?:v |user |enterprise |silent |f )*[-/]?(?:hashfile|dump\w*"
+    "certutil": r"[-/](?:v |user |enterprise |silent |f )*[-/]?(?:hashfile|urlcache$|dump\w*"
     r"|verify(?!ctl)\w*|"
     r"store(?:$| )|view\w*|asn|schema|ping\w*|template\w*|catemplates|scinfo|csplist|cainfo|"
     r"getreg|error|dcinfo|tcainfo|ca$|adtemplate|enumstore|displaytemplate|encode(?:hex)?)",
@@ -78,6 +93,17 @@ _CHANGES: dict[str, str] = {
     r"(?:\s|$)|createnew\s+(?:\S*:|[\\/])",
     "mountvol": r"/[drpn]\b",
     "setx": r"(?:^|\s)(?:path|pathext|comspec|psmodulepath)(?:\s|$)|(?:^|\s)[/-]m(?:\s|$)",
+    "flattemp": r"/(?:enable|disable)",
+    "mqbkup": r"[-/]r",
+    "nfsadmin": r"(?:^|\s)(?:stop|start|config|\w+groups?|\w+members?|-r)(?:\s|$)",
+    "nfsshare": r"=|/delete|-o",
+    "openfiles": r"/disconnect|/local\s+o",
+    "prncnfg": r"(?:^|\s)-[tx](?:\s|$)",
+    "prndrvr": r"(?:^|\s)-[adx](?:\s|$)",
+    "prnjobs": r"(?:^|\s)-[xzm](?:\s|$)",
+    "prnmngr": r"(?:^|\s)-[adxt](?:\s|$)",
+    "prnport": r"(?:^|\s)-[adt](?:\s|$)",
+    "tlntadmn": r"(?:^|\s)(?:config|start|stop|pause|continue|-k|-m)(?:\s|$)",
     "psservice": r"(?:^|\s)(?:stop|pause|setconfig|restart)(?:\s|$)",
     "psloglist": r"(?:^|\s)-c(?:\s|$)",
     "nircmd": r"exitwin|killprocess|elevate|^service|^reg(?:set|del)|^win\s+close|closeprocess",
@@ -135,12 +161,16 @@ _ALWAYS = frozenset(
         "dsadd dsmod dsrm dsmove djoin dcpromo adprep redircmp redirusr ksetup lgpo sdbinst "
         "unlodctr rwinsta tsdiscon tscon tsshutdn bcdboot bootsect bootim "
         "servermanagercmd netcfg lpksetup dcgpofix rendom gpfixup subinacl setacl xcacls "
+        "autoconv autofmt cprofile diskcopy evntcmd fveupdate jetpack macfile pbadmin pnpunattend "
+        "recover repair-bde rexec risetup rsh shadow sysocmgr tcmsetup winnt winnt32 winpop "
         "ktpass pskill pspasswd pssuspend diskraid mbr2gpt nvspbind auditusr tpmvscmgr wsreset "
         "fodhelper computerdefaults sdclt slui"
     )
 )
 """Tools that change something whatever they are given."""
-_ALONE = frozenset(names("dcpromo wsreset fodhelper computerdefaults sdclt slui tsdiscon dcgpofix"))
+_ALONE = frozenset(
+    names("fveupdate dcpromo wsreset fodhelper computerdefaults sdclt slui tsdiscon dcgpofix")
+)
 """Those of them that need no words for it."""
 
 
@@ -226,9 +256,7 @@ def _net(words: list[str]) -> Iterator[Answer]:
     elif verb in {"stop", "pause"}:
         changes = bool(rest)
     else:
-        changes = verb in {"use", "session", "sessions", "file", "files"} and bool(
-            {"/delete", "/d", "/close"} & set(switches)
-        )
+        changes = bool({"/delete", "/d", "/close"} & set(switches))
     if changes:
         yield ask("windows_admin", f"net {verb} changes the system")
 

@@ -59,7 +59,7 @@ _SOME: dict[str, str] = {
     "acccheckconsole": r"\.dll",
     "ftp": r"(?:^|\s)-s:",
     "certreq": r"[-/]post",
-    "certutil": r"[-/](?:urlcache|verifyctl|url(?:$|\s)|decode\w*|encodehex\s.*\s12)|[-/]url\s",
+    "certutil": r"[-/](?:urlcache\s|verifyctl|url(?:$|\s)|decode\w*|encodehex\s.*\s12)|[-/]url\s",
     "dnscmd": r"serverlevelplugindll",
     "mpcmdrun": r"-(?:downloadfile|removedefinitions|restore|disableservice)",
     "devtunnel": r"^(?:host|port create)",

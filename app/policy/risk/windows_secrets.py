@@ -15,7 +15,8 @@ from app.policy.risk.windows_credentials import STORES
 
 _SENDERS = names(
     "irm iwr invoke-restmethod invoke-webrequest invoke-azrestmethod invoke-mggraphrequest curl "
-    "wget scp sftp ftp tftp nc ncat netcat telnet finger rsync croc plink pscp psftp winscp "
+    "wget lpr rcp irftp scp sftp ftp tftp nc ncat netcat telnet finger rsync croc plink pscp "
+    "psftp winscp "
     "send-mailmessage start-bitstransfer bitsadmin certreq aws gsutil azcopy rclone "
     "resolve-dnsname nslookup test-connection ping set-azstorageblobcontent "
     "set-azstoragefilecontent set-azurestorageblobcontent new-gcsobject write-gcsobject "
@@ -36,7 +37,8 @@ _SENDS = re.compile(
     r"|(?:^|[\n;|&({])\s*(?:ssh|https?|xh|hurl|aria2c|chrome|msedge|firefox|iexplore)(?:\.exe)?\s"
     r"|(?<![\w-])(?:start|explorer|saps|start-process)\s[^\n;|&]{0,300}?https?://"
     r"|\.(?:upload(?:file|string|data|values)|(?:post|put|send|get)async|downloadstring)\b"
-    r"|net\.sockets|tcpclient|smtpclient|webclient|httpclient|udpclient|outlook\.application|\[(?:system\.)?net\.dns\]"
+    r"|net\.sockets|tcpclient|smtpclient|webclient|httpclient|udpclient|outlook\.application"
+    r"|\[(?:system\.)?net\.dns\]"
     # A share of another host is a path.
     rf"|(?<![\w-])(?:{'|'.join(_COPIERS)}|export-\w+)(?:\.exe)?\s[^\n;|&]{{0,300}}?\\\\[\w.@-]+\\"
     r"|>\s*['\"]?\\\\[\w.@-]+\\",

@@ -23,7 +23,9 @@ _ENDING = frozenset(
 )
 _OPENING = frozenset(names("grant enable unblock unlock approve register rename"))
 _MAKING = frozenset(names("new set add update import install move write edit limit join"))
-_MAKING_AND_DOING = _MAKING | frozenset(names("initialize close send invoke"))
+_MAKING_AND_DOING = _MAKING | frozenset(
+    names("initialize close send invoke copy use merge expand flush hide disconnect")
+)
 HARMLESS = frozenset(
     names(
         # What the session itself has made, or what ends with it.
@@ -42,6 +44,7 @@ HARMLESS = frozenset(
         "new-scheduledtask new-scheduledtaskaction new-scheduledtasktrigger "
         "new-scheduledtaskprincipal new-scheduledtasksettingsset new-jobtrigger new-cimsession "
         # A member of an object, a drive letter, a login of the user's own.
+        "update-storageprovidercache update-hoststoragecache "
         "add-member new-smbmapping set-awscredential new-awscredential update-credential"
     )
 )
@@ -60,19 +63,36 @@ _RIGHTS = re.compile(
     r"|securitydescriptor|trustedhosts?|exportrequest|membership|usertogroup|policydocument)$"
 )
 """Accounts, groups, domains, mailboxes, and what they may do."""
+_HOST_PARTS = names(
+    "service$ windowsservice scheduled(?:task|job)s?$ clusteredscheduledtask "
+    # The network, and what is served on it.
+    "net(?!eventlog|core|framework|standard)[a-z0-9]+ dns dhcp smb nfs iscsi initiator masking "
+    "targetport wsman winrm psremoting pssessionconfiguration$ vpn remoteaccess rd(?!b) dfs bgp "
+    "nlb "
+    "nps ipam gateway routing webapplicationproxy internetproxy winhttpproxy hns mpio msdsm tls "
+    "da(?:client|server|entry|multi|mgmt|network|app|otp) bc(?:auth|cache|data|secret|minsmb) "
+    # Disks, files and the start of the host.
+    "partition disk$ volume$ physicaldisk virtualdisk pmem resiliency dedup refs fsrm "
+    "fileintegrity "
+    "storage(?!account|blob|share|queue|table|container) bcd secureboot bitlocker tpm wim "
+    "wb(?:policy|backup|schedule|volume|system|bare|file|vss|performance) "
+    "sr(?:group|partner|network) "
+    "vm(?:firmware|security|keyprotector|host|switch|san|replication|migration) cluster wds wms "
+    # Protection, trust, logs and updates.
+    "mp(?:preference|threat) applocker cipolicy ruleoption hvci processmitigation hgs tlscipher "
+    "certificate$ pfxcertificate certificateenrollment ca(?:authority|crl|template) adcs adrms rms "
+    "dhas devicehealth audit eventlog winevent logproperties autologger etw kerberos wsus vamt "
+    "windows(?:feature|optional|driver|package|capability|edition|reserved|update|product|search) "
+    "appxprovisioned appxvolume provisioning trustedprovisioning appv uev deliveryoptimization "
+    # The host itself, and what it takes code from.
+    "computer$ date$ timezone winsystemlocale autologon assignedaccess pnpdevice printerdriver "
+    "odbcd(?:sn|river) dtc msmq mmagent pcsv wmiinstance wmievent ciminstance cimindication dsc "
+    "webconfiguration iisconfig psrepository packagesource psresourcerepository"
+)
 _HOST = re.compile(
-    r"^(?:service$|windowsservice|scheduled(?:task|job)s?$|clusteredscheduledtask"
-    r"|net(?!eventlog|core|framework|standard)[a-z0-9]+|dns|dhcp|smb|nfs|iscsi|wsman|winrm"
-    r"|psremoting|pssessionconfiguration$|mppreference|mpthreat|bitlocker|tpm|secureboot|partition"
-    r"|disk$|volume$|physicaldisk|virtualdisk|storagepool|storagesubsystem"
-    r"|windows(?:feature|optionalfeature|driver|package|capability|edition|reserved|update)"
-    r"|appxprovisioned|computer$|date$|timezone|winsystemlocale|processmitigation|applocker"
-    r"|ruleoption|psrepository|packagesource|psresourcerepository|vpn|pnpdevice|printerdriver"
-    r"|wmiinstance|wmievent|ciminstance|cimindication|eventlog|winevent|logproperties"
-    r"|certificate$|pfxcertificate|dfsn|cluster|dsc|hns|webconfiguration|remoteaccess|rd|wsus|hgs"
-    r"|assignedaccess|odbcdsn|audit|autologon|internetproxy|winhttpproxy|kerberos)"
-    r"|firewall|securityrule|(?<!alert)rule$|(?<!storage)share$|vmextension$|customscriptextension"
-    r"|runcommand$|ssmcommand$|portproxy|portmapping"
+    rf"^(?:{'|'.join(_HOST_PARTS)})"
+    r"|firewall|securityrule|signerrule|(?<!alert)rule$|(?<!storage)share$|vmextension$|runcommand$"
+    r"|customscriptextension|ssmcommand$|portproxy|portmapping|unattend$"
 )
 """Services, tasks, the network, disks, updates, trust and other parts of a host."""
 _DOES = {
@@ -80,6 +100,10 @@ _DOES = {
     "export-pfxcertificate": "hands out private keys",
     "invoke-dscresource": "changes the system",
 }
+_STARTS = re.compile(r"start-\w*(?:recovery|failover|uninstall|rollback|cutover|migration)")
+_HANDS_OUT = re.compile(
+    r"export-\w*(?:secret|session|private)\w*key|export-(?:rmstpd|npsconfiguration)"
+)
 _TO_REGISTRIES = frozenset(names("publish-module publish-script publish-psresource"))
 
 
@@ -97,6 +121,10 @@ def cmdlet(name: str) -> Iterator[Answer]:
         yield ask("publish", f"{name} cannot be taken back", RiskLevel.MEDIUM)
     elif name in _DOES:
         yield ask("windows_admin", f"{name} {_DOES[name]}")
+    elif _STARTS.fullmatch(name):
+        yield ask("windows_admin", f"{name} puts something else in place of what is there")
+    elif _HANDS_OUT.fullmatch(name):
+        yield ask("secret_read", f"{name} hands out secrets")
     elif verb in _MAKING and _RIGHTS.search(noun):
         yield ask("windows_admin", f"{name} changes accounts or rights")
     elif verb in _MAKING_AND_DOING and _HOST.search(noun):
