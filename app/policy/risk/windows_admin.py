@@ -13,6 +13,7 @@ from functools import lru_cache
 from app.policy.risk.call import Answer, Call, ask, names
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.strangers import stranger
+from app.policy.risk.windows_verbs import is_cmdlet
 
 _SHOWS: dict[str, str] = {
     "bitsadmin": r"(?:/(?:raw\w+|wrap|nowrap) )*/(?:list|info|monitor|help|util /(?:version"
@@ -228,9 +229,11 @@ def removed_by_shape(name: str, args: Sequence[str], home: str) -> Iterator[Answ
     if is_listed(name) or _CMDLET.fullmatch(name):
         return
     words = [arg for arg in args if not arg.startswith(("-", "/"))][:1]
-    if any(map(_REMOVES.fullmatch, args)) or any(map(_REMOVING_VERB.fullmatch, words)):
+    has_verbs = not is_cmdlet(name)
+    removes = has_verbs and any(map(_REMOVING_VERB.fullmatch, words))
+    if removes or any(map(_REMOVES.fullmatch, args)):
         yield ask("unknown_destroy", f"{name} may destroy something", RiskLevel.MEDIUM)
-    else:
+    elif has_verbs:
         yield from stranger(Call(name, list(args), None, home))
 
 

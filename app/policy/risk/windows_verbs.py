@@ -107,6 +107,23 @@ _HANDS_OUT = re.compile(
 _TO_REGISTRIES = frozenset(names("publish-module publish-script publish-psresource"))
 
 
+_OTHER_VERBS = frozenset(
+    names(
+        "get test show find measure select out read receive wait watch where foreach sort group "
+        "compare convertto convertfrom convert format write export save search resolve trace debug "
+        "start restart resume push pop enter exit connect complete confirm checkpoint backup mount "
+        "optimize split step switch tee skip sync undo redo ping protect unprotect request assert"
+    )
+)
+
+
+def is_cmdlet(name: str) -> bool:
+    """Whether a name is a cmdlet's, whose words are names and texts, and no verbs."""
+    found = _NAME.fullmatch(name)
+    verbs = (_ENDING, _OPENING, _MAKING_AND_DOING, _OTHER_VERBS)
+    return found is not None and any(found[1] in group for group in verbs)
+
+
 def cmdlet(name: str) -> Iterator[Answer]:
     """Findings for the cmdlet `name`, by its verb and its noun."""
     found = _NAME.fullmatch(name)
