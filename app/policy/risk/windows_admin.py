@@ -212,13 +212,6 @@ _REMOVES = re.compile(
 )
 
 
-_CMDLET = re.compile(
-    r"(?:get|set|new|remove|add|clear|start|stop|out|write|read|receive|wait|test|select|where|sort"
-    r"|measure|format|convert\w*|export|import|invoke|enter|exit|push|pop|show|find|update|enable"
-    r"|disable|register|unregister|install|uninstall|save|restore|copy|move|rename|join|split"
-    r"|resolve|group|compare|tee|foreach|debug|trace|suspend|resume|restart)-[a-z]\w*"
-)
-"""A name that its verb says all of: `windows_verbs` judges it."""
 _REMOVING_VERB = re.compile(
     r"(?:delete|destroy|wipe|purge|erase|uninstall|unregister)[a-z]*", re.IGNORECASE
 )
@@ -226,7 +219,7 @@ _REMOVING_VERB = re.compile(
 
 def removed_by_shape(name: str, args: Sequence[str], home: str) -> Iterator[Answer]:
     """Findings for a program that no table here knows, by a verb or a switch that destroys."""
-    if is_listed(name) or _CMDLET.fullmatch(name):
+    if is_listed(name):
         return
     words = [arg for arg in args if not arg.startswith(("-", "/"))][:1]
     has_verbs = not is_cmdlet(name)
