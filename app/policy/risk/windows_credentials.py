@@ -76,13 +76,11 @@ _TOOLS: dict[str, str] = {
     "select-string": r"\bcpassword\b",
     "aspnet_regiis": r"-p(?:d|df|x)\b",
     "appcmd": r"list\s.*(?:password|/text:\*|/config)",
-    "cmdkey": r"(?!)",
     "wmic": r"\bshadowcopy\b.*create|useraccount.*password",
     "vssadmin": r"^create\b",
     "diskshadow": r"\S",
     "laps.ui": r"\S",
     "sqlcmd": r"sys\.sql_logins|password_hash",
-    "slmgr": r"(?!)",
     "tsecimp": r"\S",
     "dpapi": r"\S",
     "bcp": r"sys\.sql_logins",
@@ -99,7 +97,7 @@ _GETS = re.compile(
     r"|webcredentials?"
     r"|browserdata|chromedump|clipboardcontents|keystrokes|timedscreenshot|passhashes|hashdump"
     r"|unattended\w*file"
-    r"|registryautologon|applicationhost|siteListpassword|sitelistpassword|secretvalue"
+    r"|registryautologon|applicationhost|sitelistpassword|secretvalue"
     r"|secsecretvalue"
     r"|accountaccesskeys?|apikeyvalue|publishingprofile\w*|publishingcredential\w*"
     r"|connectionstrings?|"

@@ -85,10 +85,10 @@ _RUNNERS = frozenset(
         "install-script register-psrepository winget scoop choco nuget pnputil dism wusa odbcad32 "
         "bginfo cdb ntsd windbg kd te tracker ngen ilasm xsd msxsl winword excel powerpnt mspub "
         "msaccess outlook visio winproj msohtmed msoxmled protocolhandler eqnedt32 aspnet_compiler "
-        "vstest.console mmc conhost wt openconsole forfiles regedit reg reginv sdbinst certutil "
+        "vstest.console mmc conhost wt openconsole forfiles regedit reg sdbinst certutil "
         "wab ecmangen vslaunchbrowser update setup teams msedge_proxy mscopilot iexplore devcon "
-        "logger mpiexec appcert applauncher sqlps sqltoolsps fsianycpu remote dtutil sqlcmd psi "
-        "get-wmiobject ldifde gpg-agent debug nssm instsrv new-service ssh-keygen certreq java "
+        "logger mpiexec appcert applauncher sqlps sqltoolsps fsianycpu remote dtutil sqlcmd "
+        "get-wmiobject ldifde nssm certreq java "
         "mpcmdrun msteams diskshadow testwindowremoteagent"
     )
 )
@@ -125,9 +125,6 @@ _WEB_HOST = re.compile(
     r"https?://(?:[\w-]+\.)*(?:nuget\.org|powershellgallery\.com|chocolatey\.org|microsoft\.com|"
     r"localhost(?::\d+)?|127\.0\.0\.1(?::\d+)?)(?:/|$)",
     re.IGNORECASE,
-)
-_SOURCE = re.compile(
-    r"(?:--?|/)(?:s|source|sources|src|repository|location|sourcelocation)(?:[=:]|$)", re.IGNORECASE
 )
 _INSTALLERS = frozenset(
     names("winget scoop choco nuget install-package install-module install-script add-appxpackage")
