@@ -11,6 +11,7 @@ from app.policy.risk.explaining import only_explains
 from app.policy.risk.registry import HARDLY_KNOWN, NOT_ALL_KNOWN, RULES
 from app.policy.risk.strangers import stranger
 from app.policy.risk.unknown_acts import acts
+from app.policy.risk.unknown_clients import statements
 from app.policy.risk.unknown_senders import sends_by_shape
 
 MAX_REMEMBERED = 512
@@ -39,8 +40,13 @@ def judged(call: Call) -> tuple[Answer, ...]:
 
 
 def _by_shape(call: Call, *, known: bool) -> tuple[Answer, ...]:
-    said = acts(call, known=known)
-    return (*wrapped_by_stranger(call), *stranger(call), *said, *sends_by_shape(call))
+    return (
+        *wrapped_by_stranger(call),
+        *stranger(call),
+        *statements(call),
+        *acts(call, known=known),
+        *sends_by_shape(call),
+    )
 
 
 @lru_cache(maxsize=2048)

@@ -68,14 +68,26 @@ def _valued(name: str, own: str) -> str:
     return f"{_GLOBALS.get(name, '')} {own}"
 
 
+_LONGEST_OPTION = 100
+_LONGEST_WORD = 4_000
+"""What stands behind so many characters of a word is not looked at: a pattern may take the square
+of their number in steps."""
+
+
+def _cut(word: str) -> str:
+    return word[: _LONGEST_OPTION if word[:1] == "-" else _LONGEST_WORD]
+
+
 def fits(shape: Shape, call: Call) -> bool:
     if shape.verb:
-        operands = " ".join(options(call.args, _valued(call.name, shape.valued)).rest[:8])
+        operands = " ".join(
+            map(_cut, options(call.args, _valued(call.name, shape.valued)).rest[:8])
+        )
         if not compiled(shape.verb).match(operands):
             return False
     if not shape.having and not shape.unless:
         return True
-    lines = "\n".join(call.args)
+    lines = "\n".join(map(_cut, call.args))
     if shape.having and not compiled(shape.having).search(lines):
         return False
     return not (shape.unless and compiled(shape.unless).search(lines))

@@ -13,24 +13,38 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Call, Hit, ask, names
 from app.policy.risk.model import RiskLevel
-from app.policy.risk.verbs import DESTROYING, READING, pieces, says
+from app.policy.risk.verbs import DESTROYING, READING, STOPPING, names_it, pieces, says
 
 _VERBS = (
     "delete|destroy|purge|wipe|erase|drop|revoke|obliterate|nuke|expunge|unregister|decommission"
 )
 """As an option some other verbs say little: `--prune`, `--truncate`."""
-_ALL = "all|files?|users?|data|duplicates|dupes|chip|flash|disk|keys?|volumes?"
+_ALL = "all|nodes?|files?|users?|data|duplicates|dupes|chip|flash|disk|keys?|volumes?"
 # `--add-drop-table` writes a text, and `--no-delete` says that nothing is deleted.
 _OPTION = re.compile(
     rf"--(?!(?:add|no|not|dont|skip|without|never|keep)-)(?:[a-z]+-)?(?:{_VERBS}|remove|"
-    rf"factory-?reset|(?:{_VERBS}|remove)(?:{_ALL}))(?:-[a-z][\w-]*)?(?:=.*)?"
+    rf"factory-?reset|power-?off|reboot|(?:{_VERBS}|remove)(?:{_ALL}))(?:-[a-z][\w-]*)?(?:=.*)?"
 )
 _DASHED = re.compile(rf"-(?:{_VERBS}|(?:{_VERBS}|remove)(?:{_ALL}))")
 _MILD = frozenset(
-    names("remove rm rmi del uninstall reset flush unlink rmr evict clear reformat free detach")
+    names(
+        "remove rm rmi del uninstall reset flush unlink rmr evict clear reformat free detach "
+        "deactivate unbind disable suspend lock poweroff shutdown reboot halt disconnect"
+    )
 )
-_LIGHT = frozenset(names("clear free detach"))
+_LIGHT = frozenset(names("clear free detach disable suspend lock disconnect"))
+_OF_A_NOUN = frozenset(names("remove rm rmi del unlink rmr evict deactivate unbind"))
+"""Of those above, what is said behind a noun of what a service holds: `program noun remove x`."""
 """Of those above, what takes away much only from a few things."""
+_OWN_NOUNS = frozenset(
+    names(
+        "repo remote plugin plugins extension extensions alias context config "
+        "source sources dep deps "
+        "dependency package packages tap channel profile theme tag tags label env module modules "
+        "tool target lib library addon hook hooks pkg component bookmark workspace feature"
+    )
+)
+"""What such a verb takes from the settings of a developer, or from a project."""
 _WHOLESALE = frozenset(
     names("--all --force -f --recursive -rf --everything --purge --hard -y --yes")
 )
@@ -49,12 +63,14 @@ _THINGS = frozenset(
         "guest replica shard datastore dataset filesystem network subnet firewall "
         "loadbalancer eeprom "
         "firmware tpm keyring keychain mailbox subscription deployment environment site app apps "
-        "factory service services job jobs"
+        "factory service services job jobs member members zone zones shard node nodes"
     )
 )
 """What is more than a part of a project: it holds data, or others use it."""
 _PLACES = 3
 """A verb is the first word, or it stands behind a noun or two."""
+_MOST_PLACES = 6
+"""Few programs have more nouns; behind those a verb stands alone."""
 
 _HARMLESS = frozenset(
     names(
@@ -82,13 +98,24 @@ _DATA = frozenset(
         "python python3 ruby perl php lua java kotlin scala swift xcodebuild pod fastlane tuist"
     )
 )
+_ADMINISTERS = re.compile(
+    r"^(?!(?:player|brightness|pa|wp|hypr|asus|light|media|volume|music)ctl$|kdeconnect)"
+    r"[\w.-]+(?:ctl|adm|admin|-control|-mgr|-manager|admin\.sh|rndc)$|^rndc$"
+)
+"""Names of programs that administer something: what they stop serves others."""
+_GLUED_NAME = re.compile(
+    r"[a-z0-9_]{2,}(?:delete|destroy|remove|uninstall|purge|wipe|erase)|"
+    r"(?:delete|destroy|remove|uninstall|purge|wipe|erase)[a-z0-9_]{2,}"
+)
 _NAME_ENDS = re.compile(r"\.(?:sh|bash|py|pl|rb|js|ts|cmd|ps1)$")
 _NAMED = frozenset(
     names(
         "delete destroy remove uninstall purge wipe erase nuke shred teardown drop undeploy "
-        "decommission deprovision factoryreset obliterate"
+        "decommission deprovision factoryreset obliterate cleanse killall"
     )
 )
+_OF_CMDLETS = frozenset(names("remove"))
+"""What cmdlets begin with that are judged by rules of their own."""
 _NO_NAME = frozenset(names("dropbox dropbear droplet"))
 
 
@@ -98,7 +125,7 @@ def stranger(call: Call, *, options_too: bool = True) -> Iterator[Hit]:
     Args:
         options_too: nothing is known of it; else its rules know at least its options.
     """
-    if call.name in _DATA or call.name.startswith("create-") or _explains(call.args):
+    if call.name in _DATA or _explains(call.args) or _says_what(call.name):
         return
     found = _verb(call) or ((_option(call) or _name(call)) if options_too else None)
     if found is not None:
@@ -106,6 +133,12 @@ def stranger(call: Call, *, options_too: bool = True) -> Iterator[Hit]:
         yield ask(
             "unknown_destroy", why.replace(f"{call.name} {call.name}", call.name), RiskLevel.MEDIUM
         )
+
+
+def _says_what(name: str) -> bool:
+    """Whether the name says that the program does no harm: `get-help`, `create-app`."""
+    verb, dash, _ = name.partition("-")
+    return bool(dash) and verb in READING
 
 
 def _explains(args: list[str]) -> bool:
@@ -122,11 +155,17 @@ def _verb(call: Call) -> str | None:
     """The first words, where one of them is a verb that destroys."""
     words = _operands(call.args)
     for at, word in enumerate(words):
-        if says(word, DESTROYING):
+        if word in DESTROYING or (at < _PLACES and says(word, DESTROYING)):
             return word
+        if at >= _PLACES and not word.isalpha():
+            return None
         if word in READING:
             return None
+        if at and word in _OF_A_NOUN and words[at - 1] not in _OWN_NOUNS:
+            return word
         if says(word, _MILD) and _takes_much(call, word, [*words[:at], *words[at + 1 : at + 2]]):
+            return word
+        if _ADMINISTERS.search(call.name) and says(word, STOPPING):
             return word
     return None
 
@@ -136,12 +175,12 @@ def _operands(args: list[str]) -> list[str]:
     found: list[str] = []
     behind_option = False
     for word in args:
-        if word == "--" or len(found) == _PLACES:
+        if word == "--" or len(found) == _MOST_PLACES:
             break
         if word[:1] == "-":
             behind_option = "=" not in word and word not in _WHOLESALE
         else:
-            if not behind_option or len(pieces(word)) == 1:
+            if not behind_option or word in DESTROYING:
                 found.append(word)
             behind_option = False
     return found
@@ -167,6 +206,9 @@ def _option(call: Call) -> str | None:
 def _name(call: Call) -> str | None:
     """A program that is named by what it does: `lxc-destroy`, `cluster-uninstall.sh`."""
     parts = pieces(_NAME_ENDS.sub("", call.name))
-    if len(parts) < 2 or parts[0] in _NO_NAME:
+    if not parts or parts[0] in _NO_NAME:
         return None
-    return call.name if parts[0] in _NAMED or parts[-1] in _NAMED else None
+    if len(parts) == 1:
+        glued = _GLUED_NAME.fullmatch(parts[0]) is not None or names_it(parts[0])
+        return call.name if glued else None
+    return call.name if parts[0] in _NAMED - _OF_CMDLETS or parts[-1] in _NAMED else None

@@ -16,7 +16,7 @@ DESTROYING = frozenset(
         "delete destroy purge wipe erase drop revoke obliterate nuke expunge "
         "unregister decommission "
         "prune forget terminate deprovision teardown truncate zap shred deregister eradicate "
-        "undeploy undefine unpublish"
+        "undeploy undefine unpublish cleanse"
     )
 )
 """Whatever program they are said to, something is gone afterwards."""
@@ -26,7 +26,7 @@ TAKING_AWAY = DESTROYING | frozenset(
         "gc rollback revert "
         "detach leave discard expire invalidate deactivate abandon reinit reformat format sanitize "
         "overwrite removeall deleteall purgeall rmr unprovision unenroll kill cleanse empty unmap "
-        "evict destroyall"
+        "evict destroyall unbind rmtree clearall"
     )
 )
 """What these take away belongs to a project with most programs, and to a server with some."""
@@ -63,6 +63,8 @@ _GLUED = re.compile(
     rf"(?:delete|destroy|remove|purge|wipe|erase|drop|clear|del|rm|unlink|"
     rf"truncate|flush)(?:{_NOUNS})"
 )
+_AIX = "dev|lv|vg|fs|ps|role|nfs|ts|sys|server|tcpip|path|itab|ssys|mount|que|quedev|virprt|map"
+_GLUED_NAME = re.compile(rf"(?:rm|del|remove|delete)(?:{_NOUNS}|{_AIX})|un(?:install|deploy)\w*")
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_:.][A-Za-z0-9]+)*")
 _MOST_PIECES = 5
@@ -75,6 +77,11 @@ def pieces(word: str) -> tuple[str, ...]:
         return ()
     found = tuple(piece.lower() for piece in _PIECES.findall(word))
     return found if len(found) <= _MOST_PIECES else ()
+
+
+def names_it(name: str) -> bool:
+    """Whether the name of a program is a verb glued to what it takes away: `rmuser`, `delgroup`."""
+    return _GLUED_NAME.fullmatch(name) is not None
 
 
 def says(word: str, verbs: frozenset[str]) -> bool:

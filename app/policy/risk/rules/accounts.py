@@ -221,6 +221,62 @@ _SERVICES: Rows = {
         ),
     ),
 }
+_SITES: Rows = {
+    "a2dissite a2dismod a2disconf nginx_dissite ngx-dissite engine-cleanup ovirt-engine-cleanup": (
+        Shape(unless=_HELP),
+    ),
+    "cloud-init": (Shape(r"clean\b"),),
+    "hosted-engine": (
+        Shape(
+            having=r"^--(?:vm-(?:poweroff|shutdown)|clean-metadata|reinitialize-lockspace|"
+            r"set-maintenance\S*|deploy)$"
+        ),
+    ),
+    "memcached-tool": (Shape(r"\S+ flush\b"),),
+    "varnishadm": (
+        Shape(
+            r"(?:ban|stop|vcl\.discard|param\.reset|backend\.set_health|panic\.clear)\b",
+            valued="T S n t",
+        ),
+    ),
+    "rndc nsd-control unbound-control knotc": (
+        Shape(
+            r"(?:stop|halt|delzone|freeze|flush\S*|zone-purge|zone-unset|conf-unset|"
+            r"reset\S*|modzone|delzones|local_(?:zone|data)_remove|forward_remove|"
+            r"stub_remove)\b",
+            valued="s p k c",
+        ),
+    ),
+    "birdc birdcl": (Shape(r"(?:disable|down|reset|restart)\b"),),
+    "vtysh": (Shape(having=r"(?:^|\b)(?:clear|no|reset|reload|write|copy|shutdown|configure)\b"),),
+    "zmprov": (
+        Shape(
+            r"(?:d\w{1,12}|delete\w+|rm?\w*a|purge\w+|modify\w+|m[a-z]{1,4}|sp|"
+            r"setPassword|flushCache|fc)(?: |$)",
+            unless=r"^(?:g\w+|describe|desc|help)$",
+        ),
+    ),
+    "openssl": (Shape(r"ca\b", having=r"^-revoke$", why="revokes a certificate"),),
+    "gitlab-backup": (Shape(r"restore\b"),),
+    "e2label swaplabel fatlabel ntfslabel exfatlabel xfs_admin growpart "
+    "testdisk ntfsresize ntfsfix ntfsclone mlabel dosfslabel cgdelete dmraid "
+    "kpartx partclone.restore": (
+        Shape(
+            r"\S+ ?",
+            having=r"^(?:-\w*[dEDxrwOL]\w*|/\S+|[^-]\S*\n\S+|\S+:/\S*)$",
+            unless=_HELP + r"|^(?:-n|--no-action|--dry-run|-N|-l|-i|--info|/list)$",
+            why="changes a file system or a disk",
+        ),
+    ),
+    "dpkg-reconfigure": (Shape(r"\S"),),
+    "usbguard": (
+        Shape(
+            r"(?:block-device|reject-device|remove-rule|allow-device|append-rule|"
+            r"set-parameter|remove-user|add-user)\b"
+        ),
+    ),
+    "clevis": (Shape(r"luks (?:unbind|bind|edit|regen)\b"),),
+}
 _NETWORK: Rows = {
     "resolvectl systemd-resolve": (
         Shape(
@@ -337,6 +393,7 @@ _NETWORK: Rows = {
 
 
 RULES: RuleTable = together(
+    shaped("service", "takes away or changes what a server does", _SITES),
     shaped("accounts", "changes accounts or who may log in", _USERS),
     shaped("service", "stops or changes what runs or starts by itself", _SERVICES),
     shaped("network_setup", "changes the host's network or how it starts", _NETWORK),

@@ -168,7 +168,7 @@ def _redis(call: Call) -> Iterator[Answer]:
 
 _MONGO = re.compile(
     r"dropDatabase|\.drop\w*\s*\(|(?:deleteMany|remove)\s*\(\s*(?:\{\s*\})?\s*[,)]|"
-    r"deleteMany|deleteOne|\.remove\s*\(|"
+    r"deleteMany|deleteOne|\.remove\w*\s*\(|\._(?:drop\w*|truncate)\s*\(|"
     r"shutdownServer|\beval\b|renameCollection|\[\s*['\"]"
     r"|findOneAndDelete|updateMany\s*\(\s*\{\s*\}|(?:admin|run)?Command\s*\([^)]*"
     r"\b(?:shutdown|drop\w*|delete)['\"]?\s*:"
@@ -176,8 +176,11 @@ _MONGO = re.compile(
 
 
 def _mongo(call: Call) -> Iterator[Answer]:
-    given = options(call.args, "u p -eval -host -port -username -password")
-    texts = given.all_values("--eval")
+    given = options(
+        call.args,
+        "u p -eval -host -port -username -password -javascript.execute-string -server.endpoint",
+    )
+    texts = given.all_values("--eval", "--javascript.execute-string")
     texts += [call.written(path) or "eval" for path in given.rest if call.was_written(path)]
     if call.stdin and not call.stdin.file and not texts:
         texts = [call.stdin.text] if call.stdin.text is not None else ["eval"]
@@ -366,7 +369,7 @@ def _django(call: Call) -> Iterator[Answer]:
 RULES: RuleTable = {
     **{name: _rule(spec) for name, spec in _CLIENTS.items()},
     **table("redis-cli valkey-cli keydb-cli", _redis),
-    **table("mongosh mongo", _mongo),
+    **table("mongosh mongo arangosh", _mongo),
     "cypher-shell": _cypher,
     "mysqlsh": _mysqlsh,
     **table("mysqladmin mariadb-admin", _mysqladmin),

@@ -12,6 +12,7 @@ from app.policy.risk.call import (
     RuleTable,
     ask,
     options,
+    run,
     script,
     table,
 )
@@ -132,6 +133,27 @@ def _in_options(*held: str, language: str = "shell", valued: str = "") -> Rule:
             yield script(text, language)
 
     return rule
+
+
+def _launched(call: Call) -> Iterator[Answer]:
+    """`mpirun -host a,b program words`, `srun -N 4 program words`."""
+    yield run(
+        options(
+            call.args,
+            "n N c p t J o e w x A q np host hostfile machinefile map-by bind-to -host "
+            "-hostfile -nodes "
+            "-ntasks -partition -time -job-name -nodelist -account -qos -gres -mem "
+            "-cpus-per-task -map-by",
+            stop=True,
+        ).rest
+    )
+
+
+def _bracketed(call: Call) -> Iterator[Answer]:
+    """`taktuk -m host broadcast exec [ command words ]`."""
+    if "exec" in call.args:
+        words = call.args[call.args.index("exec") + 1 :]
+        yield script(" ".join(word for word in words if word not in {"[", "]"}))
 
 
 def _dashes(call: Call) -> Iterator[Answer]:
@@ -421,6 +443,11 @@ RULES: RuleTable = together(
     table("tailscale balena", _after("ssh", "device ssh", skip=1, valued="p -port")),
     table("dokku", _after("run", "run:detached", skip=1)),
     table("dokku", _after("enter", skip=2)),
+    table(
+        "nomad", _after("alloc exec", "exec", skip=1, valued="task job namespace region address")
+    ),
+    table("mpirun mpiexec srun prun orterun aprun jsrun", _launched),
+    table("taktuk", _bracketed),
     table(
         "cumin mussh dcli gsh rcmd rsh remsh rexec on",
         _operand(1, valued="l p m b t h H i o -batch -timeout -mode"),

@@ -66,8 +66,12 @@ def _special(call: Call) -> Iterator[Answer]:
         yield ask("cloud_delete", f"{call.name} deletes what a service holds")
 
 
+_SERVER_STOPS = frozenset(names("stop quit graceful-stop shutdown kill interrupt"))
+
+
 def _web_server(call: Call) -> Iterator[Answer]:
-    if options(call.args, "s c p g e k f").value("-s", "-k") in {"stop", "quit", "graceful-stop"}:
+    given = options(call.args, "s c p g e k f")
+    if given.value("-s", "-k") in _SERVER_STOPS or not _SERVER_STOPS.isdisjoint(given.rest[:1]):
         yield ask("service", f"{call.name} stops the web server", RiskLevel.MEDIUM)
 
 
@@ -82,5 +86,5 @@ RULES: RuleTable = {
     **table(" ".join(_SPECIAL), _special),
     **table("kafka-consumer-groups.sh kafka-acls.sh kafka-configs.sh", _special),
     "kafka-delete-records.sh": _special,
-    **table("nginx apachectl httpd apache2ctl", _web_server),
+    **table("nginx apachectl httpd apache2ctl caddy squid lighttpd openresty tengine", _web_server),
 }

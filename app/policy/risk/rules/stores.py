@@ -327,6 +327,9 @@ _SERVERS: Rows = {
     "zookeeper-server-stop.sh stop-master.sh stop-worker.sh stop-cluster.sh": (
         Shape(unless=_HELP),
     ),
+    "mmdelfs mmdelnode mmdeldisk mmdelsnapshot mmdelnsd mmdelcallback mmshutdown mmumount": (
+        Shape(unless=_HELP),
+    ),
     "gel edgedb": (
         Shape(
             r"(?:(?:database|instance|branch|extension|project|server|cloud secretkey) "
