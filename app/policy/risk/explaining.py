@@ -49,7 +49,7 @@ _HELP = frozenset(["--help", "-help", "-h", "help"])
 _TRIES = frozenset(
     names(
         "--dry-run --dryrun --dry_run --simulate --what-if --whatif --no-act --noop --just-print "
-        "--pretend --why-run --preview-only --print-only --noaction"
+        "--pretend --why-run --preview-only --print-only --noaction -dry-run -dryrun -noop -whatif"
     )
 )
 """Options with which the programs that have them say what they would do, and do nothing."""
@@ -278,6 +278,13 @@ _MORE_ROWS: Rows = {
         ),
     ),
     "pmset": (Shape(having=r"^-g$"),),
+    "sysadminctl": (
+        Shape(
+            having=r"^-secureTokenStatus$|^-(?:screenLock|guestAccount|autologin|"
+            r"filesystem)\nstatus$"
+        ),
+    ),
+    "certutil": (Shape(having=r"^-[LKVOM]$", unless=r"^-[ADFNSTEmU]$|^[-/](?:urlcache|addstore)"),),
     "hg chg sl": (Shape(r"(?:purge|clean)\b", having=r"^(?:-\w*p\w*|--print)$"),),
     "fwupdmgr fwupdtool": (
         Shape(r"(?:get-\S+|search|verify$|security|hwids|check-\S+|report-history)"),

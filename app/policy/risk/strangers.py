@@ -75,7 +75,8 @@ _MOST_PLACES = 6
 _HARMLESS = frozenset(
     names(
         "--help -help --version --dry-run --dryrun --dry_run --simulate --what-if --whatif "
-        "--no-act --preview --list --show --explain --noop --pretend --just-print"
+        "--no-act --preview --list --show --explain --noop --pretend --just-print -dry-run -dryrun "
+        "-noop -whatif"
     )
 )
 # Their words are data, or what they remove belongs to a project and comes back with it.
@@ -98,9 +99,10 @@ _DATA = frozenset(
         "python python3 ruby perl php lua java kotlin scala swift xcodebuild pod fastlane tuist"
     )
 )
+_POWER = frozenset(names("off down cycle reset soft"))
 _ADMINISTERS = re.compile(
     r"^(?!(?:player|brightness|pa|wp|hypr|asus|light|media|volume|music)ctl$|kdeconnect)"
-    r"[\w.-]+(?:ctl|adm|admin|-control|-mgr|-manager|admin\.sh|rndc)$|^rndc$"
+    r"[\w.-]+(?:ctl|adm|admin|-control|-service|-mgr|-manager|admin\.sh|rndc)$|^rndc$"
 )
 """Names of programs that administer something: what they stop serves others."""
 _GLUED_NAME = re.compile(
@@ -167,6 +169,8 @@ def _verb(call: Call) -> str | None:
             return word
         if _ADMINISTERS.search(call.name) and says(word, STOPPING):
             return word
+        if word == "power" and not _POWER.isdisjoint(words[at + 1 : at + 2]):
+            return f"{word} {words[at + 1]}"
     return None
 
 
@@ -193,11 +197,23 @@ def _takes_much(call: Call, verb: str, around: list[str]) -> bool:
     return _LIGHT.isdisjoint(parts) and not _WHOLESALE.isdisjoint(call.args)
 
 
+_SETTING = re.compile(
+    r"(?:--?)?(?:action|op|operation|command|cmd|verb|state|ensure)="
+    r"(?:\w*[-_])?(?:delete|destroy|remove|erase|wipe|purge|absent|uninstall|drop)\w*"
+)
+_RESET = re.compile(
+    r"--(?!no-)(?:[a-z]+-)*reset-(?:[a-z]+-)*(?:all|db|database|data|everything|"
+    r"disk|users?)"
+)
+
+
 def _option(call: Call) -> str | None:
-    """A long option that destroys."""
+    """A long option, or a setting, that destroys."""
     for word in call.args:
         if word == "--":
             return None
+        if _SETTING.fullmatch(word) or _RESET.fullmatch(word):
+            return word
         if _OPTION.fullmatch(word) or _DASHED.fullmatch(word):
             return word.partition("=")[0]
     return None

@@ -1,4 +1,8 @@
-"""Clients of databases that are in no table: the statements in their words and their input."""
+"""What programs that are in no table are given to run: statements, commands, lines for a shell.
+
+A client of a database takes statements, a console commands of its own, a tool for many hosts a
+command line. Each of them stands in one quoted word, or is read from the input.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from app.policy.risk.call import Answer, Call, ask, names, script
+from app.policy.risk.call import Answer, Call, Hit, ask, names, script
+from app.policy.risk.command import PRINTERS
 from app.policy.risk.model import RiskLevel
 
 _STATEMENT = re.compile(
@@ -18,6 +23,19 @@ _STATEMENT = re.compile(
 )
 _TYPED = re.compile(
     r"(?im)^[^\S\n]*(?:drop|truncate|delete|destroy|purge|erase|disable|remove)\s+\S[^\n]*$"
+)
+_HELD = frozenset(
+    names("-e -c -q -s -x -v --exec --execute --command --eval --query --cmd --run --script")
+)
+_OWN_COMMAND = re.compile(
+    r"(?i)(?:^|;)[^\S\n]*(?:drop|delete\w*|destroy|truncate\w*|purge|erase|wipe|clear\w*|rmr?|remove|"
+    r"flush\w*|shutdown|unregister|revoke)(?:[ :]\S|$)"
+)
+_SHELL_COMMAND = re.compile(
+    r"(?:sudo\s+)?(?:rm\s+[-/~]|(?:systemctl\s+(?:stop|disable|mask|kill)|service\s+\S+\s+stop)\b|"
+    r"(?:shutdown|reboot|poweroff|halt)(?:\s|$)|dd\s+\w+=|mkfs\S*\s|(?:p?kill|killall)\s|"
+    r"(?:userdel|usermod|passwd|chpasswd)\s|find\s+/\S*\s.*-delete|(?:apt|apt-get|dnf|yum)\s.*\b"
+    r"(?:remove|purge|erase)\b|docker\s+(?:rm|rmi|volume|system)\b|kubectl\s+delete\b)"
 )
 _TAKES_COMMANDS = re.compile(r"sql|shell|(?:[a-z]|-)sh$|cli$|console|ql$|db|^(?:rman|bteq|hbase)$")
 _TEXTS = frozenset(
@@ -34,16 +52,26 @@ _SPEAKS = frozenset(
 
 def statements(call: Call) -> Iterator[Answer]:
     """What an unknown client is given to run."""
-    if call.name in _SPEAKS:
+    if call.name in _SPEAKS or call.name in PRINTERS:
         return
     for before, word in pairwise(["", *call.args]):
-        if before not in _TEXTS and _STATEMENT.match(word):
+        if before in _TEXTS or (" " not in word and before not in _HELD):
+            continue
+        if _STATEMENT.match(word):
             yield script(word, "sql")
+        elif _SHELL_COMMAND.match(word):
+            yield script(word, contained=True)
+        elif before in _HELD and _OWN_COMMAND.search(word):
+            yield _may_destroy(call)
     text = call.stdin.text if call.stdin is not None and not call.stdin.file else None
     if text is None:
         return
     if _STATEMENT.match(text):
         yield script(text, "sql")
     elif _TAKES_COMMANDS.search(call.name) and _TYPED.search(text):
-        why = f"{call.name} is given a command that may destroy something"
-        yield ask("unknown_destroy", why, RiskLevel.MEDIUM)
+        yield _may_destroy(call)
+
+
+def _may_destroy(call: Call) -> Hit:
+    why = f"{call.name} is given a command that may destroy something"
+    return ask("unknown_destroy", why, RiskLevel.MEDIUM)

@@ -64,7 +64,10 @@ _GLUED = re.compile(
     rf"truncate|flush)(?:{_NOUNS})"
 )
 _AIX = "dev|lv|vg|fs|ps|role|nfs|ts|sys|server|tcpip|path|itab|ssys|mount|que|quedev|virprt|map"
-_GLUED_NAME = re.compile(rf"(?:rm|del|remove|delete)(?:{_NOUNS}|{_AIX})|un(?:install|deploy)\w*")
+_GLUED_NAME = re.compile(
+    rf"(?:\w+_)?(?:{_NOUNS})(?:del|rm|delete|remove)|(?:rm|del|remove|"
+    rf"delete)(?:{_NOUNS}|{_AIX}|def|cp)|un(?:install|deploy)\w*"
+)
 _PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_:.][A-Za-z0-9]+)*")
 _MOST_PIECES = 5

@@ -225,6 +225,11 @@ _SITES: Rows = {
     "a2dissite a2dismod a2disconf nginx_dissite ngx-dissite engine-cleanup ovirt-engine-cleanup": (
         Shape(unless=_HELP),
     ),
+    "reducevg varyoffvg exportvg stopsrc stopwpar rmwpar chsec rmitab lchage metaclear "
+    "metadetach": (Shape(having=r"\S", unless=_HELP + r"|^(?:-l|--list|-i)$"),),
+    "fw_setenv": (Shape(having=r"\S", unless=_HELP),),
+    "minipro ch341prog": (Shape(having=r"^-[EewW]$|^--(?:erase|write)", why="overwrites a chip"),),
+    "installp": (Shape(having=r"^-\w*[uCr]\w*$", why="removes software from the host"),),
     "cloud-init": (Shape(r"clean\b"),),
     "hosted-engine": (
         Shape(

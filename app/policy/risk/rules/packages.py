@@ -234,7 +234,7 @@ _FURTHER: Rows = {
 RULES: RuleTable = {
     **table(" ".join(_REMOVES), _host_packages),
     **table("apt apt-get aptitude", _apt),
-    **table("pacman yay paru", _pacman),
+    **table("pacman yay paru pakku pikaur trizen aura pacaur rua", _pacman),
     "dotnet": _dotnet,
     **table("conda mamba micromamba", _conda),
 }

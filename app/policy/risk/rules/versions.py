@@ -79,7 +79,7 @@ _ROWS: Rows = {
         Shape(r"(?:release|rel|re)\b", having=r"^-\w*d", valued="d z T e s"),
         Shape(r"(?:update|up|upd)\b", having=r"^-\w*C", valued="d z T e s"),
         Shape(r"(?:remove|rm|delete)\b", having=r"^-\w*f", valued="d z T e s"),
-        Shape(r"(?:tag|rtag|admin|adm)\b", having=r"^-(?:\w*d|o\S*)$", valued="z T e s"),
+        Shape(r"(?:tag|rtag|admin|adm)\b", having=r"^-(?:\w*d|o\S*)$", valued="d z T e s"),
     ),
     "rcs": (Shape(having=r"^-(?:o\S*|u\S*|M\S*)$"),),
     "bzr brz breezy": (
