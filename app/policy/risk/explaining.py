@@ -43,7 +43,7 @@ from app.policy.risk.rules import (
     versions,
     windows_names,
 )
-from app.policy.risk.shapes import Rows, Shape, by_name, fits
+from app.policy.risk.shapes import Rows, Shape, by_name, first_fit
 
 _HELP = frozenset(["--help", "-help", "-h", "help"])
 _TRIES = frozenset(
@@ -310,7 +310,7 @@ def only_explains(call: Call) -> bool:
     if args and call.name in _EXPLAINING and _helps(call):
         return True
     shapes = _SHOWS.get(call.name)
-    return shapes is not None and any(fits(shape, call) for shape in shapes)
+    return shapes is not None and first_fit(shapes, call) is not None
 
 
 def _helps(call: Call) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ class Shape(NamedTuple):
     Attributes:
         verb: a pattern that the operands, joined by blanks, begin with.
         having: a pattern that is found among all words, each of them a line.
+        also: another pattern that is found there, before or behind the first.
         unless: a pattern that is not found among all words.
         why: what such a call does; the default of its table where it is empty.
         valued: options in front of the verb that take a word, besides those of `_GLOBALS`.
@@ -24,6 +25,7 @@ class Shape(NamedTuple):
 
     verb: str = ""
     having: str = ""
+    also: str = ""
     unless: str = ""
     why: str = ""
     valued: str = ""
@@ -53,6 +55,8 @@ _GLOBALS = {
     for name in listed.split()
 }
 """Options of a program's own, which may stand in front of its verb and take a word."""
+_MOST_OPERANDS = 8
+"""A verb ends before these."""
 Rows = Mapping[str, tuple[Shape, ...]]
 """Names of programs, separated by blanks, and their rows."""
 
@@ -78,19 +82,23 @@ def _cut(word: str) -> str:
     return word[: _LONGEST_OPTION if word[:1] == "-" else _LONGEST_WORD]
 
 
-def fits(shape: Shape, call: Call) -> bool:
-    if shape.verb:
-        operands = " ".join(
-            map(_cut, options(call.args, _valued(call.name, shape.valued)).rest[:8])
-        )
-        if not compiled(shape.verb).match(operands):
-            return False
-    if not shape.having and not shape.unless:
-        return True
+def first_fit(shapes: Sequence[Shape], call: Call) -> Shape | None:
+    """The first of `shapes` that `call` has."""
     lines = "\n".join(map(_cut, call.args))
-    if shape.having and not compiled(shape.having).search(lines):
-        return False
-    return not (shape.unless and compiled(shape.unless).search(lines))
+    operands: dict[str, str] = {}
+    for shape in shapes:
+        if shape.verb:
+            if shape.valued not in operands:
+                given = options(call.args, _valued(call.name, shape.valued))
+                operands[shape.valued] = " ".join(map(_cut, given.rest[:_MOST_OPERANDS]))
+            if not compiled(shape.verb).match(operands[shape.valued]):
+                continue
+        wanted = (pattern for pattern in (shape.having, shape.also) if pattern)
+        if not all(compiled(pattern).search(lines) for pattern in wanted):
+            continue
+        if not shape.unless or not compiled(shape.unless).search(lines):
+            return shape
+    return None
 
 
 def by_name(*tables: Rows) -> dict[str, tuple[Shape, ...]]:
@@ -108,10 +116,8 @@ def shaped(code: str, why: str, *tables: Rows, level: RiskLevel = RiskLevel.HIGH
     shapes = by_name(*tables)
 
     def rule(call: Call) -> Iterator[Answer]:
-        for shape in shapes[call.name]:
-            if fits(shape, call):
-                yield ask(code, f"{call.name} {shape.why or why}", level)
-                return
+        if shape := first_fit(shapes[call.name], call):
+            yield ask(code, f"{call.name} {shape.why or why}", level)
 
     return dict.fromkeys(shapes, rule)
 

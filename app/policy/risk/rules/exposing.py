@@ -75,8 +75,8 @@ _TERMINALS: Rows = {
     ),
     "jupyter jupyter-lab jupyter-notebook jupyter-server": (
         Shape(
-            having=rf"^--ip(?:=|\n){_EVERYWHERE}[\s\S]*token=(?:''|\"\")?$"
-            rf"|token=(?:''|\"\")?$[\s\S]*^--ip(?:=|\n){_EVERYWHERE}",
+            having=rf"^--ip(?:=|\n){_EVERYWHERE}",
+            also=r"token=(?:''|\"\")?$",
         ),
     ),
     "x11vnc": (

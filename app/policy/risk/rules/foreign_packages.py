@@ -16,8 +16,8 @@ _ADDRESS = re.compile(
 )
 _GIT_HOST = re.compile(r"(?:[\w.-]+@)?git@[\w.-]+:\S+|[\w.-]+@[\w.-]+\.\w+:\S+\.git\b")
 _SHORT = re.compile(
-    r"(?:github|gitlab|bitbucket|codeberg)\.(?:com|org)/\S+|"
-    r"(?:github|gitlab|bitbucket|gist|gh|gl|bb|codeberg|sourcehut|git):/?/?[\w.-]+/?\S*"
+    r"(?:github|gitlab|bitbucket|codeberg)\.(?:com|org)/\S++|"
+    r"(?:github|gitlab|bitbucket|gist|gh|gl|bb|codeberg|sourcehut|git):/?/?[\w.-]++/?\S*+"
 )
 _OWNER_AND_NAME = re.compile(r"[A-Za-z0-9][\w-]*/[\w.-]+(?:#\S*)?")
 _NEAR = re.compile(
@@ -63,6 +63,7 @@ class Source(NamedTuple):
         short: `owner/name` is a repository.
         own: the address of a registry is free.
         always: whatever the words are, it is another place.
+        pipes: what another command prints comes from where that command says.
     """
 
     verb: str = ""
@@ -74,6 +75,7 @@ class Source(NamedTuple):
     short: bool = False
     own: bool = True
     always: bool = False
+    pipes: bool = False
 
 
 _PIP_NOT = "proxy cert client-cert"
@@ -144,10 +146,9 @@ _SOURCES: dict[str, tuple[Source, ...]] = {
         ),
         Source(r"copr enable\b", always=True),
     ),
-    "dpkg": (Source(having=r"^(?:-\w*i|--install)$[\s\S]*^/dev/fd/", always=True),),
+    "dpkg": (Source(having=r"^(?:-\w*i|--install)$", pipes=True),),
     "rpm": (
-        Source(having=r"^(?:-\w*[iUF]\w*|--install|--upgrade)$[\s\S]*^/dev/fd/", always=True),
-        Source(having=r"^(?:-\w*[iUF]\w*|--install|--upgrade|--import|--freshen)$"),
+        Source(having=r"^(?:-\w*[iUF]\w*|--install|--upgrade|--import|--freshen)$", pipes=True),
     ),
     "zypper": (Source(r"(?:addrepo|ar|install|in|addservice|as|patch|update)\b"),),
     "apk": (Source(r"(?:add|upgrade|fix)\b"),),
@@ -225,17 +226,20 @@ _FLAG = re.compile(r"--?(?:[DSEgOPBWyfq]|save\S*|global|dev|force|yes|exact|opti
 
 def fetched_from(call: Call) -> str:
     """The place named in `call` that it installs or runs software from; empty where none is."""
+    verb = " ".join(options(call.args).rest[:6]) + " "
+    lines = "\n".join(call.args)
     for source in _BY_NAME.get(call.name, ()):
-        words = options(call.args).rest
-        if source.verb and not compiled(source.verb).match(" ".join(words[:6]) + " "):
+        if source.verb and not compiled(source.verb).match(verb):
             continue
-        if source.having and not compiled(source.having).search("\n".join(call.args)):
+        if source.having and not compiled(source.having).search(lines):
             continue
         if source.always:
             return "another place than its registry"
         for word, is_operand in _places(call, source):
             if foreign(word, own=source.own, short=source.short and is_operand):
                 return word
+            if source.pipes and word.startswith("/dev/fd/"):
+                return "what another command prints"
     return ""
 
 

@@ -165,7 +165,7 @@ _HOST: Rows = {
     "mkcert": (Shape(having=r"^-install$", why="makes this host trust a new authority"),),
     "keytool": (
         Shape(having=r"^-import\w*$", unless=r"^-keystore$", why="makes Java trust a certificate"),
-        Shape(having=r"^-cacerts$[\s\S]*^-import|^-import\w*$[\s\S]*^-cacerts$"),
+        Shape(having=r"^-cacerts$", also=r"^-import"),
     ),
     "fail2ban-client": (Shape(r"(?:stop|unban)\b|set \S+ (?:unbanip|addignoreip)\b"),),
     "cscli": (Shape(r"(?:decisions|bouncers|machines|alerts) delete\b|hub remove\b"),),
@@ -174,7 +174,7 @@ _HOST: Rows = {
     "import-certificate": (Shape(having=r"(?i)\\Root\b"),),
     "set": (Shape(having=r"^\+o\nhistory$", why="hides what is typed from the history"),),
     "unset": (Shape(having=r"^HISTFILE$", why="hides what is typed from the history"),),
-    "ssh-keygen": (Shape(having=r"^-p$[\s\S]*^-N\n?$|^-N\n?$[\s\S]*^-p$"),),
+    "ssh-keygen": (Shape(having=r"^-p$", also=r"^-N$\n?$"),),
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options
-from app.policy.risk.shapes import Rows, Shape, by_name, compiled, fits
+from app.policy.risk.shapes import Rows, Shape, by_name, compiled, first_fit
 
 _WHY = "shows a secret"
 _SETTING = r"(?:pass(?:wd|word|phrase)?|pwd|secret|token|credentials?|api_?-?key|private_?-?key)"
@@ -279,9 +279,8 @@ _DATABASES = frozenset(
 
 def prints_secret(call: Call) -> str:
     """Why the output of `call` is a secret; empty when it is none that is known."""
-    for shape in _SHAPES.get(call.name, ()):
-        if fits(shape, call):
-            return f"{call.name} {shape.why or _WHY}"
+    if shape := first_fit(_SHAPES.get(call.name, ()), call):
+        return f"{call.name} {shape.why or _WHY}"
     if call.name in _ELSEWHERE and _environment_there(call):
         return f"{call.name} shows the settings of a running program, with its keys"
     if call.name in _DATABASES:
