@@ -23,14 +23,14 @@ _DANGER: dict[str, str] = {
     r"|child_process|\b(?:exec|execSync|execFile|execFileSync|spawn|spawnSync|"
     r"fork)\s*\(|(?<!typeof )\beval\b(?!\s*:)|new\s+Function|\bFunction\b\s*\)?\s*\("
     r"|process\.(?:kill|binding|dlopen)|\bvm\.|Deno\.(?:remove|run|Command)|"
-    r"Bun\.(?:spawn|\$)|\bgetRuntime\b|globalThis\s*\[|\bimport\s*\(\s*(?!\.[\w@./-])"
+    r"Bun\.(?:spawn|\$)|\bgetRuntime\b|\bProcessBuilder\b|globalThis\s*\[|\bimport\s*\(\s*(?!\.[\w@./-])"
     r"|constructor\s*\[|\.constructor\s*(?:\(|\.constructor)|runIn\w*Context|"
     r"\.(?:del|trash|rimraf|execa|cross-spawn|shelljs|vm)\(\)|\$`|\[[^\]\n]{0,200}\+[^\]\n]{0,200}\]\s*\(",
     "perl": r"\b(?:unlink|rmdir|system|exec|qx|rmtree|remove_tree|truncate|kill|eval|do|"
     r"syscall|fork)\b(?!\s*=>)|`"
     r"|&\s*[$]|POSIX::(?:remove|unlink|rmdir)|"
     r"\bopen\b[^;]*\||File::(?:Path|Remove)|IPC::|\bs(\W)(?>(?:\\.|(?!\1)[^\\\n]){0,200})\1(?>(?:\\.|(?!\1)[^\\\n]){0,200})\1\w*e\w*e",
-    "ruby": r"FileUtils|\bmethod\s*\(|"
+    "ruby": r"FileUtils|\bFiddle\b|\bmethod\s*\(|"
     r"\b(?:File|Dir|Pathname|IO)\s*\.\s*(?:delete|unlink|rmdir|truncate|popen)|\b(?:system|exec|spawn|fork|eval|"
     r"instance_eval|class_eval|send|public_send|__send__|syscall|rm_rf|rm_r|rm)\b|`|"
     r"%x|Open3|Kernel|PTY|\.(?:unlink|rmtree)\b|Process\.kill"

@@ -94,6 +94,8 @@ _TERMINALS: Rows = {
     ),
     "atftpd in.tftpd tftpd": (Shape(having=r"^(?:--daemon|-l|--listen|-L)$"),),
     "websocketd": (Shape(r".", unless=rf"^(?:--address=)?{_LOOPBACK}|^--(?:help|version)$"),),
+    "socket": (Shape(having=r"^-\w*p", why="hands a program to the network"),),
+    "ztcp": (Shape(r".", why="opens a network connection"),),
     "websocat": (Shape(having=r"(?:^|:)(?:sh-c|exec|cmd):"),),
     "tcpserver s6-tcpserver s6-tcpserver4 tcpsvd": (
         Shape(r"(?!127\.|localhost|::1)\S+ \d", valued="c t u g b l x X E"),

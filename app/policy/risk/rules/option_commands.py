@@ -193,6 +193,26 @@ def _set(row: Commands, setting: str) -> Iterator[Answer]:
         yield script(text.strip().removeprefix("!"), row.language)
 
 
+_LIBRARIES = {
+    "openssl": (("-engine", "--engine", "-provider-path", "-provider_path"), False),
+    "curl": (("--engine",), True),
+    "ssh-keygen": (("-D",), True),
+    "ssh-add": (("-s",), True),
+    "ssh": (("-I",), True),
+}
+"""Options that load a program library, and whether their program puts letters together."""
+
+
+def _library(call: Call) -> Iterator[Answer]:
+    flags, clusters = _LIBRARIES[call.name]
+    valued = " ".join(flag.removeprefix("-") for flag in flags)
+    for path in options(call.args, valued, clusters=clusters, stop=call.name == "ssh").all_values(
+        *flags
+    ):
+        if "/" in path:
+            yield ask("loaded_code", f"{call.name} loads the library {path}")
+
+
 _ON_ERROR = re.compile(r"-XX:On(?:OutOfMemory)?Error=(.*)", re.DOTALL)
 
 
@@ -371,6 +391,7 @@ RULES: RuleTable = together(
     table("nmap wrk", _network_script),
     table("pppd", _modem),
     table("java", _java),
+    table(" ".join(_LIBRARIES), _library),
     table("start-stop-daemon", _daemon),
     table("qemu-system-x86_64 qemu-system-aarch64 qemu-system-i386 kvm qemu", _virtual_machine),
 )
