@@ -22,6 +22,7 @@ from app.policy.risk.model import (
     Given,
     RiskLevel,
     RiskReport,
+    Run,
     ShellName,
     Verdict,
     worst_level,
@@ -367,9 +368,12 @@ def _with_files(facts: CallFacts, shell: ShellName) -> RiskReport:
     What one of them says may bring in the next: a target of `make` runs a script.
     """
     report = assess_command(facts.command, shell=shell, cwd=facts.shell_cwd)
-    given = tuple[Given, ...]()
+    given, looked_at = tuple[Given, ...](), frozenset[Run]()
     for _ in range(_MOST_ROUNDS):
-        more = facts.written(report.runs) if report.runs else ()
+        if looked_at.issuperset(report.runs):
+            break
+        looked_at |= frozenset(report.runs)
+        more = facts.written(report.runs)
         if {one.path for one in more} <= {one.path for one in given}:
             break
         given = more

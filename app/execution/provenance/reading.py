@@ -59,6 +59,7 @@ class _Finding:
     how_known: HowKnown
     given: dict[tuple[str, str], Given] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
+    there: dict[str, bool] = field(default_factory=dict)
     looked_into: int = 0
     size: int = 0
 
@@ -187,9 +188,16 @@ class _Finding:
         for name in _imports(real, language, status.st_mtime_ns, status.st_size):
             for base in bases if language == kinds.PYTHON and name[0] != "." else (folder,):
                 module = os.path.normpath(f"{base}/{name}")
-                if Path(module).is_file():
+                if self._is_there(module):
                     self.take(module, how)
                     break
+
+    def _is_there(self, path: str) -> bool:
+        """Whether there is a file; many modules import the same."""
+        known = self.there.get(path)
+        if known is None:
+            known = self.there[path] = Path(path).is_file()
+        return known
 
     def _standard_names(self, folder: str, how: Run) -> None:
         """Modules that hide one of the standard library, which anything may import."""
