@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from app.policy.risk import runs as kinds
+from app.policy.risk import kinds
 from app.policy.risk.call import is_pattern
 from app.policy.risk.given import HANDED_IN
 from app.policy.risk.model import Given, Run
@@ -40,6 +40,7 @@ _PACKAGES = frozenset(
 """Folders that package managers fill: what is there by time alone is not looked at."""
 _FOLLOWED = frozenset({kinds.PYTHON, kinds.NODE, "ruby", kinds.MAKEFILE})
 _TESTS = ("test_*.py", "*_test.py", "conftest.py", "*.test.[cmjt]*", "*.spec.[cmjt]*")
+_TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
 _STANDARD = frozenset(sys.stdlib_module_names)
 
 
@@ -97,8 +98,10 @@ class _Finding:
                 if name not in _PACKAGES and name[0] != "." and depth < MAX_DEPTH
             ]
             left -= len(files) + len(folders)
+            among = place.rpartition("/")[2] in _TEST_FOLDERS
             for name in files:
-                if any(fnmatchcase(name, pattern) for pattern in _TESTS):
+                is_test = any(fnmatchcase(name, pattern) for pattern in _TESTS)
+                if is_test or (among and kinds.language_by_name(name) == kinds.NODE):
                     yield f"{place}/{name}"
             if left <= 0:
                 return

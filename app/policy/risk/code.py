@@ -141,6 +141,7 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
             yield run([word[1:-1] for word in words])
     for call in _SHELL_CALL.finditer(text):
         yield script(call.group(1)[1:-1].replace('\\"', '"').replace("\\'", "'"))
+    yield from (script(line) for line in _TCL_STARTS.findall(text) if language == "tcl")
     if _SOCKET.search(text) and _A_SHELL.search(text):
         yield ask("remote_shell", f"{language} code hands a shell to the network")
     read = read_code(language, _without_shell_calls(text))
@@ -162,6 +163,7 @@ def _scan(language: str, text: str) -> Iterator[Answer]:
             yield from (script(inner) for inner in re.findall(r"`([^`$#\n]+)`", text))
 
 
+_TCL_STARTS = re.compile(r"\b(?:exec|spawn|system)\s+(?:--?\w+\s+)*([^\n;\]$]+)")
 _STARTS_PROGRAMS = re.compile(
     r"child_process|shelljs|execa|\bzx\b|\bBun\b|\bDeno\b|globalThis|\beval\b|Function|"
     r"\.constructor|binding|mainModule|getBuiltinModule|dlopen|"

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from app.policy.risk.call import UNKNOWN, Answer, Call, Hit, ask, resolve
 from app.policy.risk.control import ControlFlow
-from app.policy.risk.given import HANDED_IN, answers_of
+from app.policy.risk.given import HANDED_IN, OF_PARTS, answers_of
 from app.policy.risk.model import Given, Run
 from app.policy.risk.runs import FINDERS, FROM_INPUT, runs_of
 from app.policy.risk.scope import Scope
 
 MAX_RUNS = 300
+_MOST_WITHIN = 5
 _NOT_JUDGED = frozenset(["unread_file", "unreadable", "opaque_code", "too_long", "nested"])
 """Codes that say that content cannot be judged: it is asked about once."""
 
@@ -88,7 +89,9 @@ class FilesRun(ControlFlow):
                 self.judged[given.path, given.digest] = None
 
     def _judge_file(self, call: Call, how: Run, given: Given, scope: Scope, index: int) -> None:
-        if any(given.path == outer.path for outer in self.origins):
+        # A script of `package.json` may run another one of the same file.
+        within = sum([given.path == outer.path for outer in self.origins])
+        if within >= (_MOST_WITHIN if how.kind in OF_PARTS else 1):
             return
         self.judged[given.path, given.digest] = None
         before, self.origins = self.origins, (*self.origins, given)

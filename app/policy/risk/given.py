@@ -5,30 +5,35 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 
 import orjson
 
 from app.core.git_config import settings
-from app.policy.risk import runs
+from app.policy.risk import kinds
 from app.policy.risk.call import Answer, Call, ask, is_pattern, names, options, run, script
 from app.policy.risk.code import LANGUAGES, PYTHON_FILE
 from app.policy.risk.model import Given, Run
-from app.policy.risk.recipes import recipes
+from app.policy.risk.recipes import recipes, tasks
 
-HANDED_IN = frozenset([runs.READ, runs.COPIED])
+HANDED_IN = frozenset([kinds.READ, kinds.COPIED])
 """Kinds whose text the rules find by themselves, as if the script had written it."""
+
+
+OF_PARTS = frozenset([kinds.PACKAGE, kinds.MAKEFILE, kinds.JUSTFILE, kinds.TASKFILE])
+"""Kinds of files of which a command runs a part."""
 
 
 def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
     """What it comes to that `call` runs the file `given` as `how` says."""
     text, direct = given.text, given.path == how.path or is_pattern(how.path)
     language = how.kind
-    if language == runs.MAKEFILE:
+    if language == kinds.MAKEFILE:
         pass
-    elif language == runs.TESTS or not direct:
-        direct, language = False, runs.language_by_name(given.path) or ""
-    elif language == runs.PROGRAM and text is not None:
-        language = runs.language_of(given.path, text)
+    elif language == kinds.TESTS or not direct:
+        direct, language = False, kinds.language_by_name(given.path) or ""
+    elif language == kinds.PROGRAM and text is not None:
+        language = kinds.language_of(given.path, text)
     if text is None or len(text) > _LONGEST.get(language, _LONGEST_OTHER):
         why = given.why or "is too long to be judged"
     elif language not in _JUDGED:
@@ -43,23 +48,41 @@ def answers_of(call: Call, how: Run, given: Given) -> Iterator[Answer]:
 
 
 def _judged(call: Call, language: str, path: str, text: str) -> Iterator[Answer]:
-    if language == runs.PACKAGE:
+    if language == kinds.PACKAGE:
         yield from _package(call, text)
-    elif language == runs.GIT:
+    elif language == kinds.GIT:
         yield from _git_settings(call, text)
-    elif language in {runs.MAKEFILE, runs.JUSTFILE}:
-        yield from recipes(call, text, just=language == runs.JUSTFILE)
-    elif language == runs.SOURCED:
+    elif language in {kinds.MAKEFILE, kinds.JUSTFILE}:
+        yield from recipes(call, text, just=language == kinds.JUSTFILE)
+    elif language == kinds.TASKFILE:
+        yield from tasks(call, text)
+    elif language in _LINES:
+        yield from (script(line) for line in _LINES[language].findall(text))
+    elif language == kinds.SOURCED:
         yield script(text, here=True, given=(path, *call.args[1:]))
-    elif language == runs.SHELL:
+    elif language == kinds.SHELL:
         yield script(text, given=_arguments(call, path), stdin=call.stdin)
     else:
-        yield script(text, PYTHON_FILE if language == runs.PYTHON else language)
+        if call.name == "rake":
+            text = _RAKE_SHELL.sub("system", text)
+        yield script(text, PYTHON_FILE if language == kinds.PYTHON else language)
 
 
-_LONGEST = {runs.SHELL: 48_000, runs.SOURCED: 48_000, runs.PYTHON: 64_000, runs.NODE: 40_000}
-_LONGEST |= {runs.MAKEFILE: 48_000, runs.JUSTFILE: 48_000, runs.PACKAGE: 64_000, runs.GIT: 64_000}
-_LONGEST |= {"powershell": 24_000, "cmd": 24_000}
+_RAKE_SHELL = re.compile(r"\bsh\b(?=[\s(]*['\"])")
+_LINES = {
+    kinds.VIM: re.compile(r"(?m)^\s*:?(?:sil(?:ent)?!?\s+|exe\w*\s+['\"])?!\s*(.+?)['\"]?$"),
+    kinds.GDB: re.compile(r"(?m)^\s*(?:shell|!)\s*(.+)$"),
+}
+"""Lines of files of commands that hand the rest of them to a shell."""
+_LONGEST = {kinds.SHELL: 48_000, kinds.SOURCED: 48_000, kinds.PYTHON: 64_000, kinds.NODE: 40_000}
+_LONGEST |= {
+    kinds.MAKEFILE: 48_000,
+    kinds.JUSTFILE: 48_000,
+    kinds.PACKAGE: 64_000,
+    kinds.GIT: 64_000,
+}
+_LONGEST |= {"powershell": 24_000, "cmd": 24_000, kinds.TASKFILE: 48_000}
+_LONGEST |= {kinds.VIM: 48_000, kinds.GDB: 48_000}
 _LONGEST_OTHER = 16_000
 """Characters that are judged. As long as it takes, nothing else is done."""
 _JUDGED = frozenset([*LANGUAGES, *_LONGEST])
@@ -73,6 +96,7 @@ def _arguments(call: Call, path: str) -> tuple[str, ...]:
     return (path, *call.args)
 
 
+_RUNS_NAMED = frozenset(names("npm-run-all run-s run-p"))
 _RUNS_ITSELF = frozenset(names("test start stop restart"))
 _LIFE = {
     "install": "preinstall install postinstall prepublish preprepare prepare postprepare",
@@ -99,7 +123,10 @@ def _package(call: Call, text: str) -> Iterator[Answer]:
         call.args,
         "C w F -prefix -cwd -dir -workspace -filter -registry -userconfig -cache",
     ).rest
-    for name, more in _wanted(call.name, words):
+    wanted = _wanted(call.name, words)
+    if call.name in _RUNS_NAMED:
+        wanted = ((name, []) for name in scripts if any(fnmatchcase(name, word) for word in words))
+    for name, more in wanted:
         for part in (f"pre{name}", name, f"post{name}"):
             command = scripts.get(part)
             if isinstance(command, str):

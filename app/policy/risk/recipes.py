@@ -11,7 +11,10 @@ from app.policy.risk.call import Answer, Call, options, script
 _RULE = re.compile(r"([^\s:=#][^:=#]*?)\s*::?(?![:=])\s*([^=;#]*?)(?:;(.*))?(?:#.*)?")
 _JUST_RULE = re.compile(r"@?([A-Za-z_][\w-]*)((?:\s+[^:]*)?):(?!=)\s*([^#]*)(?:#.*)?")
 _ASSIGNED = re.compile(r"(?:export\s+|override\s+)?([\w.-]+)\s*(?::{0,3}|\?|\+|!)=\s*(.*)")
-_NAMED = re.compile(r"\$[({]([\w.-]+)[)}]")
+_NAMED = re.compile(r"\$[({]([\w.-]+)[)}]|(?<!\$)\$([A-Za-z])(?!\w)")
+_DEFINED = re.compile(
+    r"^define[ \t]+([\w.-]+)[ \t]*=?[ \t]*\n(.*?)^endef", re.MULTILINE | re.DOTALL
+)
 _CALLED = re.compile(r"\$[({][a-z-]+\s[^()]*[)}]")
 _SHELL = re.compile(r"\$\(shell\s|^[\w.-]+\s*!=\s*(.+)$", re.MULTILINE)
 _JUST_VALUE = re.compile(r"\{\{.*?\}\}")
@@ -77,6 +80,8 @@ def _fits(pattern: str, name: str) -> bool:
 
 def _read(text: str, *, just: bool) -> _Recipes:
     known, current = _Recipes(), list[_Target]()
+    for name, body in _DEFINED.findall(text) if not just else ():
+        known.values[name] = body.strip()
     for line in text.split("\n"):
         if line[:1] == "\t" or (just and line[:1] == " "):
             _add(line, current)
@@ -122,7 +127,7 @@ def _line(line: str, target: str, known: _Recipes) -> str:
 def _expanded(text: str, values: dict[str, str]) -> str:
     """`text` with the variables of the file; what only make knows is a variable of the shell."""
     for _ in range(_MOST_DEPTH):
-        replaced = _NAMED.sub(lambda match: values.get(match[1], f"$MADE_{_plain(match[1])}"), text)
+        replaced = _NAMED.sub(lambda match: _value(match[1] or match[2], values), text)
         replaced = _CALLED.sub("$MADE", replaced)
         if replaced == text or len(replaced) > 20_000:
             break
@@ -130,5 +135,38 @@ def _expanded(text: str, values: dict[str, str]) -> str:
     return text
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"\W", "_", name)
+def _value(name: str, values: dict[str, str]) -> str:
+    return values.get(name, "$MADE_" + re.sub(r"\W", "_", name))
+
+
+_TASK = re.compile(r"^  ([\w:.-]+):[ \t]*(.*)$", re.MULTILINE)
+_COMMAND = re.compile(
+    r"^\s*-\s+(?:cmd:\s*)?(?!task:)(.+)$|\bcmds?:(?!\s*(?:\[|\||$))[ \t]*(.+)$", re.MULTILINE
+)
+_LISTED = re.compile(r"\bcmds:\s*\[([^\]\n]*)\]")
+_NEEDED = re.compile(r"\btask:\s*([\w:.-]+)|\bdeps:\s*\[([^\]\n]*)\]")
+
+
+def tasks(call: Call, text: str) -> Iterator[Answer]:
+    """The commands of the tasks of a `Taskfile.yml` that `call` names."""
+    pieces = _TASK.split(text)
+    blocks = {
+        name: f"{rest}\n{body}"
+        for name, rest, body in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True)
+    }
+    given = options(call.args, "t d -taskfile -dir")
+    if given.has("-l", "--list", "-a", "--list-all", "--summary", "-n", "--dry"):
+        return
+    waiting, done = given.rest or ["default"], set[str]()
+    while waiting and len(done) < _MOST_TARGETS:
+        name = waiting.pop()
+        if name in done or name not in blocks:
+            continue
+        done.add(name)
+        block = blocks[name]
+        for single, several in _NEEDED.findall(block):
+            waiting += [single] if single else re.split(r"[\s,'\"]+", several)
+        lines = [first or second for first, second in _COMMAND.findall(block)]
+        lines += [word for listed in _LISTED.findall(block) for word in listed.split(",")]
+        for line in lines:
+            yield script(_JUST_VALUE.sub("$VALUE", line.strip().strip("'\"")))

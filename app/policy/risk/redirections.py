@@ -9,9 +9,9 @@ from app.policy.risk.call import SECRET, UNKNOWN, Stream, ask, resolve
 from app.policy.risk.control import SILENT, UNSEEN
 from app.policy.risk.expand import Expander
 from app.policy.risk.files_run import FilesRun
+from app.policy.risk.kinds import READ
 from app.policy.risk.model import Run
 from app.policy.risk.paths import reading, writing
-from app.policy.risk.runs import READ
 from app.policy.risk.scope import Scope
 from app.policy.risk.secrets import held
 from app.policy.risk.syntax import Proc, Redirect

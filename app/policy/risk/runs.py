@@ -7,16 +7,31 @@ it hands in the text of those that somebody wrote for it (`Given`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from app.policy.risk.call import UNKNOWN, Call, names, options, prints_help
+from app.policy.risk.kinds import (
+    COPIED,
+    GDB,
+    GIT,
+    JUSTFILE,
+    MAKEFILE,
+    NODE,
+    PACKAGE,
+    PROGRAM,
+    PYTHON,
+    READ,
+    SHELL,
+    SOURCED,
+    TASKFILE,
+    TESTS,
+    VIM,
+    imported,
+    language_by_name,
+    packages_on_the_way,
+)
 from app.policy.risk.model import Run
 from app.policy.risk.rules.interpreters import INTERPRETERS
-
-SHELL, SOURCED, PYTHON, NODE = "shell", "sourced", "python", "node"
-PROGRAM, PACKAGE, MAKEFILE, JUSTFILE = "program", "package", "makefile", "justfile"
-TESTS, GIT, READ, COPIED = "tests", "git", "read", "copied"
-
 
 Finder = Callable[[Call], Iterator[Run]]
 
@@ -95,15 +110,95 @@ _MODULE_PROGRAMS = frozenset(names("pytest pip unittest build nox tox invoke fla
 
 
 def _python_module(call: Call, module: str) -> Iterator[Run]:
-    path = module.replace(".", "/")
-    for name in (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py"):
-        yield Run(call.at(name), PYTHON)
+    yield from _module_files(call, module)
     if module in _MODULE_PROGRAMS:
         at = next((at for at, arg in enumerate(call.args) if arg.endswith(module)), 0)
         inner = Call(module, call.args[at + 1 :], call.cwd, call.home)
         finder = FINDERS.get(module)
         if finder is not None:
             yield from finder(inner)
+    elif module in _MODULE_RUNNERS:
+        yield from _runner(Call(module, call.args, call.cwd, call.home))
+
+
+_MODULE_RUNNERS = frozenset(
+    names("coverage cProfile profile pdb trace runpy debugpy kernprof pyinstrument scalene memray")
+)
+
+
+def _module_files(call: Call, module: str) -> Iterator[Run]:
+    path = module.replace(".", "/")
+    for name in (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py"):
+        yield Run(call.at(name), PYTHON)
+    for name in packages_on_the_way(module):
+        yield Run(call.at(name), PYTHON)
+
+
+def _runner(call: Call) -> Iterator[Run]:
+    """Programs that run a Python file or module that one of their words names: `coverage run`."""
+    for word in call.args[:30]:
+        text = word.partition("=")[2] if word[:1] == "-" else word
+        if text.endswith(".py"):
+            yield Run(call.at(text), PYTHON)
+        elif _MODULE.fullmatch(text) and text not in _VERBS:
+            yield from _module_files(call, text.partition(":")[0])
+    if app := call.assigned.get("FLASK_APP"):
+        yield from _runner(Call(call.name, [app], call.cwd, call.home))
+
+
+_MODULE = re.compile(r"[A-Za-z_][\w.]*(?::[\w.()]+)?")
+_VERBS = frozenset(names("run worker beat shell report html xml combine erase serve dev migrate"))
+
+
+def _uv(call: Call) -> Iterator[Run]:
+    yield from _pip(call)
+    if call.args[:1] == ["run"]:
+        for word in call.args[1:]:
+            if word.endswith(".py"):
+                yield Run(call.at(word), PYTHON)
+                return
+
+
+def _unittest(call: Call) -> Iterator[Run]:
+    """Tests by the names of their modules."""
+    words = options(call.args, "s p t k").rest
+    for word in words or ["discover"]:
+        if word == "discover" or "/" in word or word.endswith(".py"):
+            yield Run(call.at("." if word == "discover" else word), TESTS)
+        else:
+            parts = word.split(".")
+            for end in range(len(parts), max(0, len(parts) - 3), -1):
+                yield from _module_files(call, ".".join(parts[:end]))
+
+
+def _node_tests(configs: Finder) -> Finder:
+    """Programs that run the tests of a project, as one of their files configures it."""
+
+    def finder(call: Call) -> Iterator[Run]:
+        yield from configs(call)
+        words = [word for word in options(call.args).rest if "/" in word or "." in word]
+        for word in words or ["."]:
+            yield Run(call.at(word), TESTS)
+
+    return finder
+
+
+def _node_runner(call: Call) -> Iterator[Run]:
+    for word in options(call.args, stop=False).rest[:5]:
+        if language_by_name(word) == NODE:
+            yield Run(call.at(word), NODE)
+
+
+def _script_file(flags: str, kind: str) -> Finder:
+    """An option names a file of commands."""
+    listed = tuple("-" + flag for flag in flags.split())
+
+    def finder(call: Call) -> Iterator[Run]:
+        for at, word in enumerate(call.args[:-1]):
+            if word in listed:
+                yield Run(call.at(call.args[at + 1]), kind)
+
+    return finder
 
 
 def _tests(call: Call) -> Iterator[Run]:
@@ -280,8 +375,15 @@ FINDERS: Mapping[str, Finder] = {
     **_table("source .", _source),
     **_table("python python2 python3 pypy pypy3 ipython", _python),
     **_table("pytest py.test", _tests),
+    **_table("unittest nose2 nosetests", _unittest),
+    **_table("coverage streamlit kernprof pyinstrument scalene memray viztracer debugpy", _runner),
+    **_table("flask celery gunicorn uvicorn hypercorn daphne fastapi bokeh panel", _runner),
+    **_table("nodemon electron pm2 ts-node-dev", _node_runner),
+    **_table("npm-run-all run-s run-p", _packages),
+    **_table("vim vi nvim ex", _script_file("S u", VIM)),
+    "gdb": _script_file("x -command ix", GDB),
+    "task": _configured("Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml", TASKFILE),
     **_table("node nodejs bun tsx ts-node deno", _node),
-    "unittest": _tests,
     **_table("ruby jruby", _other("ruby", "I C E x", "e", "r")),
     **_table("perl perl5", _other("perl", "I M m i F x", "e E")),
     **_table("php php8", _other("php", "d c z t S", "r B R E -run", "f")),
@@ -302,7 +404,8 @@ FINDERS: Mapping[str, Finder] = {
     "gulp": _configured("gulpfile.js gulpfile.mjs", NODE),
     "grunt": _configured("Gruntfile.js Gruntfile.cjs", NODE),
     **_table("npm yarn pnpm", _packages),
-    **_table("pip pip3 uv poetry build", _pip),
+    **_table("pip pip3 poetry build", _pip),
+    "uv": _uv,
     "cargo": _cargo,
     "go": _go,
     **_table("git hub", _git),
@@ -319,108 +422,10 @@ for _name, _files in (
     ("mocha", ".mocharc.js .mocharc.cjs"),
     ("next", "next.config.js next.config.mjs"),
 ):
-    FINDERS[_name] = _configured(_files, NODE)  # type: ignore[index]
+    _finder = _configured(_files, NODE)
+    _is_tests = _name in {"jest", "vitest", "mocha"}
+    FINDERS[_name] = _node_tests(_finder) if _is_tests else _finder  # type: ignore[index]
 
 
 FROM_INPUT = frozenset(names("python python2 python3 pypy pypy3 node nodejs ruby perl php lua"))
 """Interpreters that run what they read, where nothing else is named."""
-_BY_PROGRAM = {
-    **dict.fromkeys(_SHELLS, SHELL),
-    **dict.fromkeys(names("python python2 python3 pypy pypy3"), PYTHON),
-    **dict.fromkeys(names("node nodejs bun deno tsx ts-node"), NODE),
-    **{name: name for name in ("perl", "ruby", "php", "lua", "julia", "groovy", "scala")},
-    "Rscript": "R",
-    "tclsh": "tcl",
-    "expect": "tcl",
-}
-_BY_ENDING = {
-    **dict.fromkeys(names("sh bash zsh ksh"), SHELL),
-    **dict.fromkeys(names("py pyw"), PYTHON),
-    **dict.fromkeys(names("js mjs cjs ts mts cts jsx tsx"), NODE),
-    "rb": "ruby",
-    "pl": "perl",
-    "php": "php",
-    "lua": "lua",
-    "jl": "julia",
-    "ps1": "powershell",
-    "bat": "cmd",
-    "cmd": "cmd",
-}
-_FIRST_LINE = re.compile(r"#!\s*(\S+)((?:\s+\S+)*)")
-
-
-def language_of(path: str, text: str) -> str:
-    """What runs a file that is called by its own name; a shell where nothing else is said."""
-    if match := _FIRST_LINE.match(text):
-        words = [match.group(1), *match.group(2).split()]
-        program = words[0].rsplit("/", 1)[-1]
-        if program == "env":
-            rest = [word for word in words[1:] if word[0] != "-" and "=" not in word]
-            program = rest[0].rsplit("/", 1)[-1] if rest else ""
-        bare = re.sub(r"[\d.]+$", "", program)
-        return _BY_PROGRAM.get(program) or _BY_PROGRAM.get(bare) or (program or SHELL)
-    ending = path.rsplit("/", 1)[-1].rpartition(".")[2]
-    return _BY_ENDING.get(ending.lower(), SHELL)
-
-
-def language_by_name(path: str) -> str | None:
-    """The language that a file's ending stands for; None for another ending."""
-    return _BY_ENDING.get(path.rsplit("/", 1)[-1].rpartition(".")[2].lower())
-
-
-def imported(path: str, language: str, text: str) -> Sequence[str]:
-    """Where the modules may lie that a program imports by name, relative to its folder."""
-    if language == PYTHON:
-        return _python_imports(text)
-    if language == NODE:
-        return _node_imports(text)
-    if language == MAKEFILE:
-        return [word for line in _INCLUDED.findall(text) for word in line.split()]
-    if language == "ruby":
-        return [f"{name}.rb" for name in _RUBY_IMPORT.findall(text)]
-    return ()
-
-
-_PYTHON_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+\(?([\w, \t\n]*)|import[ \t]+([\w., \t]+))",
-    re.MULTILINE,
-)
-_NODE_IMPORT = re.compile(
-    r"(?:\brequire\s*\(|\bimport\s*\(|\bfrom\b|\bimport\b)\s*['\"](\.{1,2}/[^'\"\n]+)['\"]"
-)
-_RUBY_IMPORT = re.compile(r"\brequire_relative\s*\(?\s*['\"]([^'\"\n]+)['\"]")
-_INCLUDED = re.compile(r"^\s*[-s]?include\s+([^$#\n]+)$", re.MULTILINE)
-_MOST_IMPORTS = 60
-
-
-def _python_imports(text: str) -> list[str]:
-    modules: dict[str, None] = {}
-    for base, from_names, plain in _PYTHON_IMPORT.findall(text):
-        if plain:
-            for item in plain.split(","):
-                modules[item.split(" as ")[0].strip()] = None
-            continue
-        modules[base] = None
-        for name in re.findall(r"\w+", from_names)[:20]:
-            modules[f"{base}.{name}" if base.strip(".") else f"{base}{name}"] = None
-    found: list[str] = []
-    for module in list(modules)[:_MOST_IMPORTS]:
-        bare = module.lstrip(".")
-        up = "../" * max(0, len(module) - len(bare) - 1)
-        path = up + bare.replace(".", "/")
-        if bare:
-            found += [f"{path}.py", f"{path}/__init__.py"]
-            found += [f"{up}{part}" for part in _packages_on_the_way(bare)]
-    return list(dict.fromkeys(found))
-
-
-def _packages_on_the_way(module: str) -> list[str]:
-    parts = module.split(".")
-    return ["/".join(parts[:at]) + "/__init__.py" for at in range(1, len(parts))]
-
-
-def _node_imports(text: str) -> list[str]:
-    found: list[str] = []
-    for path in _NODE_IMPORT.findall(text)[:_MOST_IMPORTS]:
-        found += [path, *(f"{path}{end}" for end in (".js", ".ts", ".mjs", ".cjs", "/index.js"))]
-    return found

@@ -11,13 +11,17 @@ from app.policy.risk.given import HANDED_IN
 from app.policy.risk.model import Given, RiskReport, ShellName
 
 GONE = "rm -rf data\n"
+DELETES = "import shutil\nshutil.rmtree('data')\n"
 ENVIRON = "dict(os.environ)"
 PADDING = "".join(f"def f{number}(a):\n    return a + {number}\n\n" for number in range(60))
 
 
 def judged(command: str, files: Mapping[str, str | None], shell: ShellName = "bash") -> RiskReport:
     """`command` with files of the workspace by their names; `__` stands for a dot."""
-    known = {f"/workspace/{name.replace('__', '.')}": text for name, text in files.items()}
+    known = {
+        f"/workspace/{name if '.' in name else name.replace('__', '.')}": text
+        for name, text in files.items()
+    }
     given: tuple[Given, ...] = ()
     for _ in range(4):
         report = assess_command(command, shell=shell, given=given)
@@ -54,9 +58,9 @@ def judged(command: str, files: Mapping[str, str | None], shell: ShellName = "ba
         ("yarn", {"package__json": '{"scripts": {"prepare": "rm -rf data"}}'}),
         ("pnpm -C . build", {"package__json": '{"scripts": {"build": "rm -rf data"}}'}),
         ("npm run x", {"package__json": '{"scripts": {"x": "sh y.sh"}}', "y__sh": GONE}),
-        ("git status", {"__git/config": '[core]\n\tfsmonitor = "rm -rf data"\n'}),
-        ("git p", {"__git/config": "[alias]\n\tp = !rm -rf data\n"}),
-        ("git p", {"__git/config": "[alias]\n\tp = push --force\n"}),
+        ("git status", {".git/config": '[core]\n\tfsmonitor = "rm -rf data"\n'}),
+        ("git p", {".git/config": "[alias]\n\tp = !rm -rf data\n"}),
+        ("git p", {".git/config": "[alias]\n\tp = push --force\n"}),
         ("go run main.go", {"main__go": 'exec.Command("rm", "-rf", "data").Run()'}),
         ("cargo test", {"build__rs": 'std::fs::remove_dir_all("data")'}),
         ("psql -f x.sql", {"x__sql": "DROP TABLE users;"}),
@@ -89,6 +93,27 @@ def judged(command: str, files: Mapping[str, str | None], shell: ShellName = "ba
             {"t__py": "import base64 as b, os\nx = b.b64decode('cm0gLXJmIGQ=')\nos.system(x)\n"},
         ),
         ("node t.js", {"t__js": "const p = 'data'; require('fs').rmSync(p, {recursive: true});"}),
+        ("make", {"Makefile": "define x\nrm -rf data\nendef\nall:\n\t$(x)\n"}),
+        ("make", {"Makefile": "C = rm\nall:\n\t$C -rf data\n"}),
+        (
+            "task x",
+            {"Taskfile__yml": "tasks:\n  x:\n    deps: [y]\n  y:\n    cmds: [rm -rf data]\n"},
+        ),
+        ("npm run a", {"package__json": '{"scripts": {"a": "npm run b", "b": "rm -rf data"}}'}),
+        ("run-s 'x:*'", {"package__json": '{"scripts": {"x:y": "rm -rf data"}}'}),
+        ("uv run t.py", {"t__py": DELETES}),
+        ("coverage run t.py", {"t__py": DELETES}),
+        ("python3 -m cProfile -o x t.py", {"t__py": DELETES}),
+        ("python3 -m pkg.m", {"pkg/__init__.py": DELETES}),
+        ("gunicorn -w 2 t:app", {"t__py": DELETES}),
+        ("celery -A t worker", {"t__py": DELETES}),
+        ("python3 -m unittest t.Case.test_x", {"t__py": DELETES}),
+        ("python3 -c \"__import__('t')\"", {"t__py": DELETES}),
+        ("nodemon --watch src t.js", {"t__js": "require('fs').rmSync('data', {recursive: true})"}),
+        ("rake x", {"Rakefile": "task(:x) { sh 'rm -rf data' }\n"}),
+        ("expect x.exp", {"x__exp": "spawn rm -rf data\n"}),
+        ("vim -S x.vim a", {"x__vim": "silent !rm -rf data\n"}),
+        ("gdb -x x.gdb", {"x__gdb": "shell rm -rf data\n"}),
         ("nox -s x", {"noxfile__py": "import os\nos.system('rm -rf data')\n"}),
         ("./tool", {"tool": None}),
         ("./tool", {"tool": "#!/usr/bin/nonesuch\n"}),
@@ -116,9 +141,9 @@ def test_what_the_file_does_is_found(command: str, files: dict[str, str | None])
         ("npm run lint", {"package__json": '{"scripts": {"lint": "eslint .", "x": "rm -rf /"}}'}),
         ("npm install lodash", {"package__json": '{"scripts": {"postinstall": "rm -rf data"}}'}),
         ("npm test", {"package__json": "not json"}),
-        ("git p", {"__git/config": "[alias]\n\tp = status -s\n[core]\n\tpager = less\n"}),
-        ("git status", {"__git/config": "[alias]\n\tp = !rm -rf data\n"}),
-        ("git status", {"__git/config": "[credential]\n\thelper = store\n"}),
+        ("git p", {".git/config": "[alias]\n\tp = status -s\n[core]\n\tpager = less\n"}),
+        ("git status", {".git/config": "[alias]\n\tp = !rm -rf data\n"}),
+        ("git status", {".git/config": "[credential]\n\thelper = store\n"}),
         ("go run main.go", {"main__go": 'exec.Command("go", "version"); os.Remove(path)'}),
         ("python3 t.py", {"t__py": "import subprocess, sys\nsubprocess.run(sys.argv[1:])\n"}),
         ("python3 t.py", {"t__py": "import os\nfor p in made:\n    os.remove(p)\n"}),
@@ -132,6 +157,16 @@ def test_what_the_file_does_is_found(command: str, files: dict[str, str | None])
             },
         ),
         ("node t.js", {"t__js": "const { execFile } = require('child_process'); execFile(x);"}),
+        (
+            "task y",
+            {"Taskfile__yml": "tasks:\n  x:\n    cmds:\n    - rm -rf data\n  y:\n    cmds: [ls]\n"},
+        ),
+        ("make", {"Makefile": "all:\n\tfor i in a b; do echo $$i; done\n"}),
+        ("npm run a", {"package__json": '{"scripts": {"a": "npm run a"}}'}),
+        ("black t.py && ruff check t.py && mypy t.py && vim t.py", {"t__py": DELETES}),
+        ("coverage report t.py", {"t__py": "print(1)\n"}),
+        ("vim x.vim", {"x__vim": "silent !rm -rf data\n"}),
+        ("nodemon t.js", {"t__js": "console.log('rm -rf data')"}),
         ("node t.js", {"t__js": "const p = tmpdir(); require('fs').rmSync(p);"}),
         ("bash run.sh", {"run__sh": '. "$(dirname "$0")/lib.sh"\n', "lib__sh": "true\n"}),
         ("node t.js", {"t__js": "app.delete('/users/1'); axios.delete('/users/2');"}),
