@@ -53,12 +53,20 @@ _VALUED = {
 }
 
 
+_STANDS_FOR = {"hub": "git", "gmake": "make", "nodejs": "node"}
+"""Programs that do what another one does, with the same words."""
+SAME_VERBS = {"send-pack": "push", "http-push": "push", "fetch-pack": "fetch"}
+"""Subcommands of git under which another one does its work."""
+
+
 def names_of(word: str, *, windows: bool = False) -> tuple[str, ...]:
     """Every name a deny or an ask may know the program by."""
     base = word.replace("\\", "/").rsplit("/", 1)[-1] or word
     lowered = base.lower().removesuffix(".exe")
     versioned = _VERSIONED.fullmatch(lowered)
     found = [word, base, lowered, versioned.group(1) if versioned else lowered]
+    if lowered in _STANDS_FOR:
+        found.append(_STANDS_FOR[lowered])
     if windows:
         found = [name.casefold() for name in found]
     return tuple(dict.fromkeys(found))
@@ -85,6 +93,8 @@ def readings(program: str, args: Words, *, operands: bool) -> Iterator[Words]:
             choices.append(rest[:cut] + rest[cut + 1 :])
         if operands:
             choices.append(tuple(w for w in rest if w is None or not w.startswith("-")))
+        if program == "git" and rest and rest[0] in SAME_VERBS:
+            choices.append((SAME_VERBS[rest[0]], *rest[1:]))
         for choice in choices:
             if choice not in seen:
                 seen.add(choice)

@@ -20,7 +20,7 @@ from app.policy.rules.places import (
     resolve,
     word_places,
 )
-from app.policy.rules.programs import names_of
+from app.policy.rules.programs import SAME_VERBS, names_of
 from app.toolkit.tool import PathFinder
 
 _MOVES = frozenset({"cd", "pushd", "popd", "chdir", "set-location", "sl"})
@@ -33,6 +33,13 @@ _MAX_GLOBBED = 20
 def _readable(words: tuple[str | None, ...]) -> tuple[str | None, ...]:
     globbed = [at for at, word in enumerate(words) if word and GLOBBED.search(word)]
     return words if len(globbed) <= _MAX_GLOBBED else (*words[: globbed[_MAX_GLOBBED]], None)
+
+
+def _with_same(argv: tuple[str | None, ...]) -> frozenset[str | None]:
+    """The words, and those that mean the same."""
+    words = frozenset(argv)
+    same = [SAME_VERBS[word] for word in words & SAME_VERBS.keys() if word is not None]
+    return words.union(same) if same else words
 
 
 def _is_known(argv: tuple[str | None, ...]) -> bool:
@@ -70,7 +77,7 @@ class Sight:
         What a glob stands for is not known.
         """
         return tuple(
-            None if self.windows or not _is_known(segment.argv) else frozenset(segment.argv)
+            None if self.windows or not _is_known(segment.argv) else _with_same(segment.argv)
             for segment in self.segments
         )
 

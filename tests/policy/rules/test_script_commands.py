@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from app.policy.risk.model import Given, Run
 from tests.policy.judging import argv, deny, verdict
 
 NO_PUBLISH = deny("ask for a release", **argv("npm", "publish", "..."))
@@ -36,6 +39,24 @@ def test_a_deny_finds_what_a_function_or_an_alias_runs(script: str):
 )
 def test_what_a_function_or_a_file_may_run_is_not_let_through(script: str):
     assert verdict(script, NO_PUBLISH) in {"ask", "deny"}
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "text"),
+    [
+        ("sh go.sh", "go.sh", "npm publish"),
+        ("npm run go", "package.json", '{"scripts": {"go": "npm publish"}}'),
+        ("git p", ".git/config", "[alias]\n\tp = !npm publish\n"),
+        ("make", "Makefile", "all:\n\tnpm publish\n"),
+    ],
+)
+def test_a_deny_finds_what_a_written_file_runs(command: str, path: str, text: str):
+    place = f"/workspace/{path}"
+
+    def written(_: Sequence[Run]) -> tuple[Given, ...]:
+        return (Given(place, place, text, "d"),)
+
+    assert verdict(command, NO_PUBLISH, written=written) == "deny"
 
 
 @pytest.mark.parametrize(
