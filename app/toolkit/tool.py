@@ -167,7 +167,8 @@ class Tool:
         object.__setattr__(self, "has_side_effects", changes)
         edits = changes and self.needs_project and self.shell is None and self.kind in _EDITS
         object.__setattr__(self, "edits_files", edits)
-        is_data = self.shell is None and self.language is None and not self.delegates
+        runs = self.shell is not None or self.language is not None or self.kind == "execute"
+        is_data = not runs and not self.delegates
         sends = is_data and self.permission_class is PermissionClass.EXTERNAL
         object.__setattr__(self, "sends", sends)
 
