@@ -54,7 +54,7 @@ _DANGER: dict[str, str] = {
     "scala": r"sys\.process|\.delete\w*|ProcessBuilder|Runtime|Files\.",
     "clojure": r"\bsh\b|delete-file|fs/delete|eval|ProcessBuilder|Runtime",
     "haskell": r"remove(?:File|Directory|Path)|system|callCommand|readProcess|createProcess|unsafe",
-    "scheme": r"system|delete-file|eval|primitive-load|rmdir|popen|open-pipe",
+    "scheme": r"system|delete-(?:file|directory)|eval|primitive-load|rmdir|popen|open-pipe",
     "lisp": r"delete-(?:file|directory)|shell-command|call-process|start-process|run-program|"
     r"\beval\b|kill-emacs.*-1",
     "tcl": r"\bexec\b|file\s+delete|\beval\b|\bspawn\b|\bopen\b[^\n]*\||\bsystem\b",

@@ -88,7 +88,8 @@ PRINTERS = frozenset(
     names(
         "echo printf log man which type whatis help apropos tldr test [ [[ : true logger say where "
         "ls stat file wc du df realpath readlink basename dirname md5sum sha1sum sha256sum cksum "
-        "comm join fmt fold tree locate info cheat export local declare set cd pushd eza exa cloc"
+        "expr comm join fmt fold tree locate info cheat export local declare set cd pushd eza exa "
+        "cloc"
     )
 )
 _PLAIN = re.compile(r"[\w./-]+")

@@ -140,7 +140,7 @@ class Assessor(Redirections):
         values = _NO_VALUES
         if node.assigns:
             values = {assign.name: self._assigned(assign, expander) for assign in node.assigns}
-        self.fed = stdin.secret if stdin is not None else ""
+        self.fed = self._fed(node, scope) or (stdin.secret if stdin is not None else "")
         argv = [field for word in node.words for field in expander.fields(word)]
         if argv and any(map(runs_a_reader, node.redirects)):
             self.fed = flow.printed(Call(_program(argv[0]), argv[1:], scope.cwd, scope.home, stdin))

@@ -105,7 +105,10 @@ _MARKED = re.compile(
     r"(?:--?[\w-]+=)?(?:[\w.\[\]-]*(?:=@|=<|:=@|@|<)|(?:file|fileb)://)(.+)",
     re.IGNORECASE | re.DOTALL,
 )
-_ADDRESS = re.compile(r"(?!file:)[a-z][\w+.-]*://|(?:[\w.-]+@)?[\w.-]{2,}:", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?!(?:file|open|gopen|rdonly|create):)(?:[a-z][\w+.-]*://|(?:[\w.-]+@)?[\w.-]{2,}:)",
+    re.IGNORECASE,
+)
 
 
 def paths_in(word: str, *, attached: bool = False) -> Iterator[str]:
@@ -241,6 +244,16 @@ def _container(call: Call) -> str:
     return ENVIRONMENT if words[:1] == ["inspect"] or words[1:2] == ["inspect"] else ""
 
 
+def _module(call: Call) -> str:
+    """`python -m zipfile -c - .`."""
+    words = [word for word in call.args if word != "-m"]
+    packs = words[:1] in (["zipfile"], ["tarfile"]) and words[1:3] in (
+        ["-c", "-"],
+        ["--create", "-"],
+    )
+    return _members(call, words[3:]) if packs else ""
+
+
 def _snapshot(call: Call) -> str:
     return WHOLE_FOLDER if call.args[:1] == ["send"] else ""
 
@@ -264,7 +277,10 @@ _SECRET_NAME_OPTIONS = frozenset(names("-name -iname -path -ipath -wholename"))
 
 def _find(call: Call) -> str:
     """Names of files with secrets: what reads them by these names reads the secrets."""
-    return _FILES_OF_SECRETS if finds_secrets(call) else ""
+    if finds_secrets(call):
+        return _FILES_OF_SECRETS
+    shows = any(f"{run}\ncat\n" in "\n".join(call.args) for run in ("-exec", "-x", "-X"))
+    return WHOLE_FOLDER if shows else ""
 
 
 _FILES_OF_SECRETS = "files that hold secrets"
@@ -325,6 +341,7 @@ _SOURCES: dict[str, Callable[[Call], str]] = {
     "git": _git,
     **dict.fromkeys(("docker", "podman", "nerdctl"), _container),
     **dict.fromkeys(("zfs", "btrfs"), _snapshot),
+    **dict.fromkeys(("python", "python3"), _module),
     **dict.fromkeys(("sqlite3", "sqlite", "litecli"), _sqlite),
     **dict.fromkeys(("grep", "egrep", "rg", "ag", "ack"), _search),
     **dict.fromkeys(("find", "fd", "fdfind"), _find),
@@ -371,7 +388,13 @@ def _members(call: Call, members: list[str]) -> str:
     found = next(filter(None, (in_file(call, member) for member in members)), "")
     if found:
         return found
-    whole = any(member in WHOLE or call.at(member) == call.cwd for member in members)
+    home = f"{call.home}/"
+    whole = any(
+        member in WHOLE
+        or call.at(member) == call.cwd
+        or (call.at(member).startswith(home) and not (call.cwd or home).startswith(call.at(home)))
+        for member in members
+    )
     return WHOLE_FOLDER if whole else _input(call) if "-" in members else ""
 
 

@@ -14,7 +14,7 @@ from app.policy.risk.model import Run
 from app.policy.risk.paths import reading, writing
 from app.policy.risk.scope import Scope
 from app.policy.risk.secrets import held
-from app.policy.risk.syntax import Proc, Redirect
+from app.policy.risk.syntax import Lit, Proc, Redirect, Simple
 
 _DESCRIPTOR = re.compile(r"\d*-?")
 _OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
@@ -22,6 +22,14 @@ _OWN_OUTPUT = frozenset(["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 
 class Redirections(FilesRun):
     """Checks what redirections write, and knows what they read."""
+
+    def _fed(self, node: Simple, scope: Scope) -> str:
+        """The secret in a file that a command is given as its input."""
+        for redirect in node.redirects:
+            if redirect.op == "<" and all(isinstance(part, Lit) for part in redirect.target):
+                path = resolve(Expander(scope, self).text(redirect.target), scope.cwd, scope.home)
+                return self.flow.files.get(path, "") or held(path, scope.home)
+        return ""
 
     def redirects(
         self, redirects: Sequence[Redirect], scope: Scope, stdin: Stream | None

@@ -24,6 +24,7 @@ class Sender(NamedTuple):
         own_host: its host is one that the user has an account on, so that a project may go there.
         names_only: it sends the words themselves and no files.
         input_only: its words are commands for the other host.
+        peers: whoever has the link gets what is sent.
         commands: words hold commands for the program, which name files.
         needs: an option without which nothing is sent.
     """
@@ -37,6 +38,7 @@ class Sender(NamedTuple):
     names_only: bool = False
     input_only: bool = False
     commands: bool = False
+    peers: bool = False
     needs: tuple[str, ...] = ()
 
 
@@ -69,7 +71,7 @@ _MAIL_KEYS = "-s -S -r -xu -xp -au -ap --auth-user --auth-password -c -b -f --fr
 _HTTP = Sender(stdin="always", keys=_HTTPIE_KEYS, web=True)
 _SOCKET = Sender(stdin="always")
 _MAIL = Sender(stdin="always", keys=_MAIL_KEYS)
-_PASTE = Sender(stdin="always")
+_PASTE = Sender(stdin="always", peers=True)
 _NAMES = Sender(stdin="never", names_only=True)
 _COPY = Sender(stdin="never", keys=_SSH_KEYS, copies=True, own_host=True)
 _FTP = Sender(stdin="always", keys="-u -p --user --password", commands=True)
@@ -260,6 +262,13 @@ SENDERS: dict[str, Sender] = {
     ),
     **dict.fromkeys(names("megaput mega-put sendme airshare snowsql aerc"), Sender(commands=True)),
     "bq": Sender(("load",), "never"),
+    "aria2c": Sender((), "never", "-o --out -d --dir -i --input-file", web=True),
+    "tailscale": Sender(("file cp",), "always"),
+    **dict.fromkeys(names("hdfs hadoop"), Sender(("dfs -put", "fs -put", "dfs -copyFromLocal"))),
+    "openstack": Sender(("object create", "image create"), "never"),
+    **dict.fromkeys(names("uucp uux"), Sender(stdin="never")),
+    **dict.fromkeys(names("metasend mpack biabam"), _MAIL),
+    **dict.fromkeys(names("webtorrent transmission-create mktorrent"), _PASTE),
     "mutagen": Sender(("sync create",), "never"),
     "kaggle": Sender(("datasets create", "datasets version", "kernels push"), "never"),
     "databricks": Sender(("fs cp", "workspace import", "workspace import_dir"), "never"),

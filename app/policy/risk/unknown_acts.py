@@ -16,7 +16,7 @@ from app.policy.risk.command import PRINTERS
 from app.policy.risk.model import RiskLevel
 
 _OPENS = re.compile(
-    r"(?:.*(?:tunnel|vnc|vncserver|smbserver|socks|ssh-import-id)|ligolo|chisel|frpc|inlets|rathole|gost)"
+    r"(?:.*(?:tunnel(?:to|ed|er)?|create_ap|hostapd|proxy|vnc|vncserver|smbserver|socks|ssh-import-id)|ligolo|chisel|frpc|inlets|rathole|gost)"
     r"(?:[-_.]\w+)*"
 )
 """Names of programs that are there to let others in."""
@@ -54,14 +54,14 @@ _RIGHTS = (
     "owners?|ownership|grants?|scc|capabilit(?:y|ies)|maintainers?|principals?|users?"
 )
 _KEYS = (
-    "(?:api|auth|access|personal-access|service|deploy|join|bot|app|account)?[-_ ]?"
-    "(?:tokens?|keys?|credentials?)"
+    "(?:(?:api|auth|access|personal-access|service|deploy|join|bot|app|account)?[-_ ]?"
+    "(?:tokens?|keys?|credentials?)|auth)"
 )
 _READS = "get|show|read|view|reveal|print|decrypt|export|dump|fetch|access|cat"
 _SECRETS = "secret|password|credentials?|token|private-key|secret-value|passphrase|login"
 _PROTECTS = (
     "ssl|tls|verify|verification|firewall|encryption|auth|authentication|protection|lockdown|"
-    "sandbox|secure|security|signatures?|checksum|gpgcheck|integrity|row-security"
+    "sandbox|secure|security|provisioning|audit|signatures?|checksum|gpgcheck|integrity|row-security"
 )
 
 _ACTS = (
@@ -90,7 +90,7 @@ _ACTS = (
         ),
         re.compile(
             r"(?:\S+=)?(?:superuser|cluster-admin|cluster-owner|allUsers|allAuthenticatedUsers"
-            r"|allPublic|public-read(?:-write)?|CAN_MANAGE)"
+            r"|allPublic|public-read(?:-write)?|CAN_MANAGE)|--grant-all-permissions|--all-access"
         ),
     ),
     _Act(
@@ -101,11 +101,12 @@ _ACTS = (
             rf"|(?:create|new|generate|issue|mint|rotate)[-: ](?:\S+[- ])?(?:tokens?"
             rf"|api-?keys?|access-keys?)"
             rf"|(?:get|read|show|cat)(?: \S+)*? \S*(?:secrets?|passwords?|credentials?)(?:[/:]\S*)?"
+            rf"|(?:reset|set|change)-\S*password|presign|signurl|generate-sas|export-key"
             rf"|join-token|(?:{_READS})[-_: ](?:\S+[-_])?(?:{_SECRETS})"
             rf"|(?:secrets?|passwords?|credentials?|vault|tokens?)[: ](?:{_READS})"
         ),
         re.compile(
-            r"--?(?:show-(?:raw|secrets?|passwords?|values|tokens?|keys?|sensitive)|reveal"
+            r"(?:-D)?-{0,2}(?:show-?(?:raw|secrets?|passwords?|values|tokens?|keys?|sensitive)|reveal"
             r"|plaintext"
             r"|with-decryption|raw-secrets?|unmask(?:ed)?|include-secrets?"
             r"|no-mask(?:ing)?)(?:=true)?"
@@ -115,7 +116,10 @@ _ACTS = (
         "protection_off",
         "switches a protection off",
         _words(rf"(?:\S*[-_])?(?:{_PROTECTS})[\w-]* (?:(?:set )?(?:off|disable|false))"),
-        re.compile(rf"(?:--)?(?:[\w.-]*[-_.])?(?:{_PROTECTS})[=](?:off|false|0|no|none|disabled?)"),
+        re.compile(
+            rf"(?:--)?(?:[\w.-]*[-_.])?(?:{_PROTECTS})[=](?:off|false|0|no|none|disabled?)"
+            rf"|--(?:skip|no|disable)-(?:{_PROTECTS})(?:-\S+)?"
+        ),
     ),
     _Act(
         "foreign_package",
@@ -127,6 +131,17 @@ _ACTS = (
         ),
     ),
 )
+_FAR = r"(?:https?|git|ssh)://(?!localhost|127\.)"
+_FETCHED_CODE = re.compile(
+    rf"(?:.* )?(?:run|exec|eval|source|script|load|import)(?: -\S+)* {_FAR}", re.IGNORECASE
+)
+_UNENCRYPTED_SOURCE = re.compile(
+    r"-{0,2}\S*(?:registry|index|repo(?:s|sitory|sitories)?|mirror|channel|source|remoterepositories)"
+    r"(?:[-_]url)?[=\n]http://(?!localhost|127\.)\S*",
+    re.IGNORECASE,
+)
+_CODE_OPTION = re.compile(rf"--?(?:init-script|script|config-url|plugin|userscript)[=\n]{_FAR}")
+_PRINTS_ENVIRONMENT = frozenset(["env", "printenv"])
 _ISNT = frozenset(
     names(
         "help man list ls status info describe search find grep log logs history which docs "
@@ -171,6 +186,12 @@ def acts(call: Call, *, known: bool) -> Iterator[Hit]:
     if call.name in _EXEMPT or call.name in PRINTERS or not _TRIES.isdisjoint(call.args):
         return
     words = options(call.args).rest[:8]
+    if not known and (found := _by_address(call)):
+        yield ask("foreign_package", f"{call.name} {found}", RiskLevel.MEDIUM)
+        return
+    if len(words) > 1 and words[-1] in _PRINTS_ENVIRONMENT and call.args[-1] == words[-1]:
+        yield ask("secret_read", f"{call.name} shows the environment of a command")
+        return
     if not _ISNT.isdisjoint(words[:5]):
         return
     if not known and _lets_in(call):
@@ -185,6 +206,16 @@ def acts(call: Call, *, known: bool) -> Iterator[Hit]:
 
 
 _VERSIONS: tuple[list[str], ...] = ([], ["-v"], ["-V"], ["version"])
+
+
+def _by_address(call: Call) -> str:
+    """What an unknown program gets from an address that is given to it."""
+    lines = "\n".join(call.args)
+    if _FETCHED_CODE.match(" ".join(call.args)) or _CODE_OPTION.search(lines):
+        return "runs code from an address"
+    if _UNENCRYPTED_SOURCE.search(lines):
+        return "takes packages from an unencrypted source"
+    return ""
 
 
 def _lets_in(call: Call) -> bool:

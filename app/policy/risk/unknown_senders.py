@@ -16,11 +16,11 @@ _NAME = re.compile(
     r"(?:upload|send|paste|share|transfer|beam|drop|post)(?:er|bin|it|me|cli|-cli)?$"
 )
 _VERB = re.compile(
-    r"(?:[a-z]+[-:])?(?:upload|put|send|share|publish|push|paste|post)(?:[-:_][a-z-]+)?"
+    r"(?:[a-z]+[-:])?(?:upload|put|send|share|publish|push|paste|post|seed|backup|sync)(?:[-:_][a-z-]+)?"
 )
 _FAR = re.compile(
     r"(?:https?|wss?|ftp|sftp|ssh|rsync|s3|gs|tcp)://(?!(?:[^/@]*@)?(?:localhost|127\.|\[::1))"
-    r"|[\w.-]+@[\w.-]+:"
+    r"|[\w.-]+@[\w.-]+:|(?:sftp|rclone|rest|s3|b2|azure|gs):\S"
 )
 _KEPT = frozenset(names("secret secrets env vars variable variables config config:set encrypt"))
 """What is done to secrets by these words is to keep them where they belong."""

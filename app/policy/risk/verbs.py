@@ -39,7 +39,7 @@ STOPPING = frozenset(
 """With programs that serve others, these take the service away."""
 READING = frozenset(
     names(
-        "help man list ls show get describe info status search find grep log logs "
+        "help man list ls can-i show get describe info status search find grep log logs "
         "explain which docs "
         "doc print echo test check lint view cat open watch version inspect query stat top dump "
         "export download fetch diff compare verify validate count exists ping "

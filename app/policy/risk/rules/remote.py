@@ -105,7 +105,7 @@ def _vagrant(call: Call) -> Iterator[Answer]:
 
 
 def _many(call: Call) -> Iterator[Answer]:
-    given = options(call.args, "h H l t o e p i x u g w", stop=True)
+    given = options(call.args, "h H l t o e p x u g w", stop=True)
     if given.rest:
         named = given.value("-h", "-w", "-g", "-H") or given.has("-a")
         words = given.rest if named else given.rest[1:]

@@ -38,11 +38,21 @@ _HEADERS = frozenset(["-H", "--header"])
 def sends(call: Call) -> Iterator[Answer]:
     """The question about a secret that `call` would send."""
     row = SENDERS[call.name]
-    if prints_help(call.args) or not _is_sending(call, row) or _is_local(call):
+    if prints_help(call.args) or not _TRIES.isdisjoint(call.args):
+        return
+    if call.name in _TRIES_BY_N and "-n" in call.args:
+        return
+    if not _is_sending(call, row) or _is_local(call):
         return
     found = _in_words(call, row) or _in_input(call, row)
     if found and not (row.own_host and found == WHOLE_FOLDER and not _is_bare_address(call)):
         yield ask("secret_sent", f"{call.name} sends {found} to another host")
+
+
+_TRIES = frozenset(names("--dry-run --dryrun --dry-run=true --list-only"))
+
+
+_TRIES_BY_N = frozenset(["gsutil", "rsync", "rclone", "unison"])
 
 
 def _is_sending(call: Call, row: Sender) -> bool:
@@ -150,11 +160,14 @@ def _in_paths(call: Call, word: str, option: str, row: Sender) -> str:
         return ""
     if word in WHOLE and not row.web:
         return WHOLE_FOLDER
+    if row.peers and _FOLDER_AT_HOME.fullmatch(call.at(word).removeprefix(call.home)):
+        return f"the folder {word}"
     return next(
         filter(None, (in_file(call, path) for path in paths_in(word, attached=attached))), ""
     )
 
 
+_FOLDER_AT_HOME = re.compile(r"/[\w-]+/?")
 _PUTS = re.compile(r"\b(?:m?put|mirror\s+(?:-\S+\s+)*-R|reput|send)\b(?P<words>[^;\n]*)")
 
 
