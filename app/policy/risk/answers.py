@@ -10,7 +10,7 @@ from app.policy.risk.command import plain_name, wrapped_by_stranger
 from app.policy.risk.explaining import only_explains
 from app.policy.risk.registry import HARDLY_KNOWN, NOT_ALL_KNOWN, RULES
 from app.policy.risk.strangers import stranger
-from app.policy.risk.unknown_acts import acts
+from app.policy.risk.unknown_acts import acts, by_address
 from app.policy.risk.unknown_clients import statements
 from app.policy.risk.unknown_senders import sends_by_shape
 
@@ -32,8 +32,10 @@ def judged(call: Call) -> tuple[Answer, ...]:
         found = tuple(rules[0](call))
     else:
         found = tuple([answer for rule in rules for answer in rule(call)])
-    if found or call.name not in NOT_ALL_KNOWN:
+    if found:
         return found
+    if call.name not in NOT_ALL_KNOWN:
+        return tuple(by_address(call))
     if call.name in HARDLY_KNOWN:
         return _by_shape(call, known=True)
     return (*stranger(call, options_too=False), *acts(call, known=True), *sends_by_shape(call))

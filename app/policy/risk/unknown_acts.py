@@ -186,8 +186,9 @@ def acts(call: Call, *, known: bool) -> Iterator[Hit]:
     if call.name in _EXEMPT or call.name in PRINTERS or not _TRIES.isdisjoint(call.args):
         return
     words = options(call.args).rest[:8]
-    if not known and (found := _by_address(call)):
-        yield ask("foreign_package", f"{call.name} {found}", RiskLevel.MEDIUM)
+    by = next(by_address(call, ruled=known), None)
+    if by is not None:
+        yield by
         return
     if len(words) > 1 and words[-1] in _PRINTS_ENVIRONMENT and call.args[-1] == words[-1]:
         yield ask("secret_read", f"{call.name} shows the environment of a command")
@@ -208,14 +209,20 @@ def acts(call: Call, *, known: bool) -> Iterator[Hit]:
 _VERSIONS: tuple[list[str], ...] = ([], ["-v"], ["-V"], ["version"])
 
 
-def _by_address(call: Call) -> str:
-    """What an unknown program gets from an address that is given to it."""
+def by_address(call: Call, *, ruled: bool = True) -> Iterator[Hit]:
+    """The question about code or packages that a program gets from an address it is given.
+
+    Args:
+        ruled: a rule knows what the program runs.
+    """
+    if not any("://" in word for word in call.args) or call.name in _EXEMPT:
+        return
     lines = "\n".join(call.args)
-    if _FETCHED_CODE.match(" ".join(call.args)) or _CODE_OPTION.search(lines):
-        return "runs code from an address"
     if _UNENCRYPTED_SOURCE.search(lines):
-        return "takes packages from an unencrypted source"
-    return ""
+        why = f"{call.name} takes packages from an unencrypted source"
+        yield ask("foreign_package", why, RiskLevel.MEDIUM)
+    elif _CODE_OPTION.search(lines) or (not ruled and _FETCHED_CODE.match(" ".join(call.args))):
+        yield ask("foreign_package", f"{call.name} runs code from an address", RiskLevel.MEDIUM)
 
 
 def _lets_in(call: Call) -> bool:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options
-from app.policy.risk.shapes import compiled
+from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, table
+from app.policy.risk.shapes import compiled, together
 
 _ADDRESS = re.compile(
     r"(?:[\w.\[\],-]+ ?@ ?)?(?:git\+|hg\+|svn\+|bzr\+|tarball\+|source:|git::)?"
@@ -286,4 +286,20 @@ def _rule(call: Call) -> Iterator[Answer]:
         yield ask("foreign_package", f"{call.name} takes software from {place}")
 
 
-RULES: RuleTable = dict.fromkeys(_BY_NAME, _rule)
+_INSTALLS = re.compile(r"-i$|--install$|-U\w*$|install$|localinstall$|add$")
+
+
+def _fetched(call: Call) -> Iterator[Answer]:
+    """A package file that the same script has fetched."""
+    if not any(map(_INSTALLS.match, call.args)):
+        return
+    for word in call.args:
+        if word[:1] != "-" and call.was_written(word) and call.written(word) is None:
+            yield ask("foreign_package", f"{call.name} installs {word}, which was just fetched")
+            return
+
+
+FETCHED: RuleTable = table(
+    "dpkg rpm apt apt-get dnf yum zypper pacman apk pip pip3 npm gem", _fetched
+)
+RULES: RuleTable = together(dict.fromkeys(_BY_NAME, _rule), FETCHED)

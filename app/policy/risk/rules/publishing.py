@@ -16,6 +16,7 @@ _ROWS: Rows = {
     "docker": (
         Shape(r"buildx imagetools create\b", unless=r"^--dry-run$"),
         Shape(r"(?:buildx )?build\b", having=r"^--push$"),
+        Shape(r"(?:image )?push\b"),
     ),
     "singularity apptainer helm oras": (Shape(r"push\b"),),
     "vercel now netlify eas": (Shape(having=r"^--prod(?:uction)?$"),),

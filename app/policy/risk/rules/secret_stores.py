@@ -23,6 +23,7 @@ _ENGINES = frozenset(names("docker podman nerdctl docker-compose kubectl oc k"))
 _ENGINE_RUNS = frozenset(["exec", "rsh"])
 
 _PASSWORDS: Rows = {
+    "git": (Shape(r"(?:secret (?:cat|reveal)|crypt export-key)\b"),),
     "pass gopass": (
         Shape(
             r"(?!(?:init|ls|list|find|search|insert|add|edit|new|create|generate|rm|remove|"
