@@ -21,6 +21,7 @@ from app.policy.risk.call import (
     deny,
     resolve,
 )
+from app.policy.risk.carriers import FILLING
 from app.policy.risk.code import code_answers
 from app.policy.risk.command import (
     READERS,
@@ -276,7 +277,7 @@ class Assessor(Redirections):
             folded = output or UNSEEN
         if not self.consumed and name in flow.SHOWING and (secret := flow.shown(call)):
             self.found(ask("secret_read", f"{name} shows {secret}", RiskLevel.MEDIUM), index)
-        if shown or self.consumed or name in flow.FILLING:
+        if shown or self.consumed or name in FILLING:
             return flow.follow(call, folded, reads_secret=shown, consumed=self.consumed > 0)
         return folded
 

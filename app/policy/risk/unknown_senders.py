@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from app.policy.risk.call import SECRET, Call, Hit, ask, names, options, prints_help
-from app.policy.risk.flow import WHOLE, WHOLE_FOLDER, in_file, paths_in
+from app.policy.risk.named_secrets import WHOLE, WHOLE_FOLDER, in_file, paths_in
 
 _NAME = re.compile(
     r"(?:upload|send|paste|share|transfer|beam|drop|post)(?:er|bin|it|me|cli|-cli)?$"

@@ -23,10 +23,12 @@ from app.policy.risk.call import (
     script,
     table,
 )
-from app.policy.risk.flow import finds_secrets, in_file, sent_on
+from app.policy.risk.flow import sent_on
 from app.policy.risk.model import RiskLevel
+from app.policy.risk.named_secrets import in_file
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
+from app.policy.risk.sources import finds_secrets
 from app.policy.risk.words import decode_ansi
 
 MAX_OPERANDS = 200

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from app.core.secret_formats import holds_key
 from app.policy.risk.call import SECRET, Answer, Call, RuleTable, ask, names, prints_help
-from app.policy.risk.flow import WHOLE, WHOLE_FOLDER, in_file, paths_in
+from app.policy.risk.named_secrets import WHOLE, WHOLE_FOLDER, in_file, paths_in
 from app.policy.risk.senders import SENDERS, Sender
 
 _LOOPBACK = re.compile(
