@@ -13,6 +13,7 @@ from tests.requirements.pages import proven_by_scenes
 from tests.support.binaries import require_part
 from tests.support.installed import installed_once  # noqa: F401 - a fixture for all tests
 from tests.support.last_run import LastRun
+from tests.support.rewriting import rewrite_all
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTED = pytest.StashKey[set[str]]()
@@ -28,6 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Record the run, once: a worker tells the process that started it of each test."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(LastRun())
+        if config.getoption("numprocesses", None):
+            rewrite_all(config, ROOT / "tests")
     # A shell starts what it puts in the background deaf to Ctrl-C, and so would be every program
     # that a test starts to interrupt it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
