@@ -21,13 +21,25 @@ import termios
 import threading
 import traceback
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
+import httpcore2
+import typer.main
+
 from app.core import ids
+from tests.support.once import replacements
 
 # Standard input, output and error of the program, and where its end is to be said.
 DESCRIPTORS = 4
 LONGEST_REQUEST = 1 << 20
+# What programs load when they need it; the client of a model takes longer than all of Tollgate.
+LOADED_LATER = (
+    *("aiosqlite", "anthropic", "anyio._backends._asyncio", "docstring_parser", "encodings.idna"),
+    *("fastapi.telemetry._runtime", "tests.execution.lab", "uvicorn.lifespan.on"),
+    *("uvicorn.protocols.http.httptools_impl", "uvloop"),
+)
 
 
 def main() -> None:
@@ -64,9 +76,26 @@ def _load() -> None:
     for found in pkgutil.walk_packages(app.__path__, "app."):
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
+    for name in LOADED_LATER:
+        importlib.import_module(name)
+    _do_once()
     gc.collect()
     gc.freeze()
     assert threading.active_count() == 1, "a fork has one thread only"
+
+
+def _do_once() -> None:
+    """Do what every program would do anew: find its commands, read certificates, migrate."""
+    from app.cli.main import app as commands
+    from app.db.schema import ensure_schema
+
+    for name, replacement in replacements().items():
+        module, _, attribute = name.rpartition(".")
+        setattr(sys.modules[module], attribute, replacement)
+    typer.main.get_command(commands)
+    httpcore2.default_ssl_context()
+    with TemporaryDirectory() as folder:
+        ensure_schema(Path(folder) / "tollgate.db")  # which loads what migrates
 
 
 def _say_end(ended: int, pid: int, end: int) -> None:

@@ -16,6 +16,7 @@ import websockets
 from websockets.typing import Subprotocol
 
 from tests.support import forked
+from tests.support.database import new_database
 from tests.support.http import HttpClient
 from tests.support.service import Chat
 from tests.support.source import ROOT
@@ -89,7 +90,9 @@ class Server:
 
 @asynccontextmanager
 async def server(folder: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Server]:
-    """`tollgate serve` as a process of its own."""
+    """`tollgate serve` as a process of its own, on a database that need not be migrated."""
+    if not (folder / "data").exists():
+        new_database(folder / "data" / "tollgate.db")
     complaints = folder / "stderr.txt"
     with complaints.open("ab") as written:
         process = forked.start(
