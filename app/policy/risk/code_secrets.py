@@ -42,7 +42,7 @@ _VARIABLE = re.compile(
     r"\b(?:environb?(?:\.get\(|\[)|getenv\()\s*b?['\"](?P<a>\w+)['\"]"
     r"|\b(?:process|Bun)\.env(?:\.(?P<b>\w+)|\[\s*['\"](?P<c>\w+)['\"]\s*\])|\bDeno\.env\.get\(\s*['\"](?P<d>\w+)"
     r"|\bENV(?:\.fetch)?\s*[\[(]\s*['\"](?P<e>\w+)['\"]|\$ENV\{\s*['\"]?(?P<f>\w+)['\"]?\s*\}"
-    r"|\$_(?:ENV|SERVER)\[\s*['\"](?P<g>\w+)['\"]\s*\]|\bos\.Getenv\(\s*\"(?P<h>\w+)\"|\bSystem\.getenv\(\s*\"(?P<i>\w+)\""
+    r"|\$_(?:ENV|SERVER)\[\s*['\"](?P<g>\w+)['\"]\s*\]|\bENVIRON\[\s*\"(?P<j>\w+)\"|\bos\.Getenv\(\s*\"(?P<h>\w+)\"|\bSystem\.getenv\(\s*\"(?P<i>\w+)\""
 )
 _HOME = "/home/-"
 _LITERAL = re.compile(r"(['\"])(?P<path>[^'\"\n]{0,200})\1")

@@ -114,7 +114,7 @@ class Collected:
     def _killed_by_name(self, argv: list[str], at: int) -> None:
         """`kill $(pgrep x)` and `pgrep x | xargs kill` do what `pkill x` does."""
         before = {met.argv[0] for met in self.segments[max(0, at - 3) : at]}
-        if not before.isdisjoint({"pgrep", "pidof"}) and "-0" not in argv:
+        if not before.isdisjoint({"pgrep", "pidof", "ps"}) and "-0" not in argv:
             why = "kill ends every process that a name finds"
             self.found(ask("kill_by_name", why, RiskLevel.MEDIUM), at)
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 from itertools import pairwise, starmap
 from typing import Protocol
 
-from app.policy.risk.call import UNKNOWN, unknown
+from app.policy.risk.call import SECRET, UNKNOWN, unknown
 from app.policy.risk.scope import Scope
+from app.policy.risk.secrets import is_secret_name
 from app.policy.risk.syntax import Arith, Cmd, Lit, Part, Proc, Script, Var, Word
 
 _HOLE = 0xE000
@@ -145,10 +146,7 @@ class Expander:
             # What stands behind the name is done to each of the words.
             value = unknown(value)
         if part.op in {"[", "#", "!"}:
-            self.runner.arithmetic(part.arg, self.scope)
-            listed = self._element(part) if self.scope.guess and part.op == "[" else None
-            # The length of a secret is none.
-            return unknown(value if part.op == "[" else "") if listed is None else listed
+            return self._indexed(part, value)
         if part.op == "@" and [piece.text for piece in part.arg if isinstance(piece, Lit)] == ["P"]:
             for held in (value, *self.scope.possible(part.name)):
                 self.runner.arithmetic([Lit(held, quoted=True)], self.scope)
@@ -164,6 +162,16 @@ class Expander:
             # Whether it is set says nothing of what it holds.
             return unknown(arg) if part.op in {":+", "+"} else unknown(value, arg)
         return _edited(value, part.op, arg)
+
+    def _indexed(self, part: Var, value: str) -> str:
+        """`${x[1]}`, `${#x}`, `${!x}`."""
+        self.runner.arithmetic(part.arg, self.scope)
+        if part.op == "!":
+            return SECRET if is_secret_name(value) else UNKNOWN
+        if part.op == "#":
+            return UNKNOWN  # The length of a secret is none.
+        listed = self._element(part) if self.scope.guess else None
+        return unknown(value) if listed is None else listed
 
     def _element(self, part: Var) -> str | None:
         words = self.scope.lists.get(part.name)

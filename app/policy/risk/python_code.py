@@ -226,6 +226,8 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
 def _loses(node: ast.Call, function: ast.Attribute, names: dict[str, str]) -> bool:
     if function.attr in _LOSES:
         return True
+    if function.attr == "delete" and "boto3" in names.values():
+        return True
     if function.attr == "truncate":
         return isinstance(function.value, ast.Call) and (
             dotted(function.value.func, names) in {"open", "io.open"}

@@ -76,7 +76,7 @@ _ACTS = (
         _words(
             r"buy|purchase|pay|payouts? create|donate|subscribe"
             r"|(?:transfer|send|withdraw|stake)(?: \S+){0,3} \d+(?:\.\d+)?"
-            r"|(?:commitments?|reservations?|savings-?plans?|domains?|licen[sc]es?|addons?"
+            r"|(?:commitments?|registrations?|reservations?|savings-?plans?|domains?|licen[sc]es?|addons?"
             r"|plans?)[: ]"
             r"(?:create|purchase|buy|register|renew|upgrade|order)|ps:(?:type|resize)|scale vm"
         ),

@@ -81,8 +81,8 @@ _OF_THE_OTHER = {
 
 
 def _assess(text: str, home: str, *, cmd: bool) -> Iterator[tuple[list[str], Answer | None]]:
-    if not cmd:
-        yield from (([], answer) for answer in (*methods(text), *shown_in_text(text)))
+    said = shown_in_text(text) if cmd else (*methods(text), *shown_in_text(text))
+    yield from (([], answer) for answer in said)
     for command in _looped_over(text) if cmd else ():
         yield [], script(command, "cmd")
     places = Places({file_name(path) for path in downloaded(text)})

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from app.policy.risk.call import Answer, ask, names
+from app.policy.risk.secrets import is_secret_name
 from app.policy.risk.windows_shares import is_text
 
 STORES = re.compile(
@@ -129,8 +130,28 @@ _TEXT_LITERAL = re.compile(
 )
 
 
+_SHOWN_ALONE = re.compile(
+    r"(?:^|[;&|]\s*)(?:echo\s+|write-(?:host|output)\s+)?(?:\$env:(?P<a>\w+)|%(?P<b>\w+)%)\s*(?:$|[;&|])",
+    re.IGNORECASE,
+)
+_SEARCHED = re.compile(
+    r"\benv:\S*\s*\|[^|]*(?:match|like|select-string|findstr)[^|]*(?:token|secret|pass|key)"
+    r"|(?:^|[&|]\s*)set\s*\|\s*find(?:str)?\b[^|]*(?:token|secret|pass|key)",
+    re.IGNORECASE,
+)
+
+
+def _environment_shown(text: str) -> bool:
+    """Whether a line prints a secret of the environment."""
+    found = _SHOWN_ALONE.search(text)
+    name = (found["a"] or found["b"]) if found else ""
+    return is_secret_name(name) or _SEARCHED.search(text) is not None
+
+
 def shown_in_text(text: str) -> Iterator[Answer]:
-    """The question about a PowerShell text that turns a protected secret into plain text."""
+    """The question about a text that shows a secret: of the environment, or one in safe keeping."""
+    if _environment_shown(text):
+        yield ask("secret_read", "shows a secret of the environment")
     if (found := _SHOWS_SECRET.search(text)) and not _TEXT_LITERAL.match(text):
         yield ask("secret_read", f"shows a secret through {found.group()}")
 

@@ -133,6 +133,9 @@ def _secret_in(text: str) -> str:
     return next((word for word in _WORD.findall(text) if _is_secret_file(word)), "")
 
 
+_AT_HOME = re.compile(r"~|\$(?:env:)?(?:home|userprofile)\b|%userprofile%", re.IGNORECASE)
+
+
 def _is_secret_file(word: str) -> bool:
     """Whether a word names a file with secrets, in whatever folder it is."""
     path = re.sub(
@@ -143,5 +146,6 @@ def _is_secret_file(word: str) -> bool:
     )
     if "://" in word or ("/" not in path and "." not in path and not path.startswith("id_")):
         return False
-    found = held(f"/-/{path.lstrip('/')}", "/home/-")
+    at_home = path if _AT_HOME.match(word) else ""
+    found = held(f"/home/-{at_home}" if at_home else f"/-/{path.lstrip('/')}", "/home/-")
     return bool(found) and not found.startswith(ALL_OF)

@@ -114,7 +114,7 @@ _TERMINALS: Rows = {
     "chrome google-chrome chromium chromium-browser": (
         Shape(having=rf"^--remote-debugging-address={_EVERYWHERE}"),
     ),
-    "adb": (Shape(having=r"^-a$"),),
+    "adb": (Shape(having=r"^-a$"), Shape(r"tcpip\b")),
     "fzf": (Shape(having=rf"^--listen-unsafe|^--listen=(?:{_EVERYWHERE})"),),
     "service rc-service": (Shape(rf"{_SERVICES} (?:start|restart)\b"),),
     "systemctl": (

@@ -20,6 +20,27 @@ _ROWS: Rows = {
     ),
     "singularity apptainer helm oras": (Shape(r"push\b"),),
     "vercel now netlify eas": (Shape(having=r"^--prod(?:uction)?$"),),
+    "kubectl oc k": (
+        Shape(
+            r"(?:set|scale|patch|replace|edit|apply|rollout (?:restart|undo)|create|autoscale)\b",
+            having=r"^(?:-n|--context=|--namespace=)?(?:\S+[-_./])?prod(?:uction)?(?:[-_.]\S+)?$",
+            unless=r"^--dry-run(?:=(?:client|server))?$",
+        ),
+    ),
+    "helm helm3": (
+        Shape(
+            r"(?:upgrade|install|rollback)\b",
+            having=r"^(?:-n|--kube-context=|--namespace=)?(?:\S+[-_./])?prod(?:uction)?(?:[-_.]\S+)?$",
+            unless=r"^--dry-run(?:=\w+)?$",
+        ),
+    ),
+    "aws": (
+        Shape(r"ecs update-service\b", having=r"^(?:\S+[-_.=])?prod(?:uction)?(?:[-_.]\S+)?$"),
+        Shape(r"(?:deploy|codedeploy) create-deployment\b|amplify start-deployment\b"),
+        Shape(r"(?:elasticbeanstalk|apprunner) (?:update-environment|start-deployment)\b"),
+    ),
+    "railway": (Shape(r"up\b|redeploy\b"),),
+    "supabase": (Shape(r"db push\b|functions deploy\b"),),
     "clasp": (Shape(r"push\b|deploy\b"),),
     "web-ext": (Shape(r"sign\b"),),
     "appcenter": (Shape(r"distribute release\b"),),

@@ -292,6 +292,10 @@ _PAYMENTS: Rows = {
     ),
     "aws awscli": (
         Shape(
+            r"ec2 (?:run-instances|request-spot-\S+|purchase-\S+|allocate-hosts|create-fleet)\b",
+            unless=r"^--dry-run$",
+        ),
+        Shape(
             r"\S+ purchase-\S+|route53domains (?:register|transfer|renew)-\S+|"
             r"savingsplans create-\S+|marketplace\S* (?:accept|create)\S*"
         ),

@@ -23,6 +23,7 @@ _ENGINES = frozenset(names("docker podman nerdctl docker-compose kubectl oc k"))
 _ENGINE_RUNS = frozenset(["exec", "rsh"])
 
 _PASSWORDS: Rows = {
+    "docker podman nerdctl": (Shape(r"(?:container )?inspect\b", having=r"Config\.Env|\.Env\b"),),
     "git": (Shape(r"(?:secret (?:cat|reveal)|crypt export-key)\b"),),
     "pass gopass": (
         Shape(

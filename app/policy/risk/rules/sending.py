@@ -75,8 +75,11 @@ def _begins(text: str, verb: str) -> bool:
     return f" {verb} " in f" {text} "
 
 
+_REMOTE = re.compile(r"[^/]*:|[\w.-]+/[\w.-]+:")
+
+
 def _is_far(target: str) -> bool:
-    return ":" in target.split("/", 1)[0] or SECRET in target
+    return _REMOTE.match(target) is not None or SECRET in target
 
 
 def _to_here(words: list[str]) -> bool:
