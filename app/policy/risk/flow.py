@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from app.policy.risk.call import SECRET, Call, Flow, Stream, names
+from app.policy.risk.call import SECRET, Call, Flow, Stream, names, options
 from app.policy.risk.carriers import FILL_ANYWAY, FILLING
 from app.policy.risk.named_secrets import ENVIRONMENT, SOME_SECRET, incoming, named_by
+from app.policy.risk.secrets import is_secret_name
 from app.policy.risk.sources import COUNTING, SECRET_WORD, SOURCES, printenv
 
 _HINT = re.compile(
@@ -85,7 +86,11 @@ def follow(call: Call, output: Stream, *, reads_secret: bool, consumed: bool) ->
     return output._replace(secret=found) if found else output
 
 
-SHOWING = frozenset(names("echo printf printenv grep egrep fgrep rg awk gawk sed"))
+_NONE: frozenset[str] = frozenset()
+SHOWING = _ECHOING | frozenset(names("printenv egrep fgrep gawk declare typeset export"))
+
+
+_SEARCHING = frozenset(names("grep egrep fgrep rg awk gawk sed"))
 
 
 def shown(call: Call) -> str:
@@ -94,8 +99,13 @@ def shown(call: Call) -> str:
         return SOME_SECRET if any(SECRET in arg for arg in call.args) else ""
     if call.name == "printenv":
         return printenv(call) if call.args else ""
+    if call.name in {"declare", "typeset", "export"}:
+        named = options(call.args, stop=False).rest if "-p" in call.args else []
+        return SOME_SECRET if any(map(is_secret_name, named)) else ""
+    if incoming(call) == SOME_SECRET and call.name in _ECHOING:
+        return SOME_SECRET if COUNTING.get(call.name, _NONE).isdisjoint(call.args) else ""
     quiet = not COUNTING["grep"].isdisjoint(call.args)
-    if incoming(call) != ENVIRONMENT or quiet:
+    if incoming(call) != ENVIRONMENT or quiet or call.name not in _SEARCHING:
         return ""
     patterns = (arg for arg in call.args if arg[:1] != "-")
     return SOME_SECRET if any(map(SECRET_WORD.search, patterns)) else ""

@@ -38,6 +38,7 @@ _FILE = re.compile(
     r"|wp-config\.php|[\w.-]*\.tfstate(?:\.backup)?|[\w.-]*\.tfvars"
     r"|\.(?:bash|zsh|sh|psql|mysql|sqlite|python|node_repl|irb|rediscli)_history|fish_history"
     r"|cookies\.sqlite|logins\.json|key[34]\.db|Login Data|Cookies|shadow|gshadow"
+    r"|\.?(?:ssh|aws|gnupg|kube|password-store)[\w.-]*\.(?:tar|tgz|zip|7z|gz|bz2|xz|zst)(?:\.\w+)?"
     r"|NTDS\.dit|SAM|kubeconfig|admin\.conf)$"
 )
 _FOLDER = re.compile(

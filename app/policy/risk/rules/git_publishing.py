@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, table
+from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, table
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.rules.git import GLOBAL_OPTIONS
 from app.policy.risk.secrets import ALL_OF, held
@@ -30,6 +30,10 @@ def _git(call: Call) -> Iterator[Answer]:
         yield from _add(call, args)
 
 
+_DEPLOYS = frozenset(names("heroku dokku production prod live deploy piku scalingo clever"))
+"""Names that remotes have which put what is pushed into service."""
+
+
 def _push(call: Call, args: list[str], settings: list[str]) -> Iterator[Answer]:
     """Where this repository may never have gone: an address, or a remote of this same script."""
     given = options(args, "o -push-option -repo -receive-pack -exec")
@@ -37,7 +41,9 @@ def _push(call: Call, args: list[str], settings: list[str]) -> Iterator[Answer]:
         return
     target = given.value("--repo") or (given.rest[0] if given.rest else "origin")
     remotes = call.flow.remotes
-    if _ADDRESS.match(target) and not _NEAR.match(target):
+    if target in _DEPLOYS:
+        yield ask("publish", f"pushes to {target}, which deploys what it gets")
+    elif _ADDRESS.match(target) and not _NEAR.match(target):
         why = f"pushes the repository to {_bare(target)}, an address that may be new"
         yield ask("new_destination", why)
     elif any(map(_REMOTE_SETTING.match, settings)):

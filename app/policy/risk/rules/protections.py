@@ -47,6 +47,9 @@ _SETTINGS: Rows = {
     ),
     "kubectl oc": (
         Shape(r"config set-cluster\b", having=r"^--insecure-skip-tls-verify(?:=true)?$"),
+        Shape(
+            r"label (?:ns|namespaces?)\b", having=r"pod-security\.kubernetes\.io/\S+=privileged$"
+        ),
     ),
     "apt apt-get aptitude": (
         Shape(

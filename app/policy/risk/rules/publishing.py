@@ -7,7 +7,10 @@ from app.policy.risk.shapes import Rows, Shape, shaped
 
 _TRIES = r"^--(?:dry-?run|no-publish|ci-check|list|help)$"
 _ROWS: Rows = {
-    "gh glab": (Shape(r"release (?:create|upload|edit)\b", unless=_TRIES),),
+    "gh glab": (
+        Shape(r"release (?:create|upload|edit)\b", unless=_TRIES),
+        Shape(r"workflow run\b", having=r"\bprod(?:uction)?\b"),
+    ),
     "rake rails": (Shape(r"release$"),),
     "release-it semantic-release np auto": (Shape(unless=_TRIES),),
     "b4 patatt": (Shape(r"send\b", unless=r"^(?:--dry-run|-o|--reflect)$"),),
@@ -39,6 +42,19 @@ _ROWS: Rows = {
         Shape(r"(?:deploy|codedeploy) create-deployment\b|amplify start-deployment\b"),
         Shape(r"(?:elasticbeanstalk|apprunner) (?:update-environment|start-deployment)\b"),
     ),
+    "gcloud": (
+        Shape(
+            r"(?:(?:alpha|beta) )?(?:run|app|functions) (?:(?:jobs|services) )?(?:deploy|replace)\b"
+        ),
+        Shape(r"(?:(?:alpha|beta) )?deploy releases (?:create|promote)\b"),
+    ),
+    "ansible-playbook": (
+        Shape(
+            having=r"^(?:-i|--inventory=|--limit=)?(?:\S+[-_./])?prod(?:uction)?(?:[-_./]\S*)?$",
+            unless=r"^(?:--check|-C|--syntax-check|--list-(?:tasks|hosts|tags))$",
+        ),
+    ),
+    "argocd": (Shape(r"app (?:sync|rollback|set)\b", unless=r"^--dry-run$"),),
     "railway": (Shape(r"up\b|redeploy\b"),),
     "supabase": (Shape(r"db push\b|functions deploy\b"),),
     "clasp": (Shape(r"push\b|deploy\b"),),
