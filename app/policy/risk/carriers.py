@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from app.policy.risk.call import Call, names, options
 from app.policy.risk.named_secrets import (
     WHOLE_DATABASE,
+    WHOLE_FOLDER,
     in_file,
     incoming,
     is_address,
@@ -92,6 +93,18 @@ def _fill_output(call: Call) -> Iterator[tuple[str, str]]:
         yield call.args[-1], what
 
 
+def _git_writes(call: Call) -> Iterator[tuple[str, str]]:
+    """A bundle or an archive holds the whole repository."""
+    words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
+    if words[:2] == ["bundle", "create"] and len(words) > 2:
+        yield next((word for word in words[2:] if word[:1] != "-"), ""), WHOLE_FOLDER
+    elif words[:1] == ["archive"]:
+        given = options(words[1:], "o -output -format -prefix -remote")
+        for path in given.all_values("-o", "--output"):
+            yield path, WHOLE_FOLDER
+    yield from _remote(call)
+
+
 def _remote(call: Call) -> Iterator[tuple[str, str]]:
     """A remote that the script sets is a place where nothing has gone before."""
     words = options(call.args, "C c -git-dir -work-tree", stop=True).rest
@@ -116,7 +129,7 @@ FILLING: dict[str, Callable[[Call], Iterator[tuple[str, str]]]] = {
         (*DUMPS, "gpg", "gpg2", "age", "openssl", "split", "xxd", "base64", "sort", "jq"),
         _fill_output,
     ),
-    "git": _remote,
+    "git": _git_writes,
 }
 """Programs that write files themselves: each with the secret that goes into it."""
 

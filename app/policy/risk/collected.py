@@ -44,6 +44,11 @@ class Met:
     wraps: bool = False
 
 
+_ENDING = frozenset(["kill", "docker", "podman"])
+_LISTING = frozenset(["pgrep", "pidof", "ps"])
+_BY_NAME = "kill ends every process that a name finds"
+
+
 class Collected:
     """Segments, findings and targets, in the order in which they were met.
 
@@ -107,16 +112,23 @@ class Collected:
         if at >= MAX_SEGMENTS or self.walked > MAX_WALKED:
             raise Unreadable(f"more than {MAX_SEGMENTS} commands")
         self.segments.append(Met(tuple(argv), scope.cwd))
-        if argv[0] == "kill" and UNKNOWN in argv[-1]:
-            self._killed_by_name(argv, at)
+        if argv[0] in _ENDING and UNKNOWN in argv[-1]:
+            self._ends_what_is_listed(argv, at)
         return at
 
-    def _killed_by_name(self, argv: list[str], at: int) -> None:
+    def _ends_what_is_listed(self, argv: list[str], at: int) -> None:
         """`kill $(pgrep x)` and `pgrep x | xargs kill` do what `pkill x` does."""
-        before = {met.argv[0] for met in self.segments[max(0, at - 3) : at]}
-        if not before.isdisjoint({"pgrep", "pidof", "ps"}) and "-0" not in argv:
-            why = "kill ends every process that a name finds"
-            self.found(ask("kill_by_name", why, RiskLevel.MEDIUM), at)
+        before = [met.argv for met in self.segments[max(0, at - 3) : at]]
+        if argv[0] == "kill":
+            listed = any(words[0] in _LISTING for words in before) and "-0" not in argv
+            hit = ask("kill_by_name", _BY_NAME, RiskLevel.MEDIUM)
+        else:
+            listed = argv[1:2] in (["kill"], ["stop"]) and any(
+                words[:2] == (argv[0], "ps") for words in before
+            )
+            hit = ask("service", f"{argv[0]} {argv[1]} ends every container listed")
+        if listed:
+            self.found(hit, at)
 
     def tentatively(self, walk: Callable[[], object], *, told: bool = False) -> None:
         """Keep what `walk` adds to the report only if it finds something new, or if it holds a

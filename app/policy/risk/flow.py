@@ -118,9 +118,12 @@ def _printed(call: Call) -> str:
     return ""
 
 
+_GIT_FILLS = frozenset(["remote", "config", "bundle", "archive"])
+
+
 def _may_fill(call: Call) -> bool:
     if call.name == "git":
-        return "remote" in call.args or "config" in call.args
+        return not _GIT_FILLS.isdisjoint(call.args)
     return bool(call.flow.files or call.name in FILL_ANYWAY or incoming(call) or _hints(call))
 
 

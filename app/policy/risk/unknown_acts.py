@@ -119,6 +119,7 @@ _ACTS = (
         re.compile(
             rf"(?:--)?(?:[\w.-]*[-_.])?(?:{_PROTECTS})[=](?:off|false|0|no|none|disabled?)"
             rf"|--(?:skip|no|disable)-(?:{_PROTECTS})(?:-\S+)?"
+            r"|--(?:dangerously|unsafely)-\S+|--yolo"
         ),
     ),
     _Act(

@@ -135,7 +135,8 @@ _SHOWN_ALONE = re.compile(
     re.IGNORECASE,
 )
 _SEARCHED = re.compile(
-    r"\benv:\S*\s*\|[^|]*(?:match|like|select-string|findstr)[^|]*(?:token|secret|pass|key)"
+    r"(?:get-childitem|get-item|get-content|gci|gi|dir|ls|gc|cat|type)\s+\\?['\"]?env:\\?\w*"
+    r"(?:token|secret|passw|_key)\w*|\benv:\S*\s*\|[^|]*(?:match|like|select-string|findstr)[^|]*(?:token|secret|pass|key)"
     r"|(?:^|[&|]\s*)set\s*\|\s*find(?:str)?\b[^|]*(?:token|secret|pass|key)",
     re.IGNORECASE,
 )

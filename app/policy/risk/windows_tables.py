@@ -53,6 +53,7 @@ ASKS: dict[str, str] = {
         [
             "remove-vm",
             "remove-azresourcegroup",
+            "remove-partition",
             "remove-azvm",
             "remove-netfirewallrule",
             "remove-wmiobject",
@@ -86,7 +87,6 @@ DENIES: dict[str, str] = {
             "clear-disk",
             "format-volume",
             "initialize-disk",
-            "remove-partition",
             "diskpart",
             "reset-physicaldisk",
         ],

@@ -311,6 +311,11 @@ def _message(call: Call) -> Iterator[Answer]:
         yield ask("message", f"{call.name} sends a message to people", RiskLevel.MEDIUM)
 
 
+def _setenforce(call: Call) -> Iterator[Answer]:
+    if call.args[:1] not in ([], ["1"]) and call.args[0].lower() != "enforcing":
+        yield ask("kernel", "setenforce switches mandatory access control off")
+
+
 RULES: RuleTable = {
     **table("date hwclock timedatectl", _clock),
     "route": _route,
@@ -348,7 +353,7 @@ RULES: RuleTable = {
         "kernel",
         "changes the kernel or the boot",
     ),
-    **asking("setenforce", "kernel", "changes mandatory access control"),
+    "setenforce": _setenforce,
     "journalctl": _journal,
     "log": _unified_log,
     **table("ip ifconfig", _network_interface),
