@@ -117,6 +117,8 @@ class Call:
     assigned: dict[str, str] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
     flow: Flow = _NO_FLOW
+    texts: dict[str, str] = field(default_factory=dict)
+    """What the tables of shapes have made of the words, by how they read them."""
 
     def written(self, path: str) -> str | None:
         """What this same script wrote to `path` before, or feeds through it; None: not known."""

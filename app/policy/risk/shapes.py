@@ -82,23 +82,37 @@ def _cut(word: str) -> str:
     return word[: _LONGEST_OPTION if word[:1] == "-" else _LONGEST_WORD]
 
 
+_LINES = "\n"
+"""Under this the words of a call are kept, each of them a line."""
+
+
 def first_fit(shapes: Sequence[Shape], call: Call) -> Shape | None:
     """The first of `shapes` that `call` has."""
-    lines = "\n".join(map(_cut, call.args))
-    operands: dict[str, str] = {}
+    texts = call.texts
     for shape in shapes:
         if shape.verb:
-            if shape.valued not in operands:
+            operands = texts.get(shape.valued)
+            if operands is None:
                 given = options(call.args, _valued(call.name, shape.valued))
-                operands[shape.valued] = " ".join(map(_cut, given.rest[:_MOST_OPERANDS]))
-            if not compiled(shape.verb).match(operands[shape.valued]):
+                operands = " ".join(map(_cut, given.rest[:_MOST_OPERANDS]))
+                texts[shape.valued] = operands
+            if not compiled(shape.verb).match(operands):
                 continue
-        wanted = (pattern for pattern in (shape.having, shape.also) if pattern)
-        if not all(compiled(pattern).search(lines) for pattern in wanted):
-            continue
-        if not shape.unless or not compiled(shape.unless).search(lines):
+        if not (shape.having or shape.also or shape.unless):
+            return shape
+        lines = texts.get(_LINES)
+        if lines is None:
+            lines = texts[_LINES] = "\n".join(map(_cut, call.args))
+        if _has(shape, lines):
             return shape
     return None
+
+
+def _has(shape: Shape, lines: str) -> bool:
+    for pattern in (shape.having, shape.also):
+        if pattern and not compiled(pattern).search(lines):
+            return False
+    return not (shape.unless and compiled(shape.unless).search(lines))
 
 
 def by_name(*tables: Rows) -> dict[str, tuple[Shape, ...]]:
