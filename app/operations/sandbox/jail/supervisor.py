@@ -31,6 +31,7 @@ from app.operations.sandbox.jail.watch import Ears, Verdict, Watch
 from app.operations.sandbox.jail.wires import Wires, close_all_but, place, say
 
 _INIT = 1
+_FIRST_SERVED = -10
 _SETUP, _TIMEOUT, _EXITED = "setup", "timeout", "exited"
 _FIRST_TO_END = "800"
 
@@ -61,11 +62,13 @@ class _Stage:
         proc: the machine's /proc, or what of it this process may see.
         installed: the layers that are on already.
         own: what of `/proc` and `/dev/shm` belongs to the tree alone.
+        nice: the priority that the payload runs with, which is the service's.
     """
 
     proc: Proc
     installed: tuple[str, ...]
     own: tuple[str, ...]
+    nice: int
 
 
 def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
@@ -97,6 +100,10 @@ def _surround(job: Job, origin: Origin) -> _Stage:
     installed: list[str] = []
     own: tuple[str, ...] = ()
     os.setpgid(0, 0)
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(OSError):  # only root may
+        # A fork bomb takes the processor from whoever has to see and end it.
+        os.setpriority(os.PRIO_PROCESS, 0, _FIRST_SERVED)
     kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
     proc = Proc(origin.proc)  # opened before anything was made read-only
     if origin.contained:
@@ -122,7 +129,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         landlock.restrict(landlock.Domain(scope=True))
         installed.append(layers.LANDLOCK_SCOPE)
     capabilities.drop()  # it acts on files in the payload's name
-    return _Stage(proc, tuple(installed), own)
+    return _Stage(proc, tuple(installed), own, nice)
 
 
 def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
@@ -135,6 +142,7 @@ def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
     own = os.getpid()
     top = os.fork()
     if top == 0:
+        os.setpriority(os.PRIO_PROCESS, 0, stage.nice)
         if not contained:
             _die_with(own, stage.proc)
         listener = None if guard_theirs is None else guard_theirs.fileno()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from tests.operations.sandbox.jail.inside import COMMON, Inside, bash, python
@@ -75,6 +76,17 @@ def test_a_fork_bomb_is_bounded_and_ended(inside: Inside, layers: tuple[str, ...
 
     assert result.ended["reason"] in ("processes", "timeout")
     assert result.ended["kill"] in ("pidns", "landlock")
+
+
+def test_who_watches_comes_before_what_is_watched(
+    inside: Inside, layers: tuple[str, ...], root: Path
+):
+    result = inside.run(bash("nice; cut -d' ' -f19 /proc/$PPID/stat", root, layers))
+
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    payload, *supervisor = map(int, result.out.split())
+    assert payload > ours
+    assert all(nice == (-10 if os.geteuid() == 0 else ours) for nice in supervisor)
 
 
 def test_a_tree_of_too_many_processes_is_ended(inside: Inside, layers: tuple[str, ...], root: Path):
