@@ -101,7 +101,15 @@ def test_the_wall_clock_ends_it(inside: Inside, root: Path, layers: tuple[str, .
     assert processes_with(mark) == []
     ended = result.ended
     assert (ended["reason"], ended["signal"], ended["kill"]) == ("timeout", 9, kill)
-    assert result.out == "up\n"
+
+
+def test_what_was_said_before_the_time_was_over_is_heard(
+    inside: Inside, layers: tuple[str, ...], root: Path
+):
+    # Seconds, for a busy machine may let half of one go by before the first word.
+    result = inside.run(bash("echo up; sleep 600", root, layers, wall_s=5))
+
+    assert (result.ended["reason"], result.out) == ("timeout", "up\n")
 
 
 def test_without_a_wall_clock_it_lasts(inside: Inside, layers: tuple[str, ...], root: Path):
