@@ -41,6 +41,7 @@ class Meter:
         self.peak_bytes = 0
         self.interval_s = _INTERVAL_S
         self._used = 0
+        self._making_files = False
         self._policy = policy
         self._proc = proc
         self._is_due = is_due
@@ -61,7 +62,8 @@ class Meter:
         near = self._used > self._policy.memory_bytes // 2
         # its own time, not the clock's: a busy machine must not make it look away
         spent = time.thread_time() - began
-        self.interval_s = _rest(spent, near=near, crowded=near or len(tree) > limit // 2)
+        crowded = near or self._making_files or len(tree) > limit // 2
+        self.interval_s = _rest(spent, near=near, crowded=crowded)
         return reason
 
     def written_bytes(self) -> int:
@@ -94,9 +96,13 @@ class Meter:
         written = self.written_bytes() + sum(self._written(pid) for pid, _ in tree)
         if written > self._policy.disk_bytes or any(self._hides(pid) for pid, _ in tree):
             return "disk"
+        self._making_files = False
         for folder, before in self._disks.items():
             now = os.statvfs(folder)
-            if self._free_inodes[folder] - now.f_ffree > self._policy.inodes:
+            made_by_all = self._free_inodes[folder] - now.f_ffree
+            # a loop makes thousands between two looks
+            self._making_files = self._making_files or made_by_all > self._policy.inodes // 10
+            if made_by_all > self._policy.inodes:
                 # others may have made them: this counts the whole disk
                 made = count_since(folder, self._began_ns, self._policy.inodes)
                 if made > self._policy.inodes:
