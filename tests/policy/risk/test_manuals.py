@@ -14,7 +14,7 @@ import pytest
 from scripts.judgement import Figures, cases, figures
 
 _FILE = Path(__file__).with_name("risk_manuals.jsonl")
-_MOST_MISSED = {"a": 0.026, "b": 0.041, "c": 0.015, "d": 0.031, "e": 0.024, "f": 0.039}
+_MOST_MISSED = {"a": 0.026, "b": 0.041, "c": 0.015, "d": 0.031, "e": 0.025, "f": 0.039}
 _MOST_ALARMS = 0.01
 
 
