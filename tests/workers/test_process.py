@@ -151,14 +151,17 @@ async def test_the_operators_choice_for_the_calculator_holds_there(
 async def test_a_stopped_execution_is_not_answered_and_others_go_on(
     open_pool: OpenPool, place: Place, root: Path
 ):
-    for number in range(50):
-        (root / f"f{number}.txt").write_text("hello\n" * 20_000)
+    text = root / "f.txt"
+    text.write_text("hello\n" * 20_000)
+    for number in range(2_000):
+        (root / f"f{number}.txt").hardlink_to(text)
     async with open_pool().take(place) as worker:
         await begin(worker, root)
         slow = Execute(
             execution_id="exe_slow",
             tool="grep",
-            arguments={"pattern": "(h|e|l)+o$", "path": "."},
+            # In no line: each file is read to its end.
+            arguments={"pattern": "(h|e|l)+x$", "path": "."},
             tool_call_id="c",
             operation_id="o",
         )
