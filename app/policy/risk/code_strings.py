@@ -148,6 +148,9 @@ def _unquoted(text: str) -> str:
     return text.replace("'", " ").replace('"', " ")
 
 
+_INDEXED = re.compile(r"[\w)\]]\s*\[$")
+
+
 def _text(language: str, token: re.Match[str], found: ReadCode) -> Iterator[str]:
     text = token.group()[1:-1]
     found.texts.append(text)
@@ -155,9 +158,8 @@ def _text(language: str, token: re.Match[str], found: ReadCode) -> Iterator[str]
         found.certain = False
     before = token.string[max(0, token.start() - 80) : token.start()].rstrip()
     after = token.string[token.end() : token.end() + 80].lstrip()
-    indexed = (re.search(r"[\w)\]]\s*\[$", before) and after.startswith("]")) or before.endswith(
-        ("require(", "import(")
-    )
+    opened = before.endswith("[") and after.startswith("]") and _INDEXED.search(before)
+    indexed = opened or before.endswith(("require(", "import("))
     inner = _INTERPOLATED.search(text) if language in {"ruby", "perl"} else None
     if inner:
         yield f" {inner.group(1) or inner.group(2) or ''} "
