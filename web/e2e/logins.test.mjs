@@ -20,6 +20,7 @@ test("a browser that was left somewhere is signed out from another one", LIMIT, 
       await dialog.getByRole("button", { name: /^Sign out the browser of ann/ }).press("Enter");
       await page.getByText("The browser is signed out").waitFor();
       await left.page.getByLabel("Access token").waitFor();
+      await dialog.getByRole("row").nth(2).waitFor({ state: "detached" });
       await dialog.getByText("this browser").waitFor();
       assert.equal(await dialog.getByRole("row").count(), 2);
 
