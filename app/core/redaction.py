@@ -212,10 +212,14 @@ class Redactor:
     def _holding(self, value: Any, path: str, depth: int) -> str | None:
         if isinstance(value, str):
             return path if self._formats.masked(self.known(value), opaque=True) != value else None
-        if not isinstance(value, dict | list) or depth > _MAX_DEPTH:
+        if not isinstance(value, dict | list):
             return None
+        if depth > _MAX_DEPTH:
+            return path  # Nobody looks deeper, so it counts as found.
         named = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in named:
+            if isinstance(key, str) and self._holding(key, path, depth) is not None:
+                return f"a name in {path}" if path else "the name of an argument"
             where = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
             if (found := self._holding(item, where, depth + 1)) is not None:
                 return found

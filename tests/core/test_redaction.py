@@ -186,3 +186,18 @@ def test_whatever_a_value_is_made_of_it_is_found(
         assert shown == text
     if value:
         assert not redactor.is_text_clean(dump_json([text]))
+
+
+def test_a_secret_among_arguments_is_found_wherever_it_is_put():
+    known = "our-own-service-token-4711"
+    redactor = Redactor([known])
+    deep: Any = "x"
+    for _ in range(80):
+        deep = [deep]
+
+    assert redactor.secret_in({"url": "https://x.example", "n": 3, "tags": ["a"]}) is None
+    assert redactor.secret_in({"headers": {"X-Data": f"a {known}"}}) == "headers.X-Data"
+    assert redactor.secret_in({"rows": [{"k": "v"}, {"k": known}]}) == "rows[1].k"
+    assert redactor.secret_in({"headers": {known: "1"}}) == "a name in headers"
+    # What is too deep to be looked at counts as found.
+    assert redactor.secret_in({"deep": deep, "token": "key="}) is not None

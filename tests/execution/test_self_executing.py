@@ -34,7 +34,7 @@ class Planted:
 
     Attributes:
         text: what runs a marker, where git obeys the file.
-        of_git: git is what obeys it: commits and checkouts bring none, for it lies in `.git`.
+        of_git: git is what obeys it: commits and checkouts bring none, for it is in `.git`.
         ready: what a person had git do before.
         beside: a file that was there before.
     """

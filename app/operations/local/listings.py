@@ -1,4 +1,4 @@
-"""What lies in the folders of a workspace near its root, remembered until a folder changes.
+"""The content of the folders of a workspace near its root, remembered until a folder changes.
 
 Everything here blocks.
 """

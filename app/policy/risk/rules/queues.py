@@ -1,4 +1,4 @@
-"""Queues, brokers, caches and mailboxes: what deletes what waits in them, or stops them."""
+"""Queues, brokers, caches and mailboxes: what deletes their messages, or stops them."""
 
 from __future__ import annotations
 
@@ -148,4 +148,4 @@ _QUEUES: Rows = {
     "notmuch": (Shape(r"(?:restore|config set database\.\S+)\b"),),
 }
 
-RULES: RuleTable = shaped("queue", "deletes what waits in a queue, or stops it", _QUEUES)
+RULES: RuleTable = shaped("queue", "deletes the messages of a queue, or stops it", _QUEUES)
