@@ -1,7 +1,7 @@
 /** The control room in a real browser, against the real service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf, say } from "./harness.mjs";
+import { axeOf, counts, reads, say } from "./harness.mjs";
 import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -53,7 +53,7 @@ test("a switch that somebody else has moved is shown, not overwritten", LIMIT, (
     // What the search brings comes later than the row, and with it the version that counts.
     await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
     await toggle.waitFor();
-    assert.equal(await toggle.isChecked(), true);
+    await reads(() => toggle.isChecked(), true);
     await ask("PATCH", "/admin/tools/calculator", { prompt_hint: "Somebody else was here." });
     await toggle.press("Space");
     await page.getByText("Somebody else has changed this tool meanwhile").waitFor();
@@ -143,10 +143,7 @@ test("a command is taken apart, with what speaks against each piece", LIMIT, () 
     await page.getByRole("button", { name: "Explain" }).click();
     const risky = page.locator("li[data-risky=true]");
     await risky.getByText("rm -rf out").waitFor();
-    assert.equal(
-      await page.getByRole("list", { name: "Commands that would run" }).locator("li").count(),
-      3,
-    );
+    await counts(page.getByRole("list", { name: "Commands that would run" }).locator("li"), 3);
   }),
 );
 

@@ -1,7 +1,7 @@
 /** Agents in a real browser, against the real service: every field of a profile, and its tools. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf } from "./harness.mjs";
+import { axeOf, reads } from "./harness.mjs";
 import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -124,7 +124,7 @@ test("whoever was overtaken sees what the other did", LIMIT, () =>
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("button", { name: "Load it anew" }).click();
     await page.getByRole("heading", { name: "Theirs" }).waitFor();
-    assert.equal(await title.inputValue(), "Theirs");
+    await reads(() => title.inputValue(), "Theirs");
     assert.equal((await ask("GET", "/admin/agents/scout")).profile.title, "Theirs");
   }),
 );

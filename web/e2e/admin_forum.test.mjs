@@ -1,7 +1,7 @@
 /** The boards of agents: a person begins a thread, agents answer, and both read it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf } from "./harness.mjs";
+import { axeOf, reads } from "./harness.mjs";
 import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -33,7 +33,7 @@ test("a thread is begun, answered by an agent and by a person, and removed", LIM
     await press(page, "Send the reply");
     await page.getByText("Understood.", { exact: true }).waitFor();
     await page.getByText("Thanks.", { exact: true }).waitFor();
-    assert.equal(await field.inputValue(), "");
+    await reads(() => field.inputValue(), "");
     assert.deepEqual(await axeOf(page), []);
 
     await press(page, `Remove: #${number + 1}`);

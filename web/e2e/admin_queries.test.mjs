@@ -1,6 +1,6 @@
 /** The audit of database queries in a real browser, against the real service. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
+import { reads } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 test("what agents asked a database is told, and what was refused is found", async () => {
@@ -18,13 +18,13 @@ test("what agents asked a database is told, and what was refused is found", asyn
     await page.goto(`${service.url}/admin/queries`);
     const rows = page.locator("main tbody tr");
     await rows.nth(1).waitFor();
-    assert.match(await rows.nth(0).innerText(), /SELECT email[\s\S]*Refused/);
-    assert.match(await rows.nth(1).innerText(), /SELECT name[\s\S]*main\.customers[\s\S]*Allowed/);
+    await reads(() => rows.nth(0).innerText(), /SELECT email[\s\S]*Refused/);
+    await reads(() => rows.nth(1).innerText(), /SELECT name[\s\S]*main\.customers[\s\S]*Allowed/);
 
     await page.getByRole("combobox", { name: "Verdict" }).click();
     await page.getByRole("option", { name: "Refused" }).click();
     await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
-    assert.match(await rows.nth(0).innerText(), /email/);
+    await reads(() => rows.nth(0).innerText(), /email/);
     await page.getByLabel("Data source (id)").fill("no-such-source");
     await page.getByText("Nothing fits.").waitFor();
   });

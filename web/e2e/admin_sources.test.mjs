@@ -1,7 +1,7 @@
 /** Data sources in a real browser, against the real service: made, tested, narrowed, given, removed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf } from "./harness.mjs";
+import { axeOf, reads } from "./harness.mjs";
 import { ask, sceneWithRefusals, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -76,7 +76,7 @@ test("a password is never shown, and who was overtaken loads anew", LIMIT, () =>
     await page.goto(`${service.url}/admin/sources/source/${made.id}`);
     const address = section(page, "Address and account");
     const password = address.getByLabel("Password", { exact: true });
-    assert.equal(await password.inputValue(), "");
+    await reads(() => password.inputValue(), "");
     assert.equal((await page.content()).includes("correct horse"), false);
     // Its place changes: the password has to come along.
     await address.getByLabel("Host").fill("localhost");

@@ -1,7 +1,7 @@
 /** Settings and doctor in a real browser, against the real service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf } from "./harness.mjs";
+import { axeOf, counts, reads } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 const LOOKS = [
@@ -46,9 +46,7 @@ test("what the doctor finds is told in Chinese, all of it", LIMIT, async () => {
         const shown = await page.locator("main").innerText();
         return english.filter((words) => shown.includes(words));
       };
-      const until = Date.now() + LIMIT.timeout / 2;
-      while ((await left()).length > 0 && Date.now() < until) await page.waitForTimeout(50);
-      assert.deepEqual(await left(), []);
+      await reads(left, []);
     },
     { locale: "zh-CN" },
   );
@@ -60,8 +58,8 @@ test("a setting is found by its variable, and its origin is told", LIMIT, () =>
     await page.getByLabel("Search", { exact: true }).fill("TOLLGATE_LOG_LEVEL");
     const row = page.locator("main tbody tr");
     await row.filter({ hasText: "Environment" }).waitFor();
-    assert.equal(await row.count(), 1);
-    assert.match(await row.innerText(), /warning[\s\S]*Default: info/);
+    await counts(row, 1);
+    await reads(() => row.innerText(), /warning[\s\S]*Default: info/);
     assert.equal((await page.locator("main").innerText()).includes(service.token), false);
   }),
 );
@@ -74,8 +72,8 @@ test("what the agent of everybody decides is told, and leads to its page", LIMIT
       await page.getByLabel("Origin").selectOption("database");
       const row = page.locator("main tbody tr");
       await row.filter({ hasText: "max_iterations" }).waitFor();
-      assert.equal(await row.count(), 1);
-      assert.match(await row.innerText(), /25[\s\S]*Default: 15/);
+      await counts(row, 1);
+      await reads(() => row.innerText(), /25[\s\S]*Default: 15/);
       await row.getByRole("link", { name: "Change without restart" }).click();
       await page.getByRole("heading", { name: "default" }).waitFor();
     });

@@ -1,7 +1,7 @@
 /** Charts of what was called, in a real browser, against the real service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf } from "./harness.mjs";
+import { axeOf, counts, reads } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -22,12 +22,12 @@ for (const [locale, colorScheme, words] of [
       const chart = page.getByRole("img", { name: words.calls });
       await chart.waitFor();
       // One column of today, of what succeeded and what failed; nothing on other days.
-      assert.equal(await chart.locator("rect[data-part]").count(), 2);
+      await counts(chart.locator("rect[data-part]"), 2);
       await page.getByText(words.table).focus();
       await page.keyboard.press("Enter");
       const table = page.getByRole("region", { name: words.calls }).first();
       const today = table.getByRole("row").last();
-      assert.ok((await today.innerText()).includes(String(total.statuses.success)));
+      await reads(() => today.innerText(), new RegExp(String(total.statuses.success)));
       await page.getByRole("columnheader", { name: words.fail }).first().waitFor();
       assert.deepEqual(await axeOf(page), []);
       const wide = await page.evaluate(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { composer, say, startWire } from "./harness.mjs";
+import { composer, counts, reads, say, startWire } from "./harness.mjs";
 import { ask, browser, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -25,8 +25,8 @@ test("a message is answered, and the words come as they are written", LIMIT, () 
     await draft.getByText("The first half,", { exact: true }).waitFor();
     await service.goOn();
     await ended(page);
-    assert.equal(await draft.count(), 0);
-    assert.equal(await page.getByText("The first half, and the other half.").count(), 1);
+    await counts(draft, 0);
+    await counts(page.getByText("The first half, and the other half."), 1);
     await page.getByRole("button", { name: "Thoughts" }).click();
     await page.getByText("Where was I?").waitFor();
   }),
@@ -36,12 +36,9 @@ test("an answer in Markdown is drawn as such", LIMIT, () =>
   scene(async (page) => {
     await say(page, "essay please");
     await ended(page);
-    assert.equal(await page.getByRole("heading", { name: "A tollgate for tools" }).count(), 1);
-    assert.equal(
-      await page.getByText("essay please", { exact: true }).and(page.locator("p")).count(),
-      1,
-    );
-    assert.equal(await page.getByRole("row").count(), 3);
+    await counts(page.getByRole("heading", { name: "A tollgate for tools" }), 1);
+    await counts(page.getByText("essay please", { exact: true }).and(page.locator("p")), 1);
+    await counts(page.getByRole("row"), 3);
   }),
 );
 
@@ -68,8 +65,8 @@ test("a person approves and declines by keyboard alone, and nothing is preselect
     await page.getByText("git push --force").first().waitFor();
     await page.keyboard.press("Control+Enter");
     await ended(page);
-    assert.equal(await call(page, "declined").count(), 1);
-    assert.equal(await call(page, "waiting").count(), 0);
+    await counts(call(page, "declined"), 1);
+    await counts(call(page, "waiting"), 0);
   }),
 );
 
@@ -80,9 +77,9 @@ test("what is written is not sent as an approval", LIMIT, () =>
     await composer(page).fill("half a thought");
     await page.keyboard.press("Control+Enter");
     await page.getByText("half a thought").and(page.locator("p")).waitFor();
-    assert.equal(await call(page, "waiting").count(), 1);
+    await counts(call(page, "waiting"), 1);
     const approve = page.getByRole("button", { name: /^Approve once/ });
-    assert.equal(await approve.and(page.locator(":enabled")).count(), 1);
+    await counts(approve.and(page.locator(":enabled")), 1);
   }),
 );
 
@@ -111,10 +108,10 @@ test("a reload in the middle of a confirmation loses nothing", LIMIT, () =>
     await ready(page);
     await page.reload();
     await ready(page);
-    assert.equal(await call(page, "waiting").count(), 1);
+    await counts(call(page, "waiting"), 1);
     await page.keyboard.press("Control+Enter");
     await ended(page);
-    assert.equal(await call(page, "success").count(), 1);
+    await counts(call(page, "success"), 1);
   }),
 );
 
@@ -128,12 +125,12 @@ test("two tabs see the same, and the first answer settles it for both", LIMIT, (
     await other.getByRole("button", { name: /^Decline/ }).click();
     await Promise.all([ended(page), ended(other)]);
     for (const tab of [page, other]) {
-      assert.equal(await call(tab, "declined").count(), 1);
-      assert.equal(await tab.getByRole("button", { name: /^Approve once/ }).count(), 0);
+      await counts(call(tab, "declined"), 1);
+      await counts(tab.getByRole("button", { name: /^Approve once/ }), 0);
     }
     await say(other, "hello from the other tab");
     await page.getByText("You said: hello from the other tab").waitFor();
-    assert.equal(await page.getByText("hello from the other tab", { exact: true }).count(), 1);
+    await counts(page.getByText("hello from the other tab", { exact: true }), 1);
   }),
 );
 
@@ -142,7 +139,7 @@ test("a question is answered, with an offered answer and in one's own words", LI
     await say(page, "ask");
     // Who asks is not at work.
     await call(page, "waiting").getByText("Waits for an answer").waitFor();
-    assert.equal(await call(page, "running").count(), 0);
+    await counts(call(page, "running"), 0);
     await page.getByLabel("Blue").check();
     await page.getByRole("button", { name: "Answer", exact: true }).click();
     await ended(page);
@@ -150,8 +147,8 @@ test("a question is answered, with an offered answer and in one's own words", LI
     await page.getByLabel("In your own words").fill("Green, rather");
     await page.getByRole("button", { name: "Answer", exact: true }).click();
     await ended(page, 2);
-    assert.equal(await call(page, "success").count(), 1);
-    assert.equal(await call(page, "success", 1).count(), 1);
+    await counts(call(page, "success"), 1);
+    await counts(call(page, "success", 1), 1);
   }),
 );
 
@@ -193,10 +190,11 @@ test("a lost connection loses nothing and doubles nothing", LIMIT, async () => {
         await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
         const card = call(page, "success");
         await card.getByRole("button", { expanded: false }).first().click();
-        const shown = await card.getByRole("group", { name: "Output" }).innerText();
-        assert.equal(shown.trim(), [1, 2, 3, 4, 5, 6].map((n) => `line ${n}`).join("\n"));
-        assert.equal(await page.locator("article[data-call]").count(), 1);
-        assert.equal(await page.getByText("hello afterwards", { exact: true }).count(), 1);
+        const output = card.getByRole("group", { name: "Output" });
+        const lines = [1, 2, 3, 4, 5, 6].map((n) => `line ${n}`).join("\n");
+        await reads(async () => (await output.innerText()).trim(), lines);
+        await counts(page.locator("article[data-call]"), 1);
+        await counts(page.getByText("hello afterwards", { exact: true }), 1);
       },
       { url: wire.url },
     );
@@ -217,8 +215,8 @@ test("hostile words and output are inert", LIMIT, () =>
     await output.getByText("<script>window.hacked=1</script>").waitFor();
     await output.getByText("⟨202E⟩").waitFor();
     assert.equal(await page.evaluate(() => "hacked" in window), false);
-    assert.equal(await page.locator("main img, main script").count(), 0);
-    assert.equal(await page.locator('a[href^="javascript"]').count(), 0);
+    await counts(page.locator("main img, main script"), 0);
+    await counts(page.locator('a[href^="javascript"]'), 0);
     const foreign = asked.filter((url) => new URL(url).origin !== new URL(service.url).origin);
     assert.deepEqual(foreign, []);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
@@ -266,14 +264,14 @@ test(
       await page.getByRole("button", { name: /^Show earlier/ }).click();
       await page.locator("[data-kind]").nth(200).waitFor();
       // What was being read stays where it was: the earlier entries come above it.
-      assert.ok(Math.abs((await topOf(kept)) - place) < 60, "the text jumped away");
+      await reads(async () => Math.abs((await topOf(kept)) - place) < 60, true);
       await page.getByRole("button", { name: "To the newest" }).click();
       await page.waitForFunction(
         (box) => box.scrollTop + box.clientHeight > box.scrollHeight - 40,
         await log.elementHandle(),
       );
       await composer(page).fill("still here");
-      assert.equal(await composer(page).inputValue(), "still here");
+      await reads(() => composer(page).inputValue(), "still here");
     }),
 );
 
@@ -317,7 +315,7 @@ test("a sub-agent's work stands inside of the call that delegated", LIMIT, () =>
     await ended(page);
     const outer = page.locator("article[data-call]").first();
     await outer.locator("article[data-call]").getByText("bash: echo twelve files").waitFor();
-    assert.equal(await page.locator("[data-kind=call]").count(), 1);
+    await counts(page.locator("[data-kind=call]"), 1);
   }),
 );
 
@@ -347,7 +345,7 @@ test("who is not signed in sees nothing, and a wrong token is told so", LIMIT, a
     await page.getByLabel("Access token").fill("tg_wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("alert").getByText("Sign in with a valid token.").waitFor();
-    assert.equal(await page.getByRole("navigation", { name: "Sessions" }).count(), 0);
+    await counts(page.getByRole("navigation", { name: "Sessions" }), 0);
   } finally {
     await context.close();
   }

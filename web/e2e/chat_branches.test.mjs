@@ -1,7 +1,7 @@
 /** Going on from earlier messages, and coming back. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { composer, say } from "./harness.mjs";
+import { composer, counts, reads, say } from "./harness.mjs";
 import { ask, scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -29,12 +29,12 @@ test("a message is edited and sent again, and both are there to choose from", LI
     await item(page, "first words").first().hover();
     await page.getByRole("button", { name: "Edit and send again" }).first().click();
     const field = page.getByRole("textbox", { name: "Your message" });
-    assert.equal(await field.inputValue(), "first words");
+    await reads(() => field.inputValue(), "first words");
     await field.fill("better words");
     await page.keyboard.press("Enter");
     await answered(page, "better words");
     await gone(page, "second words");
-    assert.equal(await log(page).getByText("first words", { exact: true }).count(), 0);
+    await counts(log(page).getByText("first words", { exact: true }), 0);
     await page.getByText("2 of 2", { exact: true }).waitFor();
 
     await answered(other, "better words");
@@ -47,7 +47,7 @@ test("a message is edited and sent again, and both are there to choose from", LI
     await answered(other, "second words");
     await page.reload();
     await answered(page, "second words");
-    assert.equal(await log(page).getByText("better words", { exact: true }).count(), 0);
+    await counts(log(page).getByText("better words", { exact: true }), 0);
   }),
 );
 
@@ -70,7 +70,7 @@ test("the next message follows an earlier one, by keyboard, or one goes back", L
     await page.keyboard.type("plums");
     await page.keyboard.press("Enter");
     await answered(page, "plums");
-    assert.equal(await log(page).getByText("pears", { exact: true }).count(), 0);
+    await counts(log(page).getByText("pears", { exact: true }), 0);
     await item(page, "plums").first().getByText("2 of 2", { exact: true }).waitFor();
   }),
 );
@@ -121,13 +121,13 @@ test(
         .getByRole("button", { name: /^Approve once/ })
         .and(page.locator(":enabled"))
         .waitFor();
-      assert.equal(await page.getByRole("button", { name: "Branch from here" }).count(), 0);
+      await counts(page.getByRole("button", { name: "Branch from here" }), 0);
       await page.getByText("It can be sent once the run has ended.").waitFor();
       await field.press("Control+Enter");
       await field.fill("not an answer");
       await field.press("Control+Enter");
-      assert.equal(await field.inputValue(), "not an answer");
-      assert.equal(await page.locator("article[data-status=waiting]").count(), 1);
+      await reads(() => field.inputValue(), "not an answer");
+      await counts(page.locator("article[data-status=waiting]"), 1);
       await page.keyboard.press("Control+Shift+Backspace");
       await page.locator("article[data-status=declined]").waitFor();
     }),

@@ -1,7 +1,6 @@
 /** What somebody has begun to write is nowhere lost. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
-import { composer, say } from "./harness.mjs";
+import { composer, reads, say } from "./harness.mjs";
 import { scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -21,16 +20,16 @@ test("unsent words wait in the session in which they were begun", LIMIT, () =>
     await composer(page).fill("a thought begun");
     await list.getByRole("link", { name: "first" }).click();
     await page.getByText("You said: first", { exact: true }).waitFor();
-    assert.equal(await composer(page).inputValue(), "");
+    await reads(() => composer(page).inputValue(), "");
     await page.getByRole("link", { name: "Control room" }).click();
     await list.waitFor({ state: "detached" });
     await page.getByRole("link", { name: "Chat" }).click();
     await list.getByRole("link", { name: "second" }).click();
     await page.getByText("You said: second", { exact: true }).waitFor();
-    assert.equal(await composer(page).inputValue(), "a thought begun");
+    await reads(() => composer(page).inputValue(), "a thought begun");
     await composer(page).press("Enter");
     await page.getByText("You said: a thought begun", { exact: true }).waitFor();
-    assert.equal(await composer(page).inputValue(), "");
+    await reads(() => composer(page).inputValue(), "");
   }),
 );
 
@@ -84,9 +83,9 @@ test("what is written while a session is begun goes along into it", LIMIT, () =>
     await composer(page).pressSequentially("and then");
     release();
     await page.getByText("You said: begin", { exact: true }).waitFor();
-    assert.equal(await composer(page).inputValue(), "and then");
+    await reads(() => composer(page).inputValue(), "and then");
     await page.getByRole("link", { name: "New session" }).first().click();
     await page.getByText("What shall be done?").waitFor();
-    assert.equal(await composer(page).inputValue(), "");
+    await reads(() => composer(page).inputValue(), "");
   }),
 );

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { composer, say } from "./harness.mjs";
+import { composer, counts, reads, say } from "./harness.mjs";
 import { ask, scene, sceneWithRefusals, service } from "./stage.mjs";
 
 async function drop(page, name, bytes) {
@@ -26,7 +26,7 @@ test("a text file goes along with its name", LIMIT, async () => {
     await page.getByRole("button", { name: "Remove list.csv" }).waitFor();
     await say(page, "what is dear");
     await page.getByText(/^You said: what is dear/).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Remove list.csv" }).count(), 0);
+    await counts(page.getByRole("button", { name: "Remove list.csv" }), 0);
 
     const log = page.getByRole("log");
     await log.getByRole("button", { name: "list.csv", expanded: false }).press("Enter");
@@ -39,7 +39,7 @@ test("a text file goes along with its name", LIMIT, async () => {
     await page.getByRole("button", { name: "Edit and send again" }).first().focus();
     await page.keyboard.press("Enter");
     const field = page.getByRole("textbox", { name: "Your message" });
-    assert.equal(await field.inputValue(), "what is dear");
+    await reads(() => field.inputValue(), "what is dear");
     await field.fill("what is cheap");
     await field.press("Enter");
     await page.getByText(/^You said: what is cheapFile/).waitFor();
@@ -60,7 +60,7 @@ test("any other file goes into the workspace, where tools read it", LIMIT, async
     await log.getByText("7", { exact: true }).first().waitFor();
     const there = readFileSync(`${service.data}/workspace/uploads/set up.zip`);
     assert.deepEqual([...there], ZIP);
-    assert.equal(await page.getByRole("button", { name: "Remove set up.zip" }).count(), 0);
+    await counts(page.getByRole("button", { name: "Remove set up.zip" }), 0);
   });
 });
 
@@ -74,7 +74,7 @@ test("another file of the name is replaced only when that is said", LIMIT, async
     await drop(page, "same.bin", Buffer.from([0, 2]));
     await say(page, "second");
     await page.getByText(/The workspace has another file “same.bin”/).waitFor();
-    assert.equal(await composer(page).inputValue(), "second");
+    await reads(() => composer(page).inputValue(), "second");
     assert.deepEqual([...readFileSync(place)], [0, 1]);
 
     await page.getByRole("button", { name: "Replace the other same.bin" }).press("Enter");
@@ -100,7 +100,7 @@ test("what no workspace can take is refused before anything is begun", LIMIT, as
     await drop(page, "a.zip", Buffer.from(ZIP));
     await say(page, "look at it");
     await page.getByText(/This session has no workspace/).waitFor();
-    assert.equal(await composer(page).inputValue(), "look at it");
+    await reads(() => composer(page).inputValue(), "look at it");
     assert.equal((await ask("GET", "/sessions")).sessions.length, before);
 
     await page.getByLabel("Workspace", { exact: true }).selectOption("default");
@@ -124,8 +124,8 @@ test("how much of a file has gone is told, and sending it is stopped", LIMIT, as
 
     // Words and file are as they were, and go when they are sent anew.
     await page.getByRole("button", { name: "Remove large.bin" }).waitFor();
-    assert.equal(await composer(page).inputValue(), "keep it");
-    assert.equal(await bar.count(), 0);
+    await reads(() => composer(page).inputValue(), "keep it");
+    await counts(bar, 0);
     await wire.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
     await composer(page).press("Enter");
     await page.getByText(/^You said: keep itFile in the workspace: /).waitFor();

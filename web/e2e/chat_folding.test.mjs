@@ -1,6 +1,6 @@
 /** Calls that went well fold together; what did not stays in sight. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
+import { counts, reads } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 const count = (expression) => ({ name: "calculator", arguments: { expression } });
@@ -22,15 +22,15 @@ test("a fold opens by keyboard, keeps open, and leaves failures outside", {
     });
     const fold = page.getByRole("button", { name: /^Used 3 tools/ });
     await fold.waitFor();
-    assert.equal(await page.locator("article[data-status=error]").count(), 1);
-    assert.equal(await fold.getAttribute("aria-expanded"), "false");
+    await counts(page.locator("article[data-status=error]"), 1);
+    await reads(() => fold.getAttribute("aria-expanded"), "false");
     await fold.focus();
     await page.keyboard.press("Enter");
     const inside = page.locator("section article[data-status=success]");
     await inside.nth(2).waitFor();
     await inside.first().getByRole("button", { expanded: false }).first().click();
     await inside.first().getByText("Arguments and times").waitFor();
-    assert.equal(await inside.count(), 3);
+    await counts(inside, 3);
     await fold.press(" ");
     await inside.first().waitFor({ state: "detached" });
     await fold.press(" ");

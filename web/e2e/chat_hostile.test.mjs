@@ -1,7 +1,7 @@
 /** What models, tools and people write is text, wherever a page shows it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { composer, say } from "./harness.mjs";
+import { composer, counts, reads, say } from "./harness.mjs";
 import { scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -12,7 +12,7 @@ const TURNED = "safe\u202egpj.exe";
 /** Nothing has run, been loaded or been turned round, and the page is no wider than its window. */
 async function isInert(page, asked) {
   assert.equal(await page.evaluate(() => "hacked" in window), false);
-  assert.equal(await page.locator("main img, main script, main iframe").count(), 0);
+  await counts(page.locator("main img, main script, main iframe"), 0);
   assert.equal(await page.title().then((title) => title.includes("owned")), false);
   const raw = await page.evaluate(() =>
     /[\u001b\u0007\u202a-\u202e\u2066-\u2069]/u.test(document.body.innerText),
@@ -64,7 +64,7 @@ test("hostile words of a person and a model are inert in title, message and answ
     await page.locator("[data-kind=run_end]").waitFor();
     const list = page.getByRole("navigation", { name: "Sessions" });
     await list.getByRole("listitem").filter({ hasText: MARKUP }).first().waitFor();
-    assert.ok((await page.getByRole("log").innerText()).includes("⟨202E⟩"));
+    await reads(() => page.getByRole("log").innerText(), /⟨202E⟩/);
     await isInert(page, asked);
   }),
 );
@@ -80,9 +80,10 @@ test("colours of a terminal are drawn, and nothing else that it can do", LIMIT, 
     await card.getByRole("button", { expanded: false }).first().click();
     const output = card.getByRole("group", { name: "Output" });
     await output.getByText("kept").waitFor();
-    const shown = await output.innerText();
-    for (const word of ["kept", "red", "link", "end"]) assert.ok(shown.includes(word), word);
-    assert.equal(await output.getByRole("link").count(), 0);
+    for (const word of ["kept", "red", "link", "end"]) {
+      await reads(() => output.innerText(), new RegExp(word));
+    }
+    await counts(output.getByRole("link"), 0);
     await isInert(page, asked);
   }),
 );
@@ -102,6 +103,6 @@ test("a table and JSON of a tool are text too", LIMIT, () =>
     const log = page.getByRole("log");
     await log.getByText("⟨202E⟩").first().waitFor();
     await isInert(page, asked);
-    assert.equal(await composer(page).isEnabled(), true);
+    await reads(() => composer(page).isEnabled(), true);
   }),
 );

@@ -1,7 +1,7 @@
 /** Two people at one browser: what one has written is never sent by the other. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { composer, say, startWire } from "./harness.mjs";
+import { composer, counts, say, startWire } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -48,7 +48,7 @@ test("words that wait for the connection are not sent as the next person's", LIM
         await signInAsBob(other);
         wire.mend();
         await isBob(page);
-        assert.equal(await page.getByText("for ann alone").count(), 0);
+        await counts(page.getByText("for ann alone"), 0);
         assert.equal((await messagesOf(sessionId)).includes("for ann alone"), false);
       },
       { ...ANOTHERS, url: wire.url },
@@ -67,6 +67,6 @@ test("words that were not sent are gone when their writer signs out", LIMIT, () 
     await signInAsBob(page);
     await page.getByRole("alert").waitFor();
     assert.equal((await page.content()).includes("of ann"), false);
-    assert.equal(await page.getByText("hello again").count(), 0);
+    await counts(page.getByText("hello again"), 0);
   }, ANOTHERS),
 );

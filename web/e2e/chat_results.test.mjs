@@ -1,7 +1,7 @@
 /** What searches find and what is sent, as cards of the chat. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf, say } from "./harness.mjs";
+import { axeOf, reads, say } from "./harness.mjs";
 import { ask, scene } from "./stage.mjs";
 
 async function call(name, session_id, args) {
@@ -31,7 +31,7 @@ test("a search says where things lie, and what is sent can be looked at and down
       }
       const found = log.getByRole("list", { name: "What was found" }).first();
       await found.getByText("<b>apple</b>").waitFor();
-      assert.match(await found.textContent(), /fruit\.txt2.*notes\/tree\.md1/);
+      await reads(() => found.textContent(), /fruit\.txt2.*notes\/tree\.md1/);
       const link = log.getByRole("link", { name: /Download/ });
       const sent = await page.request.get(
         new URL(await link.getAttribute("href"), page.url()).href,

@@ -1,7 +1,6 @@
 /** Finding a session by what was said in it. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
-import { say } from "./harness.mjs";
+import { counts, say } from "./harness.mjs";
 import { scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -25,7 +24,7 @@ test("words that were said are found and marked, in Chinese too", LIMIT, () =>
     await search.fill("SAID sourdough");
     await list.locator("mark", { hasText: "sourdough" }).first().waitFor();
     await list.locator("mark", { hasText: "said" }).waitFor();
-    assert.equal(await list.getByRole("link").count(), 1);
+    await counts(list.getByRole("link"), 1);
 
     await search.fill("面包");
     await list.locator("mark", { hasText: "面包" }).first().waitFor();
@@ -68,7 +67,7 @@ test("a find far up in a long session is shown, and stays in view", LIMIT, () =>
     };
     await page.waitForFunction(inView);
     await page.getByRole("button", { name: "To the newest" }).waitFor();
-    assert.equal(await page.evaluate(inView), true);
+    await page.waitForFunction(inView);
   }),
 );
 

@@ -1,7 +1,7 @@
 /** What comes over the wire: nothing for a while, or far too much. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { composer, say, startWire } from "./harness.mjs";
+import { composer, counts, reads, say, startWire } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 150_000 };
@@ -30,18 +30,18 @@ test("ten seconds without a connection lose nothing and double nothing", LIMIT, 
         await page.getByText("Sending").waitFor();
         // Some attempts to connect fail meanwhile, and the pauses between them grow.
         await page.waitForTimeout(AWAY_MS);
-        assert.equal(await page.getByText("Sending").count(), 1);
+        await counts(page.getByText("Sending"), 1);
         wire.mend();
         await page.getByText("You said: said while away").waitFor();
         await page.getByText(/^Connection lost/).waitFor({ state: "detached" });
         const log = page.getByRole("log");
-        assert.equal(await log.getByText("said while away", { exact: true }).count(), 1);
-        assert.equal(await page.getByText("Sending").count(), 0);
+        await counts(log.getByText("said while away", { exact: true }), 1);
+        await counts(page.getByText("Sending"), 0);
         const card = page.locator("article[data-status=success]");
         await card.getByRole("button", { expanded: false }).first().click();
-        const shown = await card.getByRole("group", { name: "Output" }).innerText();
-        assert.equal(shown.trim(), lines.join("\n"));
-        assert.equal(await page.locator("article[data-call]").count(), 1);
+        const output = card.getByRole("group", { name: "Output" });
+        await reads(async () => (await output.innerText()).trim(), lines.join("\n"));
+        await counts(page.locator("article[data-call]"), 1);
       },
       { url: wire.url },
     );
@@ -54,9 +54,9 @@ test("ten seconds without a connection lose nothing and double nothing", LIMIT, 
 async function answeredOnce(page) {
   const whole = page.getByText("The first half, and the other half.", { exact: true });
   await page.locator("[data-kind=run_end]").waitFor();
-  assert.equal(await whole.count(), 1);
-  assert.equal(await page.getByText(/The first half,/).count(), 1);
-  assert.equal(await page.getByTestId("draft").count(), 0);
+  await counts(whole, 1);
+  await counts(page.getByText(/The first half,/), 1);
+  await counts(page.getByTestId("draft"), 0);
 }
 
 const firstHalf = (page) =>
@@ -149,7 +149,7 @@ test("a line of 5 MB is inert, and the page takes little of it", LIMIT, async ()
     await page.locator("article[data-call]").waitFor();
     await composer(page).fill("still here");
     await page.locator("[data-kind=run_end]").waitFor();
-    assert.equal(await composer(page).inputValue(), "still here");
+    await reads(() => composer(page).inputValue(), "still here");
     const card = page.locator("article[data-status=success]");
     await card.getByRole("button", { expanded: false }).first().click();
     await card
@@ -164,7 +164,7 @@ test("a line of 5 MB is inert, and the page takes little of it", LIMIT, async ()
     const all = await page.evaluate(() => document.body.textContent.length);
     assert.ok(all < 300_000, `${all} characters are drawn`);
     assert.equal(await page.evaluate(() => "hacked" in window), false);
-    assert.equal(await page.locator("main img").count(), 0);
+    await counts(page.locator("main img"), 0);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     assert.equal(wide, false);
     const longest = await page.evaluate(() => globalThis.longest);

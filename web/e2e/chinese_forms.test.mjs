@@ -1,7 +1,6 @@
 /** What a reader of Chinese meets in forms: help for fields, and what is wrong with them. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
-import { composer } from "./harness.mjs";
+import { composer, counts } from "./harness.mjs";
 import { scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -51,13 +50,13 @@ test("each argument is explained in Chinese, where a tool is tried as well", LIM
     const form = await formOf(page, "get_weather");
     await form.getByText("预报的天数，从今天算起。").waitFor();
     await form.getByText("摄氏度和 km/h，或华氏度和 mph。").waitFor();
-    assert.equal(await form.getByText("Days of forecast, today first.").count(), 0);
+    await counts(form.getByText("Days of forecast, today first."), 0);
     await page.goto(`${service.url}/admin/tools/tool/memory_recall`);
     await page.getByRole("button", { name: "发起调用" }).click();
     const tried = page.getByRole("form");
     await tried.getByText("最多行数。").waitFor();
     await tried.getByText("只查带有所有这些标签的记忆。").waitFor();
-    assert.equal(await tried.getByText("Lines at most.").count(), 0);
+    await counts(tried.getByText("Lines at most."), 0);
   }, CHINESE),
 );
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { deflateSync } from "node:zlib";
-import { say } from "./harness.mjs";
+import { counts, reads, say } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -36,11 +36,10 @@ test("[UI-02] a route that policy changes is shown as it is now", LIMIT, () =>
     };
     const before = await route();
     await switchCalculator(false);
-    const meanwhile = await route();
+    assert.notEqual(before, "Switched off");
+    await reads(route, "Switched off");
     await switchCalculator(true);
-    assert.equal(meanwhile, "Switched off");
-    assert.notEqual(meanwhile, before);
-    assert.equal(await route(), before);
+    await reads(route, before);
   }),
 );
 
@@ -56,7 +55,7 @@ test("[UI-03] two pages show the same status and reason of one tool", LIMIT, () 
     await page.goto(`${service.url}/admin/tools/tool/calculator`);
     await page.locator("main p", { hasText: reason }).waitFor();
     const told = page.locator("dt", { hasText: /^State$/ }).locator("+ dd");
-    assert.equal(await told.innerText(), state);
+    await reads(() => told.innerText(), state);
     await switchCalculator(true);
   }),
 );
@@ -69,13 +68,13 @@ test("[UI-04] a call shows as running, and then as text, JSON or an image", LIMI
     await say(page, "run sleep 2; echo rested");
     await page.locator("article[data-status=running]").waitFor();
     await (await opened(page)).getByText("rested").last().waitFor();
-    assert.equal(await page.locator("article[data-status=running]").count(), 0);
+    await counts(page.locator("article[data-status=running]"), 0);
     await say(page, 'call read_file {"path": "words.txt"}');
     await (await opened(page, 1)).getByText("plain words").waitFor();
     const asked = { operation: "parse", json_string: '["leaf"]' };
     await say(page, `call json_process ${JSON.stringify(asked)}`);
     await (await opened(page, 2)).getByText('"leaf"', { exact: true }).waitFor();
-    assert.equal(await images.count(), 0);
+    await counts(images, 0);
     await say(page, 'call read_file {"path": "dot.png"}');
     await images.waitFor();
   }),
@@ -96,8 +95,8 @@ test("[UI-05] history shows the function's name, not another one beside it", LIM
       ],
     });
     await page.goto(`${service.url}/chat/${id}`);
-    assert.match(await (await opened(page)).innerText(), /calculator/);
-    assert.equal(await page.getByText("somebody_elses_name").count(), 0);
+    await reads(async () => (await opened(page)).innerText(), /calculator/);
+    await counts(page.getByText("somebody_elses_name"), 0);
   }),
 );
 

@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { createConnection, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { chromium } from "playwright-core";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -97,6 +98,27 @@ export async function say(page, words) {
   await composer(page).fill(words);
   await composer(page).press("Enter");
 }
+
+/**
+ * Wait until `read` gives `wanted`: a value, or a pattern that is found in it.
+ *
+ * What a page shows follows what was done to it, so an assertion about it reads more than once.
+ */
+export async function reads(read, wanted) {
+  const fits = (value) =>
+    wanted instanceof RegExp ? wanted.test(value) : isDeepStrictEqual(value, wanted);
+  const until = Date.now() + PATIENCE_MS;
+  let value = await read();
+  while (!fits(value) && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    value = await read();
+  }
+  if (wanted instanceof RegExp) assert.match(value, wanted);
+  else assert.deepEqual(value, wanted);
+}
+
+/** Wait until so many elements are there. */
+export const counts = (locator, wanted) => reads(() => locator.count(), wanted);
 
 let scanner;
 

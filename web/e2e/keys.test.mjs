@@ -1,7 +1,6 @@
 /** No key that was meant for something else answers a question about a risky call. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
-import { composer, say } from "./harness.mjs";
+import { composer, counts, say } from "./harness.mjs";
 import { scene } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -31,7 +30,7 @@ test("a picture without words is sent, and approves nothing", LIMIT, () =>
     await remove.waitFor();
     await composer(page).press("Control+Enter");
     await remove.waitFor({ state: "detached" });
-    assert.equal(await calls(page, "waiting").count(), 1);
+    await counts(calls(page, "waiting"), 1);
     await ready(page);
   }),
 );
@@ -44,7 +43,7 @@ test("the key of approving approves nothing from an empty field of a tool's form
     await page.getByLabel("expression").press("Control+Enter");
     await page.getByRole("button", { name: /^Decline/ }).click();
     await calls(page, "declined").waitFor();
-    assert.equal(await calls(page, "success").count(), 0);
+    await counts(calls(page, "success"), 0);
   }),
 );
 
@@ -54,7 +53,7 @@ test("the key of approving does not approve from the button that declines", LIMI
     await page.keyboard.press("Control+Enter");
     await page.keyboard.press("Enter");
     await calls(page, "declined").waitFor();
-    assert.equal(await calls(page, "success").count(), 0);
+    await counts(calls(page, "success"), 0);
   }),
 );
 
@@ -64,7 +63,7 @@ test("a second click answers one question of two", LIMIT, () =>
     await approve(page).dblclick();
     await calls(page, "waiting").first().waitFor();
     await ready(page);
-    assert.equal(await calls(page, "waiting").count(), 1);
+    await counts(calls(page, "waiting"), 1);
   }),
 );
 
@@ -79,6 +78,6 @@ test("a key that is held answers one question of two", LIMIT, () =>
     await page.keyboard.up("Enter");
     await page.keyboard.up("Control");
     await page.getByText("git push --force").first().waitFor();
-    assert.equal(await calls(page, "waiting").count(), 1);
+    await counts(calls(page, "waiting"), 1);
   }),
 );

@@ -1,7 +1,7 @@
 /** Browsers that are signed in: seen behind one's name, and signed out one by one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axeOf, signedIn } from "./harness.mjs";
+import { axeOf, counts, signedIn } from "./harness.mjs";
 import { ask, browser, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 90_000 };
@@ -14,7 +14,7 @@ test("a browser that was left somewhere is signed out from another one", LIMIT, 
       await page.getByRole("button", { name: "Signed-in browsers" }).press("Enter");
       const dialog = page.getByRole("dialog", { name: "Signed-in browsers" });
       await dialog.getByText("this browser").waitFor();
-      assert.equal(await dialog.getByRole("row").count(), 3);
+      await counts(dialog.getByRole("row"), 3);
       assert.deepEqual(await axeOf(page), []);
 
       await dialog.getByRole("button", { name: /^Sign out the browser of ann/ }).press("Enter");
@@ -22,7 +22,7 @@ test("a browser that was left somewhere is signed out from another one", LIMIT, 
       await left.page.getByLabel("Access token").waitFor();
       await dialog.getByRole("row").nth(2).waitFor({ state: "detached" });
       await dialog.getByText("this browser").waitFor();
-      assert.equal(await dialog.getByRole("row").count(), 2);
+      await counts(dialog.getByRole("row"), 2);
 
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "detached" });
