@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import socket
@@ -80,6 +81,7 @@ class Watch:
         self._parked = job.parked
         self._running = False
         self._guard: Guard | None = None
+        self._look = self._glance = math.inf
         self._pidfd = os.pidfd_open(ears.top)
         self._urgent = select.poll()
         self._urgent.register(self._pidfd, _READ)
@@ -91,21 +93,31 @@ class Watch:
 
     def until_the_end(self) -> Verdict:
         """Watch. Whoever holds the leash bounds what comes before its time begins."""
-        look = time.monotonic() + self.meter.interval_s
+        self._look = time.monotonic() + self.meter.interval_s
+        self._glance = time.monotonic() + (self.meter.glance_s or math.inf)
         while True:
-            events = dict(self._poll.poll(self._patience(look)))
+            events = dict(self._poll.poll(self._patience()))
             verdict = self._hear(events)
             if verdict is not None:
                 return verdict
             now = time.monotonic()
             if self._is_over(now):
                 return Verdict("timeout")
-            if self._policy.forks and now >= look:
-                self.remains.reap()  # orphans that ended count as processes until then
-                excess = self.meter.excess()
-                if excess is not None:
-                    return Verdict(excess)
-                look = time.monotonic() + self.meter.interval_s
+            excess = self._excess(now) if self._policy.forks else None
+            if excess is not None:
+                return Verdict(excess)
+
+    def _excess(self, now: float) -> str | None:
+        """The limit that the tree is beyond, of those that it is time to look at."""
+        excess = None
+        if now >= self._glance:
+            excess = self.meter.glance()
+            self._glance = time.monotonic() + (self.meter.glance_s or math.inf)
+        if excess is None and now >= self._look:
+            self.remains.reap()  # orphans that ended count as processes until then
+            excess = self.meter.excess()
+            self._look = time.monotonic() + self.meter.interval_s
+        return excess
 
     def _is_over(self, now: float) -> bool:
         wall = self._policy.wall_s
@@ -115,9 +127,9 @@ class Watch:
         """Whether the tree has had its time, has ended, or the service gave an order."""
         return self._is_over(time.monotonic()) or bool(self._urgent.poll(0))
 
-    def _patience(self, look: float) -> int | None:
+    def _patience(self) -> int | None:
         """Milliseconds until there is something to do unasked."""
-        due = [look] if self._policy.forks else []
+        due = [self._look, self._glance] if self._policy.forks else []
         if self._running and self._policy.wall_s is not None:
             due.append(self.clock + self._policy.wall_s)
         return max(0, int((min(due) - time.monotonic()) * 1000) + 1) if due else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -99,3 +100,38 @@ def test_a_look_gives_way_to_what_is_due_before_it_counts_shared_pages():
 
     assert tree_meter.excess() is None
     assert tree.shared_counted == 1
+
+
+def test_a_tree_that_makes_files_is_counted_more_often_until_it_rests(tmp_path, monkeypatch):
+    free = 10_000
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
+    policy = Policy("lenient", (), inodes=2_000, writable=(str(tmp_path),))
+    tree_meter = Meter(policy, Told(MB, MB))
+    assert tree_meter.glance_s == 0.02
+
+    free -= 100
+    assert tree_meter.glance() is None
+    assert tree_meter.glance_s == 0.004
+    assert tree_meter.glance() is None
+    assert tree_meter.glance_s == 0.02
+
+
+def test_only_files_of_its_own_folder_count(tmp_path, monkeypatch):
+    free = 10_000
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
+    # the clock of a file system may be some milliseconds behind
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
+    policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
+    tree_meter = Meter(policy, Told(MB, MB))
+
+    free -= 2_000
+    assert tree_meter.glance() is None
+
+    for number in range(4):
+        (tmp_path / str(number)).touch()
+    free -= 4
+    assert tree_meter.glance() == "files"
+
+
+def test_where_no_file_can_be_made_none_are_counted():
+    assert meter(MB, MB).glance_s is None
