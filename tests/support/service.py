@@ -109,9 +109,13 @@ class Chat:
     async def until(self, kind: str, when: Callable[[Message], bool] = lambda _: True) -> Message:
         """The next message of a kind (that satisfies `when`); what comes before is kept."""
         while True:
-            message = self._unread.popleft() if self._unread else await self.receive()
+            message = await self.next()
             if message["type"] == kind and when(message):
                 return message
+
+    async def next(self) -> Message:
+        """The next message that nobody has read."""
+        return self._unread.popleft() if self._unread else await self.receive()
 
     async def command(self, **fields: Any) -> Message:
         """Send a command; its `ack`, `subscribed` or `error`."""

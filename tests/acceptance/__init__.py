@@ -1,0 +1,1 @@
+"""The acceptance criteria that a design names, each on a running service."""
