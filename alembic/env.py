@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,26 @@ def _begin(connection: sqlalchemy.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+def _ours(connection: sqlalchemy.Connection) -> Callable[..., bool]:
+    """Which tables `alembic check` compares with the models.
+
+    A virtual table, such as a full-text index, is made by its migration, and SQLite keeps it in
+    tables of its own, `<name>_…`: no model describes them.
+    """
+
+    @cache  # asked when first needed: a query before `begin_transaction` would open another one
+    def indexes() -> tuple[str, ...]:
+        made = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE %'"
+        return tuple(connection.exec_driver_sql(made).scalars())
+
+    def include_name(name: str | None, kind: str, _: Any) -> bool:
+        if kind != "table" or name is None or name in SQLModel.metadata.tables:
+            return True
+        return not any(name == index or name.startswith(f"{index}_") for index in indexes())
+
+    return include_name
+
+
 def run() -> None:
     assert tables.SessionRow.metadata is SQLModel.metadata
     path = database_path()
@@ -70,6 +92,7 @@ def run() -> None:
             target_metadata=SQLModel.metadata,
             render_as_batch=True,
             compare_type=True,
+            include_name=_ours(connection),
             transactional_ddl=True,
         )
         with context.begin_transaction():
