@@ -47,6 +47,9 @@ _OPTIONS = (
     *("--disable-default-apps", "--disable-breakpad", "--disable-crash-reporter"),
     *("--metrics-recording-only", "--password-store=basic", "--use-mock-keychain"),
     *("--no-service-autorun", "--disable-client-side-phishing-detection"),
+    # A process of its own for the graphics looks into /proc, which is closed where there are no
+    # namespaces, as in a container.
+    "--in-process-gpu",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     # One process for all frames: then every request of a page comes by us.
     "--disable-site-isolation-trials",

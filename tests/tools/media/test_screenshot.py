@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ import pytest
 from app.core.errors import InvalidArguments
 from app.core.screens import ScreenSettings
 from app.core.web import WebSettings
+from app.operations.sandbox.config import SandboxConfig
+from app.operations.sandbox.probing import probe
 from app.operations.sandbox.sandbox import Sandbox
+from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace
 from app.operations.screens.screens import Screens
 from app.toolkit.context import ToolContext
@@ -48,9 +52,14 @@ def kept() -> Kept:
 
 
 @pytest.fixture
-async def here(root: Path, kept: Kept) -> AsyncIterator[ToolContext]:
+async def here(
+    root: Path, kept: Kept, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[ToolContext]:
+    """A call of the tool; its sandbox lacks the layers that the test names."""
     require_binary("chromium-headless-shell")
-    sandbox = Sandbox()
+    found = probe()
+    status = judge(replace(found, layers=found.layers - getattr(request, "param", frozenset())))
+    sandbox = Sandbox(SandboxConfig(temporary=tmp_path / "private"), status=status)
     try:
         async with SandboxedWorkspace(root, sandbox=sandbox) as workspace:
             yield ToolContext(
@@ -76,6 +85,9 @@ def png_size(data: bytes) -> tuple[int, int]:
 
 
 @pytest.mark.requirement("MED-01")
+@pytest.mark.parametrize(
+    "here", [frozenset(), frozenset({"namespaces"})], ids=["whole", "as in Docker"], indirect=True
+)
 async def test_a_page_on_loopback_is_pictured_written_and_shown(
     here: ToolContext, root: Path, kept: Kept, site: Site
 ):
