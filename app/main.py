@@ -19,6 +19,7 @@ from app.core.models import split_model
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
 from app.execution.developer_services import developer_services
+from app.execution.hooks.checking import check_hooks
 from app.execution.projects import DEFAULT_PROJECT
 from app.execution.setup import Gate, make_folder, open_gate
 from app.execution.web_services import web_services
@@ -94,7 +95,7 @@ async def _installation(
     sandbox = Sandbox(sandbox_config(settings))
     try:
         async with _waking(sandbox) if wake else nullcontext():
-            registry = register_all_tools(plugin_dir=settings.plugins_dir)
+            registry = register_all_tools(plugin_dir=settings.plugins_dir, check_hooks=check_hooks)
             workspaces = SandboxedWorkspaces(sandbox)
             async with open_gate(settings, registry, workspaces, clock=clock) as gate:
                 gate.projects.mount(

@@ -198,6 +198,8 @@ def from_class(source: type[BaseTool] | BaseTool, **options: Any) -> Tool:
     async def execute(arguments: dict[str, Any]) -> Any:
         return await instance.execute(**arguments)
 
+    # For who asks where the tool is defined.
+    execute.__wrapped__ = instance.execute  # type: ignore[attr-defined]
     return from_schema(instance.name, instance.description, instance.parameters, execute, **options)
 
 

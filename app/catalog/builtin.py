@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from app.catalog.plugins import load_plugins
+from app.catalog.plugins import CheckHooks, load_plugins
 from app.catalog.registry import ToolRegistry
 from app.core.errors import ConfigurationError
 from app.toolkit.tool import Tool
@@ -78,6 +78,7 @@ def register_all_tools(
     toolsets: Iterable[str] = BUILTIN_TOOLSETS,
     plugin_dir: Path | None = None,
     installed_plugins: bool = True,
+    check_hooks: CheckHooks | None = None,
 ) -> ToolRegistry:
     """A registry with everything this installation has: built-in tools first, then plugins.
 
@@ -86,5 +87,5 @@ def register_all_tools(
     """
     registry = registry or ToolRegistry()
     load_builtin(registry, toolsets)
-    load_plugins(registry, plugin_dir, installed=installed_plugins)
+    load_plugins(registry, plugin_dir, installed=installed_plugins, check_hooks=check_hooks)
     return registry

@@ -36,8 +36,8 @@ class CatalogEntry:
 class PluginProblem:
     """A plugin that is not in the catalog: its name, where it lies, what went wrong.
 
-    `code` says for programs what `error` says for people.
-    `brings_hooks` when it should have brought hooks: gates that are missing now.
+    `code` says for programs what `error` says for people, `at` is the file and the line,
+    `fix` what to do. `brings_hooks` when it should have brought hooks: gates that are missing.
     """
 
     name: str
@@ -45,6 +45,8 @@ class PluginProblem:
     error: str
     code: str
     brings_hooks: bool = False
+    at: str = ""
+    fix: str = ""
 
 
 def namespace_key(name: str) -> str:

@@ -77,15 +77,26 @@ def compile_schema(
     schema.setdefault("properties", {})
     if closed and not any(key in schema for key in _OPEN_ENDED):
         schema["additionalProperties"] = False
+    problem = schema_problem(schema)
+    if problem is not None:
+        raise InvalidTool(f"parameters are no JSON Schema: {problem}")
     try:
-        Draft202012Validator.check_schema(schema)
         _check_reach(schema)
-    except SchemaError as error:
-        where = "/".join(str(part) for part in error.absolute_path) or "the root"
-        raise InvalidTool(f"parameters are no JSON Schema: {where}: {error.message}") from None
     except RecursionError:
         raise InvalidTool("parameters are nested too deep") from None
     return schema, _validator(schema)
+
+
+def schema_problem(schema: Mapping[str, Any]) -> str | None:
+    """Where and why `schema` is no JSON Schema of the 2020-12 draft; None when it is one."""
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        where = "/".join(str(part) for part in error.absolute_path) or "the root"
+        return f"{where}: {error.message}"
+    except RecursionError:
+        return "it is nested too deep"
+    return None
 
 
 def _copy(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,7 @@ import importlib.util
 import logging
 import re
 import sys
-import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,19 +20,26 @@ from types import ModuleType
 from typing import Any
 
 from app.catalog.catalog import PluginProblem
+from app.catalog.declarations import check_tool
 from app.catalog.errors import EmptyPlugin, InvalidTool
-from app.catalog.failures import code_of
-from app.catalog.registry import ToolRegistry, check_tool
+from app.catalog.plugin_problems import located, problem_of
+from app.catalog.registry import ToolRegistry
 from app.catalog.seed_api import PluginApi, recording
-from app.core.errors import ConfigurationError, TollgateError
-from app.core.text import clean, truncate
+from app.core.errors import ConfigurationError
+from app.core.guarded_import import Interrupt, limited, watched_for_interrupt
+from app.core.text import clean
 from app.toolkit.tool import Tool
 
 log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "tollgate.tools"
-_ERROR_CHARS = 1000
+IMPORT_S = 60.0
+"""Seconds for which one plugin may keep the service from starting."""
 _HOOKS = re.compile(r"\bHOOKS\b")
+
+
+CheckHooks = Callable[[Sequence[Any]], object]
+"""Raises when something is no hook; what hooks are, a layer above knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +54,26 @@ class _Source:
 
 
 def load_plugins(
-    registry: ToolRegistry, folder: Path | None = None, *, installed: bool = True
+    registry: ToolRegistry,
+    folder: Path | None = None,
+    *,
+    installed: bool = True,
+    check_hooks: CheckHooks | None = None,
 ) -> tuple[PluginProblem, ...]:
     """Register every plugin's tools and give the problems, which the catalog lists too.
 
-    Imports other people's code and blocks meanwhile: call it before the loop serves
-    anybody. A missing folder holds no plugins.
+    Imports other people's code and blocks meanwhile, a minute for each at most: call it
+    before the loop serves anybody. A missing folder holds no plugins.
+
+    Args:
+        check_hooks: looks at the hooks that a plugin brings.
 
     Raises:
         ConfigurationError: `folder` is there but cannot be listed.
     """
     sources = [*(_installed() if installed else ()), *(_in_folder(folder) if folder else ())]
-    with registry.transaction():
-        attempts = [_attempt(registry, source) for source in sources]
+    with watched_for_interrupt() as interrupt, registry.transaction():
+        attempts = [_attempt(registry, source, check_hooks, interrupt) for source in sources]
         problems = tuple(problem for problem in attempts if problem)
         registry.set_problems("plugins", problems)
     return problems
@@ -132,22 +145,21 @@ def _forget(name: str) -> None:
         del sys.modules[loaded]
 
 
-def _attempt(registry: ToolRegistry, source: _Source) -> PluginProblem | None:
+def _attempt(
+    registry: ToolRegistry, source: _Source, check_hooks: CheckHooks | None, interrupt: Interrupt
+) -> PluginProblem | None:
     try:
-        with registry.transaction():
-            _register(registry, source)
-    except (Exception, SystemExit) as error:
+        with registry.transaction(), limited(IMPORT_S):
+            _register(registry, source, check_hooks)
+    except BaseException as error:
         # Third-party code at the boundary may raise anything; whatever it is becomes a
         # row an operator reads. An interrupt from the keyboard still ends the program.
+        if interrupt.is_real and isinstance(error, KeyboardInterrupt):
+            raise
         log.warning("plugin %s (%s) is left out", source.name, source.where, exc_info=error)
         source.discard()
-        return PluginProblem(
-            name=source.name,
-            where=source.where,
-            error=_one_line(error),
-            code=code_of(error),
-            brings_hooks=_should_bring_hooks(source),
-        )
+        brings_hooks = _should_bring_hooks(source)
+        return problem_of(source.name, source.where, error, source.file, brings_hooks=brings_hooks)
     return None
 
 
@@ -161,7 +173,7 @@ def _should_bring_hooks(source: _Source) -> bool:
         return True
 
 
-def _register(registry: ToolRegistry, source: _Source) -> None:
+def _register(registry: ToolRegistry, source: _Source, check_hooks: CheckHooks | None) -> None:
     api = PluginApi()
     with recording(api):
         exposed = source.load()
@@ -173,11 +185,16 @@ def _register(registry: ToolRegistry, source: _Source) -> None:
             "defines no tools: expose TOOLS, register(registry), or use the @tool decorator"
         )
     if hooks:
+        if check_hooks is not None:
+            check_hooks(hooks)
         registry.add_hooks(source.name, hooks)
     for item in api.registrations:
-        check_tool(item.tool)
-        tool = replace(item.tool, source="plugin")
-        registry.register(tool, replace=item.replace, hooks=item.hooks)
+        with located(item.tool):
+            check_tool(item.tool, foreign=True)
+            if item.hooks and check_hooks is not None:
+                check_hooks(item.hooks)
+            tool = replace(item.tool, source="plugin")
+            registry.register(tool, replace=item.replace, hooks=item.hooks)
 
 
 def _collect(api: PluginApi, exposed: Any) -> None:
@@ -200,22 +217,12 @@ def _hooks_of(exposed: Any) -> tuple[Any, ...]:
     """What a module's `HOOKS` holds; what that is, the room of the hooks knows."""
     listed = getattr(exposed, "HOOKS", ()) if isinstance(exposed, ModuleType) else ()
     if not isinstance(listed, Iterable) or isinstance(listed, str):
-        raise InvalidTool("HOOKS must be a list of HookConfig")
+        raise InvalidTool("HOOKS must be a list of HookConfig", fix="Write HOOKS = [HookConfig(…)]")
     return tuple(listed)
 
 
 def _collect_listed(api: PluginApi, tools: Any) -> None:
     if not isinstance(tools, Iterable) or isinstance(tools, str):
-        raise InvalidTool("TOOLS must be a tuple of Tool objects")
+        raise InvalidTool("TOOLS must be a tuple of Tool objects", fix="Write TOOLS = (my_tool,)")
     for item in tools:
         api.register(item)
-
-
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, TollgateError) and isinstance(error.message, str):
-        text = error.message
-    else:
-        # survives exceptions that cannot be turned into text
-        report = traceback.TracebackException.from_exception(error)
-        text = "".join(report.format_exception_only())
-    return truncate(clean(" ".join(text.split())), _ERROR_CHARS)

@@ -7,19 +7,17 @@ the event loop's thread. Running a tool is the executor's business alone.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.catalog.catalog import Catalog, PluginProblem, namespace_key
-from app.catalog.errors import DuplicateTool, InvalidTool
+from app.catalog.declarations import check_tool
+from app.catalog.errors import DuplicateTool
 from app.catalog.formats import render
 from app.core.errors import ToolNotFound
 from app.toolkit.tool import Tool, ToolFunction
-
-NAME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 OnChange = Callable[[Catalog], None]
 
@@ -61,7 +59,7 @@ class ToolRegistry:
 
         Raises:
             DuplicateTool: a name is taken, or differs from a taken one in case only.
-            InvalidTool: a name or the schema is malformed.
+            InvalidTool: something that the tool declares is not what it must be.
         """
         check_tool(tool)
         state = self._state
@@ -176,26 +174,6 @@ class ToolRegistry:
         catalog = self.snapshot()
         for listener in tuple(self._listeners):
             listener(catalog)
-
-
-def check_tool(tool: Tool) -> None:
-    """Refuse what the catalog, the wire or a model provider could not carry.
-
-    Raises:
-        InvalidTool: the message names the field and the fix.
-    """
-    if not isinstance(tool, Tool):
-        raise InvalidTool(f"expected a Tool, got {type(tool).__name__}")
-    for name in (tool.name, *(alias.name for alias in tool.aliases)):
-        if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
-            raise InvalidTool(
-                f"tool name {name!r} must start with a letter and go on with at most 63 "
-                "letters, digits, '_', '.' or '-'"
-            )
-    if not isinstance(tool.description, str) or not tool.description.strip():
-        raise InvalidTool(f"tool {tool.name!r} needs a description: the model reads it")
-    if tool.parameters.get("type") != "object":
-        raise InvalidTool(f"parameters of {tool.name!r} must be a schema of type 'object'")
 
 
 def _duplicate(name: str, taken: _Taken) -> DuplicateTool:

@@ -149,10 +149,10 @@ def banner(
     }
     lines = [f"Tollgate {__version__}"]
     lines += [f"  {name:10} {value}" for name, value in facts.items()]
-    lines += [
-        f"  {'plugin':10} {visible(problem.name)} is not loaded: {visible(problem.error)}"
-        for problem in problems
-    ]
+    for problem in problems:
+        place = f" ({visible(problem.at)})" if problem.at else ""
+        told = f"{visible(problem.name)} is not loaded{place}: {visible(problem.error)}"
+        lines += [f"  {'plugin':10} {told}", f"  {'fix':10} {visible(problem.fix)}"]
     return [*lines, "Stop with Ctrl-C."]
 
 

@@ -117,7 +117,15 @@ def as_document(catalog: Catalog, resolved: ResolvedToolset) -> dict[str, Any]:
         if row["alias_of"] is None
     ]
     problems = [
-        {"name": item.name, "where": item.where, "error": item.error} for item in catalog.problems
+        {
+            "name": item.name,
+            "where": item.where,
+            "at": item.at,
+            "code": item.code,
+            "error": item.error,
+            "fix": item.fix,
+        }
+        for item in catalog.problems
     ]
     return {"tools": tools, "problems": problems}
 
@@ -141,4 +149,7 @@ def _lines(catalog: Catalog, resolved: ResolvedToolset) -> list[str]:
     for problem in catalog.problems:
         lines.append(f"not loaded: {visible(problem.name)} ({visible(problem.where)})")
         lines += [f"    {visible(line)}" for line in problem.error.splitlines()]
+        if problem.at:
+            lines.append(f"    at {visible(problem.at)}")
+        lines.append(f"    fix: {visible(problem.fix)}")
     return lines

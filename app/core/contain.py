@@ -1,8 +1,8 @@
 """The one way in which code that is not ours may fail.
 
 A tool's function, a hook, a plugin's adapter or a unit of work may raise anything:
-also `SystemExit`, which would end the service, and a `CancelledError` that nobody
-asked for, which would end the run.
+also `SystemExit` and `KeyboardInterrupt`, which would end the service, a `CancelledError`
+that nobody asked for, which would end the run, and a `GeneratorExit` of its own.
 
     with Contained() as held:
         await foreign()
@@ -25,7 +25,7 @@ def attempt(function: Callable[..., T], *args: Any) -> tuple[T | None, BaseExcep
     """Call something that does not await: its value, or what it raised. Costs nothing extra."""
     try:
         return function(*args), None
-    except (Exception, SystemExit, asyncio.CancelledError) as error:  # noqa: BLE001 - the border
+    except BaseException as error:  # noqa: BLE001 - the border
         return None, error
 
 
@@ -44,10 +44,7 @@ class Contained:
 
     def __enter__(self) -> Contained:
         if self._task is None:
-            try:
-                self._task = asyncio.current_task()
-            except RuntimeError:
-                self._task = None
+            self._task = _current()
         self._cancelling = self._task.cancelling() if self._task else 0
         return self
 
@@ -65,4 +62,17 @@ class Contained:
     def _is_theirs(self, error: BaseException) -> bool:
         if isinstance(error, asyncio.CancelledError):
             return self._task is not None and self._task.cancelling() <= self._cancelling
-        return isinstance(error, Exception | SystemExit)
+        if isinstance(error, KeyboardInterrupt):
+            # In a task it is no key press: the loop's runner cancels at the first one.
+            return self._task is not None
+        if isinstance(error, GeneratorExit):
+            # Whoever closes this coroutine does so from outside of its task.
+            return self._task is not None and _current() is self._task
+        return True
+
+
+def _current() -> asyncio.Task[Any] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None

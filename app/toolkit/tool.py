@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal
@@ -48,6 +49,7 @@ Route = Literal["worker-local", "main-process-proxy"]
 PROXY: Route = "main-process-proxy"
 Kind = Literal["read", "edit", "delete", "search", "execute", "think", "fetch", "other"]
 _EDITS = frozenset({"edit", "delete"})
+_TUPLES = ("tags", "aliases", "requires", "programs", "platforms")
 
 
 class ToolArgs(BaseModel):
@@ -162,6 +164,9 @@ class Tool:
     sends: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in _TUPLES:
+            if isinstance(listed := getattr(self, name), list):
+                object.__setattr__(self, name, tuple(listed))
         # Asked for several times in every call: found once.
         changes = self.permission_class is not PermissionClass.READ
         object.__setattr__(self, "has_side_effects", changes)
@@ -212,9 +217,10 @@ def tool(
     fields of `Tool`.
 
     Raises:
-        TypeError: the function is not async, has no docstring, or its first parameter
-            is not annotated with a subclass of `ToolArgs`.
+        TypeError: the function is not async, has no docstring, its first parameter is not
+            annotated with a subclass of `ToolArgs`, or an option is no field of `Tool`.
     """
+    _check_options(options)
 
     def build(function: ToolFunction) -> Tool:
         streaming = inspect.isasyncgenfunction(function)
@@ -239,6 +245,20 @@ def tool(
         )
 
     return build
+
+
+# What the decorator calls otherwise, and what it finds out by itself.
+_RENAMED = {"permission_class": "permission", "side_effect_scope": "side_effect"}
+_FOUND_OUT = {"description", "parameters", "validate", "function", "is_streaming"}
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    known = {item.name for item in fields(Tool) if item.init} - _FOUND_OUT - _RENAMED.keys()
+    for name in options.keys() - known:
+        candidates = [*known, *_RENAMED.values()]
+        meant = _RENAMED.get(name) or next(iter(get_close_matches(name, candidates, n=1)), None)
+        hint = f"; did you mean {meant!r}?" if meant else ""
+        raise TypeError(f"`@tool` has no option {name!r}{hint}")
 
 
 def _arguments_model(function: ToolFunction) -> type[ToolArgs]:

@@ -178,14 +178,6 @@ def test_a_plugin_that_says_so_replaces_a_tool_and_shows_as_a_plugin(tmp_path):
     assert [(row["name"], row["source"]) for row in catalog.rows()] == [("bash", "plugin")]
 
 
-def test_an_interrupt_from_the_keyboard_is_not_swallowed(tmp_path):
-    write(tmp_path, "stop.py", "raise KeyboardInterrupt\n")
-    registry = ToolRegistry()
-    with pytest.raises(KeyboardInterrupt):
-        load_plugins(registry, tmp_path, installed=False)
-    assert registry.snapshot().tools == {}
-
-
 def test_helpers_hidden_files_and_other_files_are_no_plugins(tmp_path):
     for name in ("_helper.py", ".hidden.py", "notes.txt", "data/rows.csv"):
         write(tmp_path, name, "raise RuntimeError\n")

@@ -49,14 +49,33 @@ def test_tools_as_json_hold_every_tool_once(installation):
     assert document["problems"] == []
 
 
+ODD = """
+from app.toolkit.tool import ToolArgs, tool
+class Args(ToolArgs):
+    pass
+
+@tool(permission="read")
+async def odd(args: Args, ctx):
+    "Does something odd."
+TOOLS = (odd,)
+"""
+
+
 def test_a_broken_plugin_is_listed_and_stops_nothing(fresh):
     plugins = fresh / "plugins"
     plugins.mkdir()
     (plugins / "bad.py").write_text("raise RuntimeError('no luck')", encoding="utf-8")
+    (plugins / "odd.py").write_text(ODD, encoding="utf-8")
     done = tollgate(fresh, "tools")
     assert done.returncode == 0
     assert "not loaded: bad" in done.stdout
     assert "no luck" in done.stdout
+    assert f"at {plugins / 'odd.py'}:6" in done.stdout
+    assert "fix: Write PermissionClass.READ or" in done.stdout
+    examined = tollgate(fresh, "doctor")
+    assert f"{plugins / 'odd.py'}:6: permission_class must be a PermissionClass" in examined.stdout
+    called = tollgate(fresh, "call", "calculator", "expression=1+1")
+    assert (called.returncode, called.stdout.strip()) == (0, "2")
 
 
 def test_a_token_is_shown_once_and_can_be_revoked(fresh):

@@ -198,7 +198,9 @@ def test_what_keeps_the_service_from_starting_is_one_clear_line(tmp_path):
 
 def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
     settings = load_settings(data_dir=tmp_path, anthropic_api_key="sk-ant-secret")
-    problem = PluginProblem("bad", "bad.py", "it\x1b[2J broke", "plugin_raised")
+    problem = PluginProblem(
+        "bad", "bad.py", "it\x1b[2J broke", "plugin_raised", at="bad.py:3", fix="Mend it"
+    )
     lines = banner(
         settings,
         "http://127.0.0.1:1",
@@ -207,7 +209,8 @@ def test_the_banner_names_broken_plugins_and_never_a_key(tmp_path):
         sandbox=LocalWorkspaces().status,
     )
     assert "  sandbox    Nothing confines commands" in "\n".join(lines)
-    assert "  plugin     bad is not loaded: it\\x1b[2J broke" in lines
+    assert "  plugin     bad is not loaded (bad.py:3): it\\x1b[2J broke" in lines
+    assert "  fix        Mend it" in lines
     assert "key set" in "\n".join(lines)
     assert "sk-ant-secret" not in "\n".join(lines)
 

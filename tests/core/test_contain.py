@@ -9,7 +9,21 @@ import pytest
 from app.core.contain import Contained
 
 
-@pytest.mark.parametrize("error", [ValueError(), SystemExit(2), asyncio.CancelledError()], ids=repr)
+class Odd(BaseException):
+    pass
+
+
+RAISED = [
+    ValueError(),
+    SystemExit(2),
+    asyncio.CancelledError(),
+    KeyboardInterrupt(),
+    GeneratorExit(),
+    Odd(),
+]
+
+
+@pytest.mark.parametrize("error", RAISED, ids=repr)
 async def test_what_the_block_raises_is_kept(error: BaseException):
     with Contained() as held:
         raise error
@@ -20,6 +34,17 @@ async def test_what_the_block_raises_is_kept(error: BaseException):
 def test_what_is_meant_for_the_interpreter_passes(error: BaseException):
     with pytest.raises(type(error)), Contained():
         raise error
+
+
+async def test_the_end_of_the_coroutine_itself_passes():
+    async def work() -> None:
+        with Contained():
+            await asyncio.sleep(0)
+
+    coroutine = work()
+    coroutine.send(None)
+    coroutine.close()
+    assert coroutine.cr_frame is None
 
 
 async def test_a_cancellation_of_the_task_passes():

@@ -46,7 +46,8 @@ class ToolList(BaseModel):
         "openai and anthropic: definitions of the tools that are on."
     )
     problems: list[dict[str, str]] = Field(
-        description="Each with `name`, `where`, `error`, and `code`, which says it for programs."
+        description="Each with `name`, `where`, `at` (file and line), `error`, `fix`, and `code`,"
+        " which says it for programs."
     )
     generation: int = Field(description="Grows with every change of the catalog.")
 
@@ -186,6 +187,14 @@ def _problem(item: PluginProblem, principal: Principal) -> dict[str, str]:
             "where": item.where,
             "code": item.code,
             "error": item.error,
+            "at": item.at,
+            "fix": item.fix,
         }
-    hidden = {"where": "", "code": NOT_LOADED, "error": "It could not be loaded"}
+    hidden = {
+        "where": "",
+        "code": NOT_LOADED,
+        "error": "It could not be loaded",
+        "at": "",
+        "fix": "An administrator sees why",
+    }
     return {"name": item.name, **hidden}

@@ -19,6 +19,7 @@ from app.core.visible import visible
 from app.execution.doctor.check import Check
 from app.execution.doctor.texts import SUBJECTS
 from app.execution.hooks.chain import Hooks
+from app.execution.hooks.checking import check_hooks
 from app.execution.hooks.model import HookProblem
 from app.execution.hooks.plugins import load_hook_plugins
 
@@ -36,7 +37,8 @@ def load_gates(settings: Settings) -> Gates:
     Raises:
         ConfigurationError: the plugin folder cannot be used.
     """
-    catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
+    registry = register_all_tools(plugin_dir=settings.plugins_dir, check_hooks=check_hooks)
+    catalog = registry.snapshot()
     hooks = Hooks()
     load_hook_plugins(hooks, catalog, shut=settings.broken_hook_plugins == "deny")
     return Gates(catalog, hooks)
@@ -53,6 +55,7 @@ def gate_checks(settings: Settings, gates: Callable[[], Gates]) -> Iterator[Chec
         yield _command_hook(settings, item, catalog)
     if settings.hooks and _is_inside(settings.hooks_dir, settings.workspace_dir):
         yield Check("hook_folder", "warning", "hook.exposed", path=settings.hooks_dir)
+    yield from _left_out(catalog)
     yield from _plugins(settings, hooks)
     yield from _limits(settings)
 
@@ -108,6 +111,19 @@ def _matches(item: HookSettings, catalog: Catalog) -> bool:
 
 def _is_inside(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
+
+
+def _left_out(catalog: Catalog) -> Iterator[Check]:
+    for problem in catalog.problems:
+        yield Check(
+            "plugin",
+            "warning",
+            "plugin.left_out",
+            plugin=visible(problem.name),
+            at=visible(problem.at or problem.where),
+            error=visible(problem.error),
+            mend=visible(problem.fix),
+        )
 
 
 def _plugins(settings: Settings, hooks: Hooks) -> Iterator[Check]:

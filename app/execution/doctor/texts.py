@@ -113,6 +113,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         ),
         "open_house.idle": Subject("open house", _OPEN),
         "plugins": Subject("plugins", "tools and hooks of this installation"),
+        "plugin": Subject("plugin {plugin}", "it is left out; everything else runs", "{mend}"),
         "hook": Subject("hook {hook}", _RUNS),
         "hook.missing": Subject(
             "hook {hook}",
@@ -275,6 +276,7 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "memory.answers": "PostgreSQL answers",
         "memory.unusable": "PostgreSQL cannot be used: {error}",
         "stronger_model.keyless": "{model} has no key",
+        "plugin.left_out": "{at}: {error}",
         "hook.works": "{event}, {origin}",
         "hook.missing": "program not found: {program}",
         "hook.exposed": "{path} lies in the workspace",

@@ -13,10 +13,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from app.core.clock import Clock, SystemClock, isoformat
-from app.core.contain import Contained
+from app.core.contain import Contained, attempt
 from app.core.text import clean, truncate
 from app.execution.hooks.model import (
     CONTINUE,
@@ -120,9 +121,8 @@ class Hooks:
                 hook
                 for hook in self.list_all()
                 if hook.hook_type is kind
-                and hook.concerns(tool_name)
-                and hook.active()
                 and (findings or not hook.only_findings)
+                and _applies(hook, tool_name)
             ]
             chosen.sort(key=_rank)
             found = self._cache[key] = tuple(chosen)
@@ -259,6 +259,17 @@ class Hooks:
         if outcome == "asked":
             return HookResult(HookAction.ASK, f"{message}; nothing checked this call")
         return CONTINUE
+
+
+def _applies(hook: HookConfig, tool_name: str) -> bool:
+    """Whether it wants to be called; one whose filter raises is called for everything."""
+    for question in (partial(hook.concerns, tool_name), hook.active):
+        answer, error = attempt(question)
+        if error is not None:
+            log.error("the filter of hook %s raised, so it is called", hook.name, exc_info=error)
+        elif not answer:
+            return False
+    return True
 
 
 def _rank(hook: HookConfig) -> tuple[bool, int, bool]:

@@ -17,10 +17,12 @@ from typing import Any
 
 from app.catalog.catalog import Catalog
 from app.catalog.failures import code_of
+from app.catalog.plugin_problems import one_line
 from app.core.contain import attempt
-from app.core.errors import ConfigurationError, TollgateError
-from app.core.text import clean, truncate
+from app.core.errors import ConfigurationError
+from app.core.text import clean
 from app.execution.hooks.chain import Hooks
+from app.execution.hooks.checking import check_hooks
 from app.execution.hooks.model import (
     HookConfig,
     HookContext,
@@ -34,7 +36,6 @@ log = logging.getLogger(__name__)
 
 GROUP = "tollgate.hooks"
 SHUT_ORDER = -1_000_000
-_ERROR_CHARS = 1000
 
 
 def load_hook_plugins(
@@ -102,16 +103,7 @@ def _adopt(hooks: Hooks, name: str, where: str, brought: Iterable[Any], *, shut:
 
 
 def _checked(brought: Iterable[Any], name: str) -> list[HookConfig]:
-    listed = list(brought)
-    if not listed:
-        raise ConfigurationError("HOOKS is empty")
-    for hook in listed:
-        if not isinstance(hook, HookConfig):
-            raise ConfigurationError(f"HOOKS holds a {type(hook).__name__}, not a HookConfig")
-        if not isinstance(hook.hook_type, HookType) or not callable(hook.handler):
-            raise ConfigurationError(f"hook {hook.name!r} has no valid hook_type or handler")
-        if not isinstance(hook.timeout_s, int | float) or not hook.timeout_s > 0:
-            raise ConfigurationError(f"hook {hook.name!r}: timeout_s must be over 0")
+    listed = check_hooks(brought)
     origin = f"plugin {clean(name)}"
     # Nobody but us comes last.
     return [replace(hook, builtin=False, origin=origin) for hook in listed]
@@ -121,7 +113,7 @@ def _problem(name: str, where: str, error: BaseException, *, shut: bool) -> Hook
     return HookProblem(
         name=clean(name),
         where=clean(where),
-        error=_one_line(error),
+        error=one_line(error),
         code=code_of(error),
         is_shut=shut,
     )
@@ -150,11 +142,3 @@ def _missing(hooks: Hooks, problem: HookProblem) -> None:
             origin=f"missing plugin {name}",
         )
     )
-
-
-def _one_line(error: BaseException) -> str:
-    text = error.message if isinstance(error, TollgateError) else ""
-    if not text:
-        said, broken = attempt(str, error)
-        text = f"{type(error).__name__}: {said}" if broken is None else type(error).__name__
-    return truncate(clean(" ".join(text.split())), _ERROR_CHARS)

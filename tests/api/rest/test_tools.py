@@ -95,3 +95,132 @@ class TestBrokenPlugin:
         assert "this plugin is broken" in reported["error"]
         assert reported["code"] == "plugin_raised"
         assert listed["tools"]
+
+
+ILL_DECLARED = """
+from app.toolkit.tool import ToolArgs, tool
+
+class Args(ToolArgs):
+    pass
+
+@tool(permission="read")
+async def odd(args: Args, ctx):
+    "Does something odd."
+
+TOOLS = (odd,)
+"""
+LEAVING = """
+import asyncio
+from app.catalog.seed_api import register
+
+def make(error, *, inside=None):
+    def leave(arguments):
+        raise error
+    async def leave_on_the_loop(arguments):
+        await asyncio.sleep(0)
+        raise error
+    async def leave_midway(arguments):
+        yield "one"
+        raise error
+    for kind, handler in (("thread", leave), ("loop", leave_on_the_loop), ("stream", leave_midway)):
+        register(f"{kind}_{type(error).__name__}", handler, "Leaves.", {})
+
+for error in (SystemExit(3), KeyboardInterrupt(), GeneratorExit(), BaseException("odd")):
+    make(error)
+"""
+LEAVING_HOOK = """
+from app.execution.hooks.model import HookConfig, HookType
+
+def hook(name, error):
+    async def leave(context):
+        raise error
+    return HookConfig(name, HookType.PRE_TOOL_USE, leave, filter_names=frozenset({name}))
+
+HOOKS = [
+    hook("calculator", SystemExit(3)),
+    hook("text_process", KeyboardInterrupt()),
+    hook("json_process", GeneratorExit()),
+]
+"""
+
+
+class TestIllDeclaredPlugin:
+    """A plugin that declares what cannot be used, beside one that is sound."""
+
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        settings.plugins_dir.mkdir(parents=True)
+        (settings.plugins_dir / "odd.py").write_text(ILL_DECLARED, encoding="utf-8")
+        (settings.plugins_dir / "greet.py").write_text(
+            "from app.catalog.seed_api import register\n"
+            "register('greet', lambda arguments: 'hello', 'Greets.', {})\n"
+        )
+        return settings
+
+    @pytest.mark.requirement("REG-09")
+    async def test_it_is_left_out_with_its_line_and_its_fix(
+        self, client: httpx2.AsyncClient, settings: Settings
+    ):
+        listed = (await client.get("/tools")).json()
+        [problem] = listed["problems"]
+        assert problem["at"] == f"{settings.plugins_dir / 'odd.py'}:7"
+        assert problem["code"] == "invalid_tool"
+        assert "permission_class must be a PermissionClass, not 'read'" in problem["error"]
+        assert "PermissionClass.READ" in problem["fix"]
+        assert "odd" not in {row["name"] for row in listed["tools"]}
+
+    async def test_everything_else_runs(self, client: httpx2.AsyncClient):
+        assert (await call(client, "greet"))["text"] == "hello"
+        assert (await call(client, "calculator", arguments={"expression": "1+1"}))[
+            "status"
+        ] == "success"
+        for path in (
+            "/tools?format=openai",
+            "/admin/tools",
+            "/admin/resolve?agent_id=",
+            "/toolset",
+        ):
+            answer = await client.get(path)
+            assert answer.status_code < 500, answer.text
+
+    async def test_the_doctor_names_it(self, client: httpx2.AsyncClient, settings: Settings):
+        report = (await client.get("/admin/doctor")).json()
+        [check] = [check for check in report["checks"] if check["code"] == "plugin"]
+        assert check["name"] == "plugin odd"
+        assert f"{settings.plugins_dir / 'odd.py'}:7" in check["found"]
+        assert "PermissionClass.READ" in check["fix"]
+
+
+class TestPluginsThatLeave:
+    """Tools and hooks that raise what would end a program."""
+
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        settings.plugins_dir.mkdir(parents=True)
+        (settings.plugins_dir / "leaving.py").write_text(LEAVING, encoding="utf-8")
+        (settings.plugins_dir / "hooks.py").write_text(LEAVING_HOOK, encoding="utf-8")
+        return settings
+
+    @pytest.mark.requirement("REG-08")
+    async def test_each_tool_fails_alone(self, client: httpx2.AsyncClient):
+        for kind in ("thread", "loop", "stream"):
+            for error in ("SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseException"):
+                answer = await call(client, f"{kind}_{error}")
+                assert (kind, error, answer["status"]) == (kind, error, "error")
+                assert (await client.get("/health")).json()["status"] == "ok"
+        now = await call(client, "time_reasoning", arguments={"operation": "now"})
+        assert now["status"] == "success"
+
+    async def test_each_hook_denies_its_tool_alone(self, client: httpx2.AsyncClient):
+        given = {
+            "calculator": {"expression": "1+1"},
+            "text_process": {"operation": "upper", "text": "a"},
+            "json_process": {"operation": "validate", "json_string": "1"},
+        }
+        for name, arguments in given.items():
+            answer = await call(client, name, arguments=arguments)
+            assert (name, answer["code"]) == (name, "hook_failed")
+            assert (await client.get("/health")).json()["status"] == "ok"
+        assert (await call(client, "time_reasoning", arguments={"operation": "now"}))[
+            "status"
+        ] == "success"

@@ -33,16 +33,25 @@ export default function PluginsPage() {
               columns={[
                 {
                   head: t("plugins.where"),
-                  cell: (problem) => <Foreign mono>{problem.where || problem.name || "–"}</Foreign>,
+                  cell: (problem) => (
+                    <Foreign mono>{problem.at || problem.where || problem.name || "–"}</Foreign>
+                  ),
                 },
                 {
                   head: t("plugins.what"),
                   wide: true,
                   cell: (problem) => (
-                    <Said
-                      code={problem.code ?? ""}
-                      message={problem.error ?? JSON.stringify(problem)}
-                    />
+                    <>
+                      <Said
+                        code={problem.code ?? ""}
+                        message={problem.error ?? JSON.stringify(problem)}
+                      />
+                      {problem.fix && (
+                        <span className={css.under}>
+                          <Foreign>{problem.fix}</Foreign>
+                        </span>
+                      )}
+                    </>
                   ),
                 },
               ]}

@@ -1,0 +1,381 @@
+"""What a tool declares, held against what the gate, the wire and the pages can carry.
+
+One fault names its field and the fix; all of a tool's faults are found together. A tool
+without any can be listed, shown to a model, governed and called.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, get_args
+
+import orjson
+
+from app.catalog.errors import InvalidTool
+from app.operations.protocols.sandbox import Level
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import Alias, Kind, PermissionClass, Route, SideEffectScope, Source, Tool
+
+NAME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
+
+_WORD_CHARS = 64
+_DESCRIPTION_CHARS = 20_000
+_MOST_SECONDS = 7 * 86_400
+_SHOWN_CHARS = 80
+_LEAVES_A_TRACE = (SideEffectScope.LOCAL_STATE, SideEffectScope.DB_WRITE)
+_FLAGS = (
+    "requires_confirmation",
+    "is_streaming",
+    "cacheable",
+    "needs_project",
+    "interactive",
+    "core",
+    "subagent_allowed",
+    "delegates",
+)
+_CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "kind": get_args(Kind),
+    "routing_hint": get_args(Route),
+    "source": get_args(Source),
+    "shell": ("bash", "powershell", "cmd", None),
+    "language": ("python", None),
+    "sandbox": (*get_args(Level), None),
+}
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_RETURNED = (ToolResult, str, dict, list, tuple, int, float, type(None))
+
+
+class Fault(NamedTuple):
+    """What is wrong with one field, and what to write instead."""
+
+    field: str
+    message: str
+    fix: str
+
+
+Faults = Iterator[Fault]
+
+
+def check_tool(tool: object, *, foreign: bool = False) -> None:
+    """Refuse what the catalog, the wire or a model provider could not carry.
+
+    Args:
+        foreign: look also at the function's signature and whether its schemas are valid,
+            which costs more than a start should spend on the tools that ship.
+
+    Raises:
+        InvalidTool: the message names each field; `details` hold `fix` and `errors`.
+    """
+    if not isinstance(tool, Tool):
+        raise InvalidTool(
+            f"expected a Tool, got {type(tool).__name__}",
+            fix="List what `@tool` made, or what `from_schema` or `from_class` returned",
+        )
+    faults = [fault for look in _LOOKS for fault in look(tool)]
+    # What needs sound fields is looked at only when they are.
+    for look in (_encoded, *((_signature, _valid_schemas) if foreign else ())):
+        faults = faults or list(look(tool))
+    if faults:
+        raise invalid(faults)
+
+
+def invalid(faults: Iterable[Fault]) -> InvalidTool:
+    """One error that names every fault."""
+    listed = list(faults)
+    return InvalidTool(
+        "; ".join(fault.message for fault in listed),
+        fix="; ".join(dict.fromkeys(fault.fix for fault in listed)),
+        errors=[{"path": fault.field, "message": fault.message} for fault in listed],
+    )
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - of a class that is not ours
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def _names(tool: Tool) -> Faults:
+    if not isinstance(tool.aliases, tuple) or not all(isinstance(a, Alias) for a in tool.aliases):
+        yield Fault("aliases", "aliases must be a tuple of Alias", 'Write aliases=(Alias("name"),)')
+        return
+    for name in (tool.name, *(alias.name for alias in tool.aliases)):
+        if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
+            yield Fault(
+                "name",
+                f"tool name {_shown(name)} must start with a letter and go on with at most 63 "
+                "letters, digits, '_', '.' or '-'",
+                "Choose such a name",
+            )
+    for alias in tool.aliases:
+        if not all(item is None or callable(item) for item in (alias.adapt, alias.reshape)):
+            message = f"alias {_shown(alias.name)}: adapt and reshape must be functions"
+            yield Fault("aliases", message, "Give functions, or leave them out")
+        if not _is_texts(alias.families):
+            message = f"alias {_shown(alias.name)}: families must be a tuple of text"
+            yield Fault("aliases", message, 'Write families=("name",)')
+
+
+def _words(tool: Tool) -> Faults:
+    if not isinstance(tool.description, str) or not tool.description.strip():
+        message = f"tool {_shown(tool.name)} needs a description: the model reads it"
+        yield Fault("description", message, "Say in a sentence what the tool does")
+    elif len(tool.description) > _DESCRIPTION_CHARS:
+        message = f"the description has {len(tool.description)} characters"
+        yield Fault("description", message, f"Use {_DESCRIPTION_CHARS} at most")
+    for field in ("category", "toolset"):
+        value = getattr(tool, field)
+        if not _is_word(value):
+            message = (
+                f"{field} must be a word of 1 to {_WORD_CHARS} characters, not {_shown(value)}"
+            )
+            yield Fault(field, message, f'Write {field}="general", or another word')
+    for field in ("tags", "requires", "programs", "platforms"):
+        value = getattr(tool, field)
+        if not _is_texts(value):
+            message = f"{field} must be a tuple of text, not {_shown(value)}"
+            yield Fault(field, message, f'Write {field}=("one",)')
+    for value in (tool.description, *_texts(tool.tags), tool.category, tool.toolset):
+        if isinstance(value, str) and not _is_encodable(value):
+            message = f"{_shown(value)} holds half a character (a lone surrogate)"
+            yield Fault("description", message, "Remove it")
+
+
+def _effects(tool: Tool) -> Faults:
+    for field, kind in (
+        ("permission_class", PermissionClass),
+        ("side_effect_scope", SideEffectScope),
+    ):
+        value = getattr(tool, field)
+        if not isinstance(value, kind):
+            choices = " or ".join(f"{kind.__name__}.{member.name}" for member in kind)
+            argument = "permission" if field == "permission_class" else "side_effect"
+            yield Fault(
+                field,
+                f"{field} must be a {kind.__name__}, not {_shown(value)}",
+                f"Write {choices} (with `@tool` the argument is called `{argument}`)",
+            )
+    if tool.permission_class is PermissionClass.READ and tool.side_effect_scope in _LEAVES_A_TRACE:
+        message = f"a READ tool cannot have the side effect {tool.side_effect_scope}"
+        yield Fault(
+            "side_effect_scope",
+            message,
+            "Declare PermissionClass.WRITE, or SideEffectScope.NONE when it changes nothing",
+        )
+    for field, choices in _CHOICES.items():
+        value = getattr(tool, field)
+        if not isinstance(value, str | None) or value not in choices:
+            listed = ", ".join(map(repr, choices))
+            yield Fault(
+                field, f"{field} must be one of {listed}, not {_shown(value)}", "Choose one"
+            )
+
+
+def _flags(tool: Tool) -> Faults:
+    for field in _FLAGS:
+        value = getattr(tool, field)
+        if not isinstance(value, bool):
+            message = f"{field} must be True or False, not {_shown(value)}"
+            yield Fault(field, message, f"Write {field}=True or {field}=False")
+
+
+def _limits(tool: Tool) -> Faults:
+    seconds, chars = tool.timeout_s, tool.max_output_chars
+    if seconds is not None and not (_is_number(seconds) and 0 < seconds <= _MOST_SECONDS):
+        message = f"timeout_s must be a number of seconds over 0, not {_shown(seconds)}"
+        yield Fault("timeout_s", message, f"Use a number up to {_MOST_SECONDS}, or leave it out")
+    if chars is not None and not (
+        isinstance(chars, int) and not isinstance(chars, bool) and chars > 0
+    ):
+        message = f"max_output_chars must be a whole number over 0, not {_shown(chars)}"
+        yield Fault("max_output_chars", message, "Use one, or leave it out")
+
+
+def _functions(tool: Tool) -> Faults:
+    for field in ("paths_in", "asks"):
+        value = getattr(tool, field)
+        if value is not None and not callable(value):
+            yield Fault(field, f"{field} must be a function", "Give a function, or leave it out")
+    if not callable(tool.validate):
+        message = "validate must be a function from JSON bytes to arguments"
+        yield Fault("validate", message, "Build the tool with `@tool` or `from_schema`")
+    if not callable(tool.function):
+        yield Fault("function", "function must be callable", "Build the tool with `@tool`")
+        return
+    streams = _is(inspect.isasyncgenfunction, tool.function)
+    if isinstance(tool.is_streaming, bool) and streams != tool.is_streaming:
+        yield Fault(
+            "is_streaming",
+            "is_streaming goes with an async generator, and only with one",
+            "Leave is_streaming out; `@tool` sets it",
+        )
+    if not streams and not _is(inspect.iscoroutinefunction, tool.function):
+        yield Fault("function", "function must be async", "Write `async def`")
+
+
+def _signature(tool: Tool) -> Faults:
+    """The function takes arguments and context, and says nothing else about them."""
+    try:
+        signature = inspect.signature(tool.function, eval_str=True)
+    except (NameError, AttributeError, SyntaxError) as error:
+        message = f"an annotation of the function cannot be resolved: {error}"
+        yield Fault("function", message, "Import what the annotation names at the top of the file")
+        return
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(object(), object())
+    except TypeError as error:
+        yield Fault(
+            "function",
+            f"the function cannot be called with arguments and context: {error}",
+            "Write `async def name(args: SomeArgs, ctx: ToolContext) -> ToolResult`",
+        )
+        return
+    returned = signature.return_annotation
+    if not tool.is_streaming and not _is_returnable(returned):
+        yield Fault(
+            "function",
+            f"the function returns {_shown(returned)}, which is no result",
+            "Return a ToolResult, text, or what JSON can hold",
+        )
+    parameters = [item for item in signature.parameters.values() if item.kind in _POSITIONAL]
+    context = parameters[1].annotation if len(parameters) > 1 else ToolContext
+    if isinstance(context, type) and not _is_subclass(ToolContext, context):
+        yield Fault(
+            "function",
+            f"the second parameter is a {context.__name__}; it is given the ToolContext",
+            "Write `ctx: ToolContext`",
+        )
+
+
+def _is_returnable(returned: object) -> bool:
+    if not isinstance(returned, type) or returned is inspect.Signature.empty:
+        return True
+    return _is_subclass(returned, _RETURNED) or hasattr(returned, "model_dump")
+
+
+def _is_subclass(kind: type, of: Any) -> bool:
+    try:
+        return issubclass(kind, of)
+    except TypeError:
+        return True  # `Any`, a Protocol: nothing is known
+
+
+def _valid_schemas(tool: Tool) -> Faults:
+    # Only installations with plugins pay for the library, which is long to import.
+    from app.catalog.json_schema import schema_problem
+
+    for field in ("parameters", "return_schema"):
+        schema = getattr(tool, field)
+        problem = None if schema is None else schema_problem(schema)
+        if problem is not None:
+            message = f"{field} of {_shown(tool.name)} are no JSON Schema: {problem}"
+            yield Fault(field, message, "Correct the schema there")
+
+
+def _schemas(tool: Tool) -> Faults:
+    if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type") != "object":
+        message = f"parameters of {_shown(tool.name)} must be a schema of type 'object'"
+        yield Fault("parameters", message, "Describe the arguments as an object")
+        return
+    if tool.return_schema is not None and not isinstance(tool.return_schema, Mapping):
+        yield Fault("return_schema", "return_schema must be a JSON Schema object", "Give a dict")
+        return
+    for field in ("parameters", "return_schema"):
+        where = not_json(getattr(tool, field))
+        if where is not None:
+            message = f"{field}{where} is not plain JSON"
+            yield Fault(
+                field, message, "Use objects with text keys, lists, text, numbers, booleans"
+            )
+    properties = tool.parameters.get("properties", {})
+    if not isinstance(properties, Mapping):
+        yield Fault("parameters", "properties of parameters must be an object", "Use a dict")
+        return
+    runs = tool.shell is not None or tool.language is not None
+    if runs and tool.command_argument not in properties:
+        message = f"command_argument {_shown(tool.command_argument)} is no argument of the tool"
+        yield Fault("command_argument", message, "Name the argument that holds the command")
+    aliases = tool.argument_aliases
+    if not isinstance(aliases, Mapping) or not _is_texts((*aliases, *aliases.values())):
+        message = "argument_aliases must map other names to names of arguments"
+        yield Fault("argument_aliases", message, 'Write argument_aliases={"file": "path"}')
+
+
+_LOOKS: tuple[Callable[[Tool], Faults], ...] = (
+    _names,
+    _words,
+    _effects,
+    _flags,
+    _limits,
+    _functions,
+    _schemas,
+)
+
+
+def _encoded(tool: Tool) -> Faults:
+    """What is sent to clients and models can be written as JSON."""
+    try:
+        orjson.dumps([tool.manifest(), dict(tool.argument_aliases)])
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"the definition cannot be written as JSON: {error}"
+        yield Fault(
+            "parameters", message, "Use less depth, whole characters and numbers of 64 bits"
+        )
+
+
+def not_json(value: Any, where: str = "") -> str | None:
+    """Where a value holds what JSON cannot, like `.properties.a[0]`; None when it is plain."""
+    waiting = [(where, value)]
+    while waiting:
+        path, item = waiting.pop()
+        if isinstance(item, Mapping):
+            if not all(isinstance(key, str) for key in item):
+                return path
+            waiting += [(f"{path}.{key}", inner) for key, inner in item.items()]
+        elif isinstance(item, list | tuple):
+            waiting += [(f"{path}[{at}]", inner) for at, inner in enumerate(item)]
+        elif isinstance(item, float):
+            if not math.isfinite(item):
+                return path
+        elif item is not None and not isinstance(item, str | int | bool):
+            return path
+        if len(path) > 4000:
+            return path[:200]
+    return None
+
+
+def _is(kind: Callable[[Any], bool], function: Any) -> bool:
+    # An instance with an async `__call__` is as good as a function.
+    return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value.strip()) <= _WORD_CHARS and value.isprintable()
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(item, str) and item for item in value)
+
+
+def _texts(value: object) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

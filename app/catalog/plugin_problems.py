@@ -1,0 +1,129 @@
+"""A plugin that is left out, as its operator reads it: what, where in its files, and the fix."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import app
+from app.catalog.catalog import PluginProblem
+from app.catalog.errors import DuplicateTool, EmptyPlugin
+from app.catalog.failures import code_of
+from app.core.errors import TollgateError
+from app.core.guarded_import import TookTooLong
+from app.core.text import clean, truncate
+from app.toolkit.tool import Tool
+
+_ERROR_CHARS = 2000
+_OURS = f"{Path(app.__file__).parent}{os.sep}"
+_LISTS = re.compile(r"^(?:TOOLS|HOOKS)\b", re.MULTILINE)
+_ELSEWHERE = "Correct what it raises there, or move the file out of the plugin folder"
+
+
+def problem_of(
+    name: str, where: str, error: BaseException, file: Path | None, *, brings_hooks: bool
+) -> PluginProblem:
+    """What an operator is shown of `error`, which loading the plugin raised."""
+    return PluginProblem(
+        name=clean(name),
+        where=clean(where),
+        error=one_line(error),
+        code=code_of(error),
+        brings_hooks=brings_hooks,
+        at=clean(_place_of(error, file)),
+        fix=truncate(clean(_fix_of(error)), _ERROR_CHARS),
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """The error in words; survives exceptions that cannot be turned into text."""
+    if isinstance(error, TollgateError) and isinstance(error.message, str):
+        text = error.message
+    else:
+        report = traceback.TracebackException.from_exception(error)
+        text = "".join(report.format_exception_only())
+    return truncate(clean(" ".join(text.split())), _ERROR_CHARS)
+
+
+@contextmanager
+def located(tool: object) -> Iterator[None]:
+    """Give what is raised inside the place where the tool is defined."""
+    try:
+        yield
+    except TollgateError as error:
+        if isinstance(tool, Tool):
+            error.details.setdefault("at", defined_at(tool))
+        raise
+
+
+def defined_at(tool: Tool) -> str:
+    """`file:line` of the function behind a tool; empty where there is none."""
+    function: Any = tool.function
+    # Tools made from a handler run it through a method of ours.
+    handler = getattr(getattr(function, "__self__", None), "handler", function)
+    try:
+        code = getattr(inspect.unwrap(handler), "__code__", None)
+    except ValueError:
+        return ""
+    if code is None or code.co_filename.startswith(_OURS):
+        return ""
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _place_of(error: BaseException, file: Path | None) -> str:
+    """`file:line` where the plugin's own files went wrong; empty when nothing points there."""
+    if isinstance(error, TollgateError) and error.details.get("at"):
+        return str(error.details["at"])
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{error.filename}:{error.lineno}"
+    return _innermost(error.__traceback__, file) or _listed_at(file)
+
+
+def _innermost(trace: TracebackType | None, file: Path | None) -> str:
+    found = ""
+    root = str(file.parent if file and file.name == "__init__.py" else file or "")
+    for frame, line in traceback.walk_tb(trace):
+        name = frame.f_code.co_filename
+        is_theirs = name.startswith(root) if root else not name.startswith((_OURS, "<frozen"))
+        if is_theirs and not (not root and "importlib" in name):
+            found = f"{name}:{line}"
+    return found
+
+
+def _listed_at(file: Path | None) -> str:
+    """Where a file says what it brings: what is wrong with that raised nothing there."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace") if file else ""
+    except OSError:
+        return ""
+    match = _LISTS.search(text)
+    return f"{file}:{text.count(chr(10), 0, match.start()) + 1}" if match else ""
+
+
+def _fix_of(error: BaseException) -> str:
+    if isinstance(error, TollgateError) and isinstance(error.details.get("fix"), str):
+        return str(error.details["fix"])
+    if isinstance(error, DuplicateTool):
+        return "Choose another name, or register it with `replace=True` to take the other's place"
+    if isinstance(error, EmptyPlugin):
+        return "Define TOOLS or HOOKS; the name of a file that only helps others starts with '_'"
+    if isinstance(error, SyntaxError):
+        return "Correct the syntax there"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return _missing_module(error.name)
+    if isinstance(error, TookTooLong):
+        return "Do the slow work when the tool is called, not while the file is imported"
+    return _ELSEWHERE
+
+
+def _missing_module(name: str) -> str:
+    if name.partition(".")[0] == "app":
+        return f"There is no module {name}; docs/adding-a-tool.md names those for plugins"
+    return f"Install the package that has {name} into the service's environment, then restart"
