@@ -11,6 +11,7 @@ from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBea
 from starlette.requests import HTTPConnection, Request
 
 from app.api.auth import COOKIE, UNKNOWN_SOURCE, bearer, login_cookie
+from app.api.connection_limits import sign_in
 from app.api.principal import Principal
 from app.api.service import Service
 from app.core.errors import Forbidden
@@ -82,11 +83,13 @@ async def principal_of(
         principal = await authenticator.signed_in(secret)
         if principal is not None:
             request.state.principal = principal
+            sign_in(request.scope)
             changes = request.method not in SAFE_METHODS
             authenticator.check_page(secret, request.headers, changes=changes)
             return principal
     principal = await authenticator.authenticate(token, source=source_of(request))
     request.state.principal = principal
+    sign_in(request.scope)
     return principal
 
 

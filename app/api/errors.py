@@ -25,6 +25,7 @@ from app.core.errors import (
     TollgateError,
     TooLarge,
     Unauthenticated,
+    UpgradeRequired,
 )
 from app.core.field_problems import Details, field_problem
 from app.core.field_problems import problem as about_field
@@ -101,6 +102,8 @@ def problem_response(error: TollgateError) -> Response:
         headers["retry-after"] = str(max(1, ceil(wait / 1000)))
     if error.http_status == Unauthenticated.http_status:
         headers["www-authenticate"] = "Bearer"
+    if error.http_status == UpgradeRequired.http_status:
+        headers |= {"upgrade": "websocket", "connection": "upgrade"}
     return _response(problem(error), headers)
 
 

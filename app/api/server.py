@@ -18,6 +18,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.api.app import end_feeds
+from app.api.connection_limits import ConnectionLimits
+from app.api.http_protocol import HttpProtocol, ServingConfig
 from app.api.ws.raw import FastWebSocketProtocol
 from app.core.contain import Contained
 from app.core.errors import ConfigurationError, TollgateError
@@ -122,18 +124,22 @@ def make_server(
     on_whole: Callable[[], None] = lambda: None,
 ) -> Server:
     """A server for `app`; run it with `serve(sockets=[listening_socket(settings)])`."""
-    config = uvicorn.Config(
+    serving = settings.serving
+    config = ServingConfig(
         app,
+        ConnectionLimits(serving),
         loop="uvloop",
-        http="httptools",
+        http=HttpProtocol,
         ws=FastWebSocketProtocol,
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=20,
         ws_ping_timeout=20,
         ws_per_message_deflate=False,
+        timeout_keep_alive=serving.idle_timeout_s,
         timeout_graceful_shutdown=GRACEFUL_S,
         # Who connects is who connects: a header that anybody may send names no source.
-        proxy_headers=False,
+        proxy_headers=bool(serving.trusted_proxies),
+        forwarded_allow_ips=serving.trusted_proxies,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -6,6 +6,7 @@
     │   ├── BadFrame                 not a JSON object of the protocol
     │   ├── UnknownMessageType
     │   └── TooLarge
+    │       └── HeadersTooLarge
     ├── Unauthenticated
     ├── Forbidden
     ├── NotFound
@@ -21,6 +22,9 @@
     │   ├── AlreadyExists
     │   └── VersionMismatch          somebody else changed it first
     ├── RateLimited
+    ├── UpgradeRequired              a WebSocket that arrived as an ordinary request
+    ├── RequestTimeout               the client did not send its request in time
+    ├── Overloaded                   the service is at a limit of its machine
     ├── BudgetExceeded               the session has used up its tokens or its money
     ├── UnrecoverablePosition        a resume point the log no longer holds
     ├── ToolFailed                   the tool ran and failed: adapt, do not repeat
@@ -87,6 +91,11 @@ class UnknownMessageType(InvalidInput):
 class TooLarge(InvalidInput):
     code = "too_large"
     http_status = 413
+
+
+class HeadersTooLarge(TooLarge):
+    code = "headers_too_large"
+    http_status = 431
 
 
 class Unauthenticated(TollgateError):
@@ -162,6 +171,25 @@ class RateLimited(TollgateError):
 
     code = "rate_limited"
     http_status = 429
+    retryable = True
+
+
+class UpgradeRequired(TollgateError):
+    code = "upgrade_required"
+    http_status = 426
+
+
+class RequestTimeout(TollgateError):
+    code = "request_timeout"
+    http_status = 408
+    retryable = True
+
+
+class Overloaded(TollgateError):
+    """`details["retry_after_ms"]` says when to try again."""
+
+    code = "overloaded"
+    http_status = 503
     retryable = True
 
 

@@ -51,6 +51,7 @@ from app.core.sections import (
     SandboxSettings,
     SubAgentSettings,
 )
+from app.core.serving import ServingSettings
 from app.core.skills import SkillSettings
 from app.core.sources import SourceSettings
 from app.core.triggers import TriggerSettings
@@ -319,6 +320,7 @@ class Settings(BaseSettings):
         default=10, gt=0, description="Seconds for the first message of a connection."
     )
 
+    serving: ServingSettings = Field(default_factory=ServingSettings)
     sandbox: SandboxSettings = Field(default_factory=SandboxSettings)
     code_execution: CodeExecutionSettings = Field(default_factory=CodeExecutionSettings)
     language_servers: LanguageServersSettings = Field(default_factory=LanguageServersSettings)

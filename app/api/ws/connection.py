@@ -14,6 +14,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 
 from app import __version__
 from app.api.auth import RECHECK_S
+from app.api.connection_limits import sign_in
 from app.api.deps import source_of
 from app.api.principal import Principal
 from app.api.service import Service
@@ -86,6 +87,7 @@ class Connection:
             return closing.HELLO_TIMEOUT
         if isinstance(hello, closing.Close):
             return hello
+        sign_in(self._socket.scope)
         if not self.on_ready():
             return closing.CONNECTION_LIMIT
         self._ready(hello)

@@ -17,6 +17,9 @@ from typing import cast
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from app.api.connection_limits import EXTENSION as PLACE
+from app.api.connection_limits import Place
+
 EXTENSION = "tollgate.raw_text"
 _FIN_TEXT = 0x81
 
@@ -60,12 +63,39 @@ class RawWriter:
 
 
 class FastWebSocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol, offering its transport to the application."""
+    """uvicorn's protocol, offering its transport to the application.
+
+    Attributes:
+        place: what the HTTP connection held that it was before.
+    """
+
+    place: Place | None = None
+    _closing_since: float | None = None
 
     async def run_asgi(self) -> None:
         extensions = cast("dict[str, object]", self.scope["extensions"])
-        extensions[EXTENSION] = RawWriter(self)
+        extensions |= {EXTENSION: RawWriter(self), PLACE: self.place}
+        self.scope["client"] = self.client
         await super().run_asgi()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.place is not None:
+            self.place.release()
+
+    # -- a holder of a place: what it may hold is limited by the application ------------
+
+    def is_waiting_since(self) -> float | None:
+        return None
+
+    def look_after(self, now: float) -> None:
+        if self.transport.is_closing():
+            self._closing_since = self._closing_since or now
+            if now - self._closing_since > self.close_timeout:
+                self.transport.abort()
+
+    def drop(self) -> None:
+        self.transport.abort()
 
 
 async def write_all(writer: RawWriter, bodies: Sequence[bytes], timeout_s: float) -> None:

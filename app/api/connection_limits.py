@@ -1,0 +1,245 @@
+"""How many connections may be open, and which of them is closed first.
+
+A file limit is reached sooner than any other, and past it nothing can be accepted. So there are
+fewer places than descriptors. Whoever has not signed in shares those of their address. Where no
+place is left, the connection that has waited longest for a request of its client makes room;
+where all are busy, the new one gets a spare place: it is answered once, about health only or
+with a refusal that says when to come again. A spare place never waits for anybody: the oldest of
+them is closed when another one is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Any, Protocol
+
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from app.core.errors import Overloaded, TollgateError
+from app.core.serving import ServingSettings
+
+EXTENSION = "tollgate.place"
+_SPARE_S = 2.0
+_PATIENCE_S = 1.0
+_RETRY_MS = 2000
+_SPARE_PART = 3
+_SPARE_MOST = 256
+_LEAST_PLACES = 8
+_IPV6_NETWORK = 64
+
+
+class Holder(Protocol):
+    """What holds a place: the protocol of one connection."""
+
+    def is_waiting_since(self) -> float | None:
+        """Since when it waits for a request of its client; None while one is under way."""
+
+    def look_after(self, now: float) -> None:
+        """End what has taken too long."""
+
+    def drop(self) -> None:
+        """Close the connection, and say nothing."""
+
+
+class Place:
+    """The place of one connection.
+
+    Attributes:
+        address: whose share it is part of; None for a proxy that is trusted, and for whoever has
+            signed in.
+        is_proxied: a proxy that is trusted has it, for one client after another.
+        is_spare: it is answered once.
+    """
+
+    __slots__ = (
+        *("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "opened_at"),
+    )
+
+    def __init__(self, limits: ConnectionLimits, holder: Holder, *, is_proxied: bool) -> None:
+        self._limits = limits
+        self.holder = holder
+        self.is_proxied = is_proxied
+        self.address: str | None = None
+        self.is_known = False
+        self.is_spare = False
+        self.opened_at = time.monotonic()
+
+    def sign_in(self) -> None:
+        """Whoever connects has shown who they are."""
+        self.is_known = True
+        self._limits.move(self, None)
+
+    def release(self) -> None:
+        """The connection has ended; harmless when repeated."""
+        self._limits.release(self)
+
+
+class ConnectionLimits:
+    """The places of one server. All methods are called on the event loop's thread.
+
+    Args:
+        open_files: the limit of open files; the service's own by default.
+    """
+
+    def __init__(self, settings: ServingSettings, *, open_files: int | None = None) -> None:
+        self.settings = settings
+        self.most = _most(settings.connections, open_files or _file_limit())
+        self.spare_most = min(_SPARE_MOST, self.most // _SPARE_PART)
+        self._proxies = ProxyHeadersMiddleware(_nowhere, settings.trusted_proxies).trusted_hosts
+        self._places: dict[Place, None] = {}
+        self._strangers: dict[str, dict[Place, None]] = {}
+        self._waiting: dict[Place, None] = {}
+        self._spare: dict[Place, None] = {}
+        self._sweeping: asyncio.TimerHandle | None = None
+        shortest = (settings.header_timeout_s, settings.body_timeout_s, settings.write_timeout_s)
+        self._every_s = min(_PATIENCE_S, *(seconds / 2 for seconds in shortest))
+
+    def open(self, holder: Holder, peer: str | None) -> Place:
+        """A place for a new connection of `peer`; the oldest one that waits may be closed."""
+        place = Place(self, holder, is_proxied=peer in self._proxies)
+        self._places[place] = None
+        self._waiting[place] = None
+        share = None if peer is None or place.is_proxied else _share(peer)
+        if not (self.move(place, share) and self._has_room()):
+            self._make_spare(place)
+        if self._sweeping is None:
+            self._sweep_later()
+        return place
+
+    def move(self, place: Place, address: str | None) -> bool:
+        """Count a place as part of an address's share, or of none.
+
+        False when that address has all it may have, and none of them waits for its client: the
+        place is part of no share then.
+        """
+        self._leave_share(place)
+        if address is None or place not in self._places:
+            return True
+        share = self._strangers.setdefault(address, {})
+        if len(share) >= self.settings.connections_per_address and not _make_room(share):
+            return False
+        self._strangers.setdefault(address, share)[place] = None
+        place.address = address
+        return True
+
+    def begin_request(self, place: Place, forwarded_for: Sequence[bytes]) -> bool:
+        """A request is under way; False when its client, behind a proxy, has too many of them."""
+        self._waiting.pop(place, None)
+        if not place.is_proxied:
+            return True
+        place.is_known = False
+        said = b", ".join(forwarded_for).decode("latin-1")
+        client = self._proxies.get_trusted_client_address(said)[0] if said else ""
+        return self.move(place, _share(client) if client else None)
+
+    def end_request(self, place: Place) -> None:
+        """A connection waits for its client from now on."""
+        if place.is_proxied:
+            self._leave_share(place)
+        if place in self._places:
+            self._waiting[place] = None
+
+    def release(self, place: Place) -> None:
+        """Give a place back."""
+        self._leave_share(place)
+        for places in (self._places, self._waiting, self._spare):
+            places.pop(place, None)
+
+    def _has_room(self) -> bool:
+        return len(self._places) <= self.most - self.spare_most or _make_room(self._waiting)
+
+    def _make_spare(self, place: Place) -> None:
+        self.release(place)
+        place.is_spare = True
+        self._spare[place] = None
+        if len(self._spare) > self.spare_most:
+            oldest = next(iter(self._spare))
+            self.release(oldest)
+            oldest.holder.drop()
+
+    def _leave_share(self, place: Place) -> None:
+        if place.address is None:
+            return
+        share = self._strangers.get(place.address, {})
+        share.pop(place, None)
+        if not share:
+            self._strangers.pop(place.address, None)
+        place.address = None
+
+    def _sweep_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeping = loop.call_later(self._every_s, self._sweep)
+
+    def _sweep(self) -> None:
+        now = time.monotonic()
+        for place in tuple(self._spare):
+            if now - place.opened_at > _SPARE_S:
+                place.holder.drop()
+        for place in (*self._places, *self._spare):
+            place.holder.look_after(now)
+        self._sweeping = None
+        if self._places or self._spare:
+            self._sweep_later()
+
+
+def _make_room(places: dict[Place, None]) -> bool:
+    """Close the one that has waited longest; False when none has waited for a moment."""
+    now = time.monotonic()
+    for place in places:
+        since = place.holder.is_waiting_since()
+        if since is not None and now - since >= _PATIENCE_S:
+            place.release()
+            place.holder.drop()
+            return True
+    return False
+
+
+def overloaded(message: str, *, retry_after_ms: int = _RETRY_MS) -> TollgateError:
+    """What whoever finds no place is answered."""
+    return Overloaded(message, retry_after_ms=retry_after_ms)
+
+
+def sign_in(scope: Mapping[str, Any]) -> None:
+    """Note that whoever sent a request has shown who they are."""
+    place = scope.get("extensions", {}).get(EXTENSION)
+    if isinstance(place, Place) and not place.is_known:
+        place.sign_in()
+
+
+def _file_limit() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft if soft != resource.RLIM_INFINITY else 1 << 20
+
+
+def _most(wanted: int, open_files: int) -> int:
+    """As many as leave a quarter of the descriptors, and 256 at least, for the work itself."""
+    return max(_LEAST_PLACES, min(wanted, open_files - max(256, open_files // 4)))
+
+
+def plain_address(text: str) -> str:
+    """An address of version 4 that came over a socket of version 6 as what it is."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return text
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)
+
+
+def _share(peer: str) -> str:
+    """One address, or one network of version 6, which is what one customer gets."""
+    plain = plain_address(peer)
+    if ":" not in plain:
+        return plain
+    try:
+        return str(ip_network((plain, _IPV6_NETWORK), strict=False))
+    except ValueError:
+        return plain
+
+
+async def _nowhere(*_: Any) -> None:
+    """What the proxies' middleware would call."""

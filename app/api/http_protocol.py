@@ -1,0 +1,204 @@
+"""HTTP of one connection, with deadlines for what its client sends and reads.
+
+A client that sends half a request, or leaves an answer unread, would hold its connection without
+end. What takes too long is answered with 408 where an answer is still possible, and closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, Literal
+
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from app.api.connection_limits import (
+    EXTENSION,
+    ConnectionLimits,
+    Place,
+    overloaded,
+    plain_address,
+)
+from app.api.errors import problem_response
+from app.api.rest.routing import PREFIX
+from app.api.ws.raw import FastWebSocketProtocol
+from app.core.errors import BadFrame, HeadersTooLarge, RequestTimeout, TollgateError
+
+MAX_HEAD_BYTES = 64 << 10
+BODY_BYTES_PER_S = 16 << 10
+# What is answered whatever the state of the service is.
+ALWAYS_ANSWERED = frozenset({f"{PREFIX}/health", f"{PREFIX}/ready"})
+_FULL = "All connections are in use; try again"
+_SHARE_FULL = "Too many connections of this address have not signed in; try again"
+
+Reading = Literal["idle", "head", "body", "done"]
+
+
+class ServingConfig(Config):
+    """uvicorn's configuration with the places that connections take."""
+
+    def __init__(self, app: Any, places: ConnectionLimits, **options: Any) -> None:
+        super().__init__(app, **options)
+        self.places = places
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with a place, deadlines and errors that are problem details."""
+
+    def __init__(
+        self,
+        config: ServingConfig,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._places = config.places
+        self._settings = config.places.settings
+        self._place: Place | None = None
+        self._reading: Reading = "head"
+        self._since = time.monotonic()
+        self._received = 0
+        self._blocked_since: float | None = None
+        self._closing_since: float | None = None
+
+    # -- a holder of a place ----------------------------------------------------------
+
+    def is_waiting_since(self) -> float | None:
+        return self._since if self._reading in ("idle", "head") else None
+
+    def drop(self) -> None:
+        self.transport.abort()
+
+    def look_after(self, now: float) -> None:
+        if self.transport.is_closing():
+            self._closing_since = self._closing_since or now
+        unread = self._blocked_since or self._closing_since
+        if unread is not None and now - unread > self._settings.write_timeout_s:
+            self.transport.abort()
+        elif self.transport.is_closing():
+            return
+        elif self._reading == "head" and now - self._since > self._settings.header_timeout_s:
+            self._too_slow("headers")
+        elif self._reading == "body":
+            if self.flow.read_paused:
+                self._since = now  # it is the service that does not read
+            allowed = self._settings.body_timeout_s + self._received / BODY_BYTES_PER_S
+            if now - self._since > allowed:
+                self._too_slow("body")
+
+    def _too_slow(self, what: str) -> None:
+        if what == "headers" and not self._received:
+            self.transport.close()
+            return
+        if what == "body":
+            if self.cycle.response_started:
+                self.transport.close()
+                return
+            # For the application the client has gone.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.refuse(RequestTimeout(f"The {what} of the request did not come in time"))
+
+    def refuse(self, error: TollgateError) -> None:
+        """Answer in place of the application, and close."""
+        answer = problem_response(error)
+        head = [STATUS_LINE[answer.status_code]]
+        for name, value in (*answer.raw_headers, (b"connection", b"close")):
+            head += (name, b": ", value, b"\r\n")
+        self.transport.write(b"".join((*head, b"\r\n", bytes(answer.body))))
+        self.transport.close()
+
+    # -- the protocol -----------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self.client is not None:
+            self.client = (plain_address(self.client[0]), self.client[1])
+        self._place = self._places.open(self, self.client[0] if self.client else None)
+        if self._place.is_spare:
+            self.app = self._answered_once(self.app)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._place is not None:
+            self._place.release()
+
+    def data_received(self, data: bytes) -> None:
+        if self._reading == "idle":
+            self._begin_head()
+        self._received += len(data)
+        super().data_received(data)
+        if self._reading == "head" and self._received > MAX_HEAD_BYTES:
+            self.refuse(HeadersTooLarge(f"The headers are larger than {MAX_HEAD_BYTES} bytes"))
+
+    def send_400_response(self, msg: str) -> None:
+        self.refuse(BadFrame("This is not a valid HTTP request"))
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._reading != "head":
+            self._begin_head()
+        self.scope["extensions"] = {EXTENSION: self._place}  # type: ignore[dict-item]
+
+    def on_headers_complete(self) -> None:
+        if not self.url.startswith(b"/"):
+            # A whole URL names a second host, which nothing would check.
+            raise ValueError("the target of a request is a path")
+        self._reading, self._since, self._received = "body", time.monotonic(), 0
+        place = self._place
+        assert place is not None
+        said = [value for name, value in self.headers if name == b"x-forwarded-for"]
+        if not self._places.begin_request(place, said):
+            self.app = self._answered_once(self.app, _SHARE_FULL)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._reading = "done"
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._reading == "done":
+            self._reading, self._since = "idle", time.monotonic()
+            if self._place is not None:
+                self._places.end_request(self._place)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._blocked_since = time.monotonic()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._blocked_since = None
+
+    def handle_websocket_upgrade(self) -> None:
+        place = self._place
+        assert place is not None
+        if place.is_spare:
+            self.refuse(overloaded(_FULL))
+            return
+        self._reading = "done"
+        super().handle_websocket_upgrade()
+        protocol = self.transport.get_protocol()
+        if isinstance(protocol, FastWebSocketProtocol):
+            protocol.place, protocol.client = place, self.client
+            place.holder = protocol
+
+    def _begin_head(self) -> None:
+        self._reading, self._since, self._received = "head", time.monotonic(), 0
+
+    def _answered_once(self, app: ASGI3Application, why: str = _FULL) -> ASGI3Application:
+        async def answer(
+            scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
+        ) -> None:
+            self.cycle.keep_alive = False
+            if scope["type"] == "http" and scope["path"] in ALWAYS_ANSWERED:
+                await app(scope, receive, send)
+            else:
+                await problem_response(overloaded(why))(scope, receive, send)  # type: ignore[arg-type]
+
+        return answer
