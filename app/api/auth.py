@@ -7,13 +7,14 @@ both, and a CSRF token for every change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from app.api.attempts import Attempts
 from app.api.principal import ALL_SCOPES, Principal, holder_of
 from app.core.clock import Clock
-from app.core.errors import Forbidden, TollgateError, Unauthenticated
+from app.core.errors import BadFrame, Forbidden, TollgateError, Unauthenticated
 from app.core.settings import Settings
 from app.core.text import truncate
 from app.governance.audit.writing import Audit
@@ -32,6 +33,7 @@ UNKNOWN_SOURCE = "unknown"
 # How long an open connection or stream may outlive what gave it its rights.
 RECHECK_S = 2.0
 _MAX_TOLD = 300
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:@/\\\[\]\s]+)(?::[0-9]{1,5})?")
 
 
 class Authenticator:
@@ -105,13 +107,16 @@ class Authenticator:
             return "revoked" if await self._tokens.any_issued() else "holds"
         return "holds"
 
-    def check_host(self, host: str | None) -> None:
+    def check_host(self, hosts: Sequence[str]) -> None:
         """Refuse a request for a name that is not ours: DNS rebinding ends here.
 
         Raises:
+            BadFrame: more than one host is named, and a proxy may have read another of them.
             Forbidden: the host is neither loopback nor among the allowed ones.
         """
-        name = _host_name(host or "")
+        if len(hosts) > 1:
+            raise BadFrame("A request has one Host, and this one has several")
+        name = _host_name(hosts[0] if hosts else "")
         if name not in self._hosts and name != self._settings.host.lower():
             raise Forbidden(
                 f"Host {name!r} is not allowed; add it to TOLLGATE_ALLOWED_HOSTS", host=name
@@ -204,7 +209,6 @@ def login_cookie(cookies: Mapping[str, str]) -> str | None:
 
 
 def _host_name(host: str) -> str:
-    """Host header without its port."""
-    if host.startswith("["):
-        return host[: host.find("]") + 1].lower()
-    return host.partition(":")[0].lower()
+    """Host header without its port; all of it where that is none."""
+    found = _HOST.fullmatch(host)
+    return (found[1] if found else host).lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -12,8 +13,11 @@ from app.api.deps import SAFE_METHODS
 from app.api.errors import problem_response
 from app.api.rest.routing import PREFIX
 from app.api.service import Service
-from app.core.errors import Forbidden, TooLarge
+from app.api.ws import closing
+from app.core.errors import TollgateError, TooLarge
 from app.core.turns import Turns
+
+log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 8 << 20
 _UPLOAD = re.compile(rf"{PREFIX}/sessions/[^/]+/files\Z")
@@ -31,6 +35,8 @@ _ANSWER_HEADERS = {
 class SameSite:
     """Refuses requests for foreign host names, and changes that foreign web pages ask for.
 
+    It stands before every door, so that none is forgotten: REST, pages, webhooks, WebSockets.
+
     Every answer tells browsers not to guess, keep, embed or name it elsewhere. Changes that
     come at once take turns: what only reads, health among it, is answered between them.
     """
@@ -40,11 +46,22 @@ class SameSite:
         self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         service: Service = scope["app"].state.service
         headers = Headers(scope=scope)
+        if scope["type"] == "websocket":
+            try:
+                _check_page(service, headers)
+            except TollgateError as error:
+                log.warning("WebSocket refused: %s", error.message)
+                await receive()
+                how = closing.FORBIDDEN
+                await send({"type": "websocket.close", "code": how.code, "reason": how.reason})
+                return
+            await self._app(scope, receive, send)
+            return
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -54,14 +71,25 @@ class SameSite:
             await send(message)
 
         try:
-            service.authenticator.check_host(headers.get("host"))
+            service.authenticator.check_host(headers.getlist("host"))
             if scope["method"] not in SAFE_METHODS:
                 await self._turns.next()
-                service.authenticator.check_origin(headers.get("origin"), headers.get("host"))
-        except Forbidden as error:
+                _check_page(service, headers)
+        except TollgateError as error:
             await problem_response(error)(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
+
+
+def _check_page(service: Service, headers: Headers) -> None:
+    """Refuse foreign names, and pages of foreign origins.
+
+    Raises:
+        BadFrame: more than one host is named.
+        Forbidden: the host or the origin is not ours.
+    """
+    service.authenticator.check_host(headers.getlist("host"))
+    service.authenticator.check_origin(headers.get("origin"), headers.get("host"))
 
 
 class BodyLimit:

@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
 from app.api.auth import RECHECK_S, bearer
+from app.api.connection_limits import sign_in
 from app.api.deps import source_of
 from app.api.desktop_operators import DESKTOP_SCOPE, key_of
 from app.api.principal import Principal
@@ -84,14 +85,12 @@ async def desktop(socket: WebSocket) -> None:
     except Forbidden as error:
         log.warning("desktop operator refused: %s", error.message)
         how = closing.FORBIDDEN
-        if "scope" not in error.details:
-            await socket.close(how.code, how.reason)  # a foreign page learns nothing
-            return
     except Unauthenticated:
         how = closing.UNAUTHENTICATED
     except StorageUnavailable:
         how = closing.INTERNAL
     else:
+        sign_in(socket.scope)
         await socket.accept()
         connection = OperatorConnection(socket, service, principal)
         how, _ = await contain(connection.serve(), f"desktop operator {connection.id}")
@@ -107,12 +106,10 @@ async def _principal(socket: WebSocket, service: Service) -> Principal:
     """Who connects. A program shows its token in a header; there are no pages for operators.
 
     Raises:
-        Forbidden: a foreign host or page, or a token without the scope `desktop`.
+        Forbidden: a token without the scope `desktop`.
         Unauthenticated: the token is wrong or missing.
     """
     authenticator = service.authenticator
-    authenticator.check_host(socket.headers.get("host"))
-    authenticator.check_origin(socket.headers.get("origin"), socket.headers.get("host"))
     token = bearer(socket.headers.get("authorization"))
     principal = await authenticator.authenticate(token, source=source_of(socket))
     principal.require(DESKTOP_SCOPE)

@@ -1,10 +1,9 @@
-"""`GET /api/v1/ws`: checks before the socket is accepted, then one `Connection`."""
+"""`GET /api/v1/ws`: who comes, before or after the socket is accepted, then one `Connection`."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import logging
 from contextlib import suppress
 
 from fastapi import APIRouter
@@ -18,13 +17,26 @@ from app.api.ws import closing
 from app.api.ws.connection import Connection
 from app.api.ws.connections import Connections
 from app.api.ws.contain import contain
-from app.core.errors import Forbidden, StorageUnavailable, Unauthenticated
+from app.core.errors import StorageUnavailable, Unauthenticated, UpgradeRequired
 from app.events.envelope import PROTOCOL
-
-log = logging.getLogger(__name__)
 
 router = APIRouter()
 _BEARER = "tollgate.bearer."
+_NOT_ASKED_FOR = (
+    "This is a WebSocket; a proxy in between must pass `Upgrade` and `Connection` on:"
+    " docs/reverse-proxy.md"
+)
+
+
+@router.get("/api/v1/ws", include_in_schema=False)
+@router.get("/api/v1/desktop/ws", include_in_schema=False)
+async def refuse_plain_request() -> None:
+    """What came without `Upgrade`, as from a proxy that does not pass it on.
+
+    Raises:
+        UpgradeRequired: always.
+    """
+    raise UpgradeRequired(_NOT_ASKED_FOR)
 
 
 @router.websocket("/api/v1/ws")
@@ -33,13 +45,6 @@ async def chat(socket: WebSocket) -> None:
     service: Service = socket.app.state.service
     connections: Connections = socket.app.state.connections
     offered = socket.scope.get("subprotocols") or []
-    try:
-        service.authenticator.check_host(socket.headers.get("host"))
-        service.authenticator.check_origin(socket.headers.get("origin"), socket.headers.get("host"))
-    except Forbidden as error:
-        log.warning("WebSocket refused: %s", error.message)
-        await socket.close(closing.FORBIDDEN.code, closing.FORBIDDEN.reason)
-        return
     if offered and PROTOCOL not in offered:
         await socket.accept()
         await _close(socket, closing.UNSUPPORTED_VERSION)

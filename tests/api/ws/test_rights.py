@@ -83,7 +83,7 @@ async def test_one_user_cannot_take_all_tickets(running: Running):
 
 async def test_a_host_name_is_the_same_in_any_case(tmp_path: Path):
     async with serving(settings_for(tmp_path, allowed_hosts="MyHost.example")) as running:
-        running.service.authenticator.check_host("myhost.EXAMPLE:8420")
+        running.service.authenticator.check_host(["myhost.EXAMPLE:8420"])
 
 
 async def first_code(running: Running, **options: Any) -> int:
