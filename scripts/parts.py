@@ -69,6 +69,10 @@ PATCH = _debian("patch", "patch", programs="patch")
 RIPGREP = _debian("ripgrep", "ripgrep", programs="rg")
 SHELLCHECK = _debian("ShellCheck", "shellcheck", programs="shellcheck")
 GIT = _debian("git", "git", programs="git")
+NGINX = _debian("nginx", "nginx-light", programs="nginx")
+CADDY = _debian("Caddy", "caddy", programs="caddy")
+OPENSSL = _debian("OpenSSL", "openssl", programs="openssl")
+SYSTEMD = _debian("systemd", "systemd", programs="systemd-analyze")
 # Its programs lie in no folder of the PATH: `tests/support/sql_servers.py` finds them.
 POSTGRESQL = Part("PostgreSQL", "apt-get install postgresql", ("postgresql",))
 POSTGRESQL_TLS = Part("PostgreSQL with TLS", POSTGRESQL.provide, POSTGRESQL.packages)
@@ -77,7 +81,10 @@ ROOT_USER = Part("root", "sudo make test", holds=lambda: os.geteuid() == 0)
 OPENAT2 = Part("openat2", "Linux 5.6 or newer")
 # Root's own may lie where nobody else may look.
 OPEN_PYTHON = Part("a Python for every user", "apt-get install python3")
-PACKAGED = (CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT)
+PACKAGED = (
+    *(CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT),
+    *(NGINX, CADDY, OPENSSL, SYSTEMD),
+)
 PARTS = (*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON)
 
 
