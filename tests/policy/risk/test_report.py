@@ -6,7 +6,7 @@ import pytest
 
 from app.policy.risk.assess import MAX_BYTES, assess_command
 from app.policy.risk.collected import MAX_SEGMENTS
-from app.policy.risk.model import Finding, RiskLevel, RiskReport, Segment, Verdict
+from app.policy.risk.model import Finding, RiskLevel, RiskReport, Segment, ShellName, Verdict
 from app.policy.risk.report import report_json
 
 
@@ -83,6 +83,17 @@ def test_the_floor_does_not_hold_inside_a_container() -> None:
 def test_hidden_characters_are_denied_but_joined_emoji_are_not() -> None:
     assert assess_command("ls \u200b").verdict is Verdict.DENY
     assert assess_command("echo \U0001f468\u200d\U0001f469").verdict is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("shell", ["bash", "powershell", "cmd"])
+def test_joiners_are_free_where_a_script_spells_words_with_them(shell: ShellName) -> None:
+    for spelled in (
+        "\u0645\u06cc\u200c\u0634\u0648\u062f",
+        "\u0939\u093f\u0928\u094d\u200d\u0926\u0940",
+    ):
+        assert assess_command(f"echo {spelled}", shell=shell).verdict is Verdict.ALLOW
+    for hidden in ("a\u200cb", "rm\u200c x", "\u200c", "\u0645\u200c x", "\u0645\u200b\u0634"):
+        assert assess_command(f"echo {hidden}", shell=shell).verdict is Verdict.DENY
 
 
 def test_a_wrapper_and_what_it_wraps_are_both_segments() -> None:
