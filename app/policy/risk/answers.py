@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from functools import lru_cache
 
-from app.policy.risk.call import Answer, Call
+from app.policy.risk.call import Answer, Call, Hit
 from app.policy.risk.command import plain_name, wrapped_by_stranger
 from app.policy.risk.explaining import only_explains
 from app.policy.risk.registry import HARDLY_KNOWN, NOT_ALL_KNOWN, RULES
+from app.policy.risk.shown_secrets import shows_secret
 from app.policy.risk.strangers import stranger
 from app.policy.risk.unknown_acts import acts, by_address
 from app.policy.risk.unknown_clients import statements
@@ -19,15 +20,23 @@ MAX_REMEMBERED = 512
 
 
 def judged(call: Call) -> tuple[Answer, ...]:
+    found = _judged(call)
+    if any(isinstance(answer, Hit) and answer.code == "secret_read" for answer in found):
+        return found
+    known = call.name in RULES and call.name not in HARDLY_KNOWN
+    return (*found, *shows_secret(call, known=known))
+
+
+def _judged(call: Call) -> tuple[Answer, ...]:
     rules = RULES.get(call.name)
     if rules is None:
         # A rule looks its tables up by the name, so it has to get the one that it is known by.
         call.name = plain_name(call.name)
         rules = RULES.get(call.name)
-    if rules is None:
-        return _by_shape(call, known=False)
     if only_explains(call):
         return ()
+    if rules is None:
+        return _by_shape(call, known=False)
     if len(rules) == 1:
         found = tuple(rules[0](call))
     else:

@@ -88,6 +88,10 @@ def script(text: str | None, language: str = "shell", **more: object) -> Payload
     return Payload(language, text=known, **more)  # type: ignore[arg-type]
 
 
+UNTOLD = Stream(None)
+"""What a program feeds a command that one of its options names: nobody knows it here."""
+
+
 @dataclass(slots=True, eq=False)
 class Flow:
     """What the script has done so far that decides what its later commands send.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import lru_cache
 from itertools import islice
 
 from app.policy.risk.call import Answer, Stream, ask, run, script
+from app.policy.risk.code_requests import deletes_by_request
 from app.policy.risk.code_secrets import secrets_in_code
 from app.policy.risk.code_strings import read_code
 from app.policy.risk.compiled import COMPILED, assess_compiled
+from app.policy.risk.node_children import literal_children
 from app.policy.risk.python_code import assess_python
 from app.policy.risk.sql import assess_sql
 
@@ -115,6 +117,8 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
     """Findings for `text`, a program in `language`; shell commands in it come as payloads."""
     if len(text) <= _MAX:
         yield from secrets_in_code(language.removesuffix(" file"), text)
+        if not language.startswith("python"):
+            yield from deletes_by_request(language, text)
     if language == "python":
         yield from assess_python(text)
     elif language == PYTHON_FILE:
@@ -131,8 +135,18 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
         yield ask("opaque_code", f"runs {language} code that is not read here")
 
 
+def _children(text: str) -> Generator[Answer, None, str]:
+    """The programs that a text of Node starts; answers the text without them."""
+    children = literal_children(text)
+    if children is None:
+        return text
+    yield from children.started
+    return children.rest
+
+
 def _scan(language: str, text: str) -> Iterator[Answer]:
     if language == "node":
+        text = yield from _children(text)
         if not _STARTS_PROGRAMS.search(text):
             # There is nothing but a regular expression that this may be a method of.
             text = re.sub(r"\.exec\s*\(", ".match(", text)

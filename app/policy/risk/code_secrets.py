@@ -13,7 +13,7 @@ from app.policy.risk.call import Answer, ask
 from app.policy.risk.paths import reading
 from app.policy.risk.secrets import ALL_OF, held, is_secret_name
 
-_SENDS = re.compile(
+SENDS = re.compile(
     # Python
     r"\b(?:requests|httpx|aiohttp|urllib3?|smtplib|ftplib|paramiko|telnetlib|websockets?|pycurl|boto3)\b"
     r"|\burlopen\b|\bhttp\.client\b|\bsocket\.(?:socket|create_connection|getaddrinfo|gethostby\w+)"
@@ -45,6 +45,9 @@ _VARIABLE = re.compile(
     r"|\$_(?:ENV|SERVER)\[\s*['\"](?P<g>\w+)['\"]\s*\]|\bENVIRON\[\s*\"(?P<j>\w+)\"|\bos\.Getenv\(\s*\"(?P<h>\w+)\"|\bSystem\.getenv\(\s*\"(?P<i>\w+)\""
 )
 _HOME = "/home/-"
+_TEMPLATE = re.compile(r"`(?P<path>[^`\n]{0,200})`")
+_INTERPOLATED = re.compile(r"(?P<path>[}\]]/\.[\w./-]{1,100})['\"]")
+"""The end of a text with a variable in quotes of its own: `"#{ENV["HOME"]}/.netrc"`."""
 _LITERAL = re.compile(r"(['\"])(?P<path>[^'\"\n]{0,200})\1")
 _LOGS_IN = re.compile(
     r"\b(?:headers|auth|cookies)['\"]?\s*[=:]\s*(?:\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\])"
@@ -60,11 +63,16 @@ _NEAR = re.compile(r"localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0")
 
 
 _HOME_FILE = re.compile(
-    r"(?:file://)?(?:~|/home/[^/]+|/root|\$HOME|\$\{HOME\})?(?P<rest>/\.[\w./-]+)$"
+    # `<` opens a file of Perl; a variable that is put in ends with a bracket.
+    r"\s*[<+]*\s*(?:file://)?(?:~|/home/[^/]+|/root|\$HOME|[^/\s]{0,80}[}\])])?(?P<rest>/\.[\w./-]+)$"
 )
-_HOME_HINT = re.compile(
-    r"/\.(?:ssh|aws|netrc|gnupg|kube|pgpass|docker|config|git-cred|pypirc|vault)"
+_JOINED = re.compile(
+    r"(?:\bhomedir\(\)|\benv\.HOME\b|\bDir\.home\b|\bHOME['\"]\s*[\])}]|\bgetenv\(\s*['\"]HOME['\"]\s*\))"
+    r"\s*(?:,|\.concat\()\s*(?P<parts>(?:['\"`][\w./-]+['\"`]\s*,?\s*)+)"
 )
+"""`path.join(os.homedir(), ".ssh", "id_rsa")`."""
+_PART = re.compile(r"['\"`]([\w./-]+)['\"`]")
+_HOME_HINT = re.compile(r"[/'\"`]\.\w")
 _SHOWN = re.compile(r"\b(?:print|puts|echo|say|console\.log|printf|log|p|pp|dump|var_dump)\b[\s(]")
 
 
@@ -78,10 +86,25 @@ def secrets_in_code(language: str, text: str) -> Iterator[Answer]:
 
 def _home_secrets(language: str, text: str) -> Iterator[Answer]:
     """Files that ask whoever reads them, named by the end of their path: `home + "/.netrc"`."""
-    for found in _LITERAL.finditer(text):
+    joined = (
+        "/" + "/".join(part.strip("/") for part in _PART.findall(found["parts"]))
+        for found in _JOINED.finditer(text)
+    )
+    for rest in (*(found["rest"] for found in _home_files(text)), *joined):
+        if any(hit.code == "secret_read" for hit in reading(f"{_HOME}{rest}", _HOME)):
+            yield ask("secret_read", f"{language} code reads the secret ~{rest}")
+            return
+
+
+def _home_files(text: str) -> Iterator[re.Match[str]]:
+    for found in (
+        *_LITERAL.finditer(text),
+        *_TEMPLATE.finditer(text),
+        *_INTERPOLATED.finditer(text),
+    ):
         named = _HOME_FILE.match(found["path"])
-        if named and any(True for _ in reading(f"{_HOME}{named['rest']}", _HOME)):
-            yield ask("secret_read", f"{language} code reads the secret {found['path']}")
+        if named:
+            yield named
 
 
 def _secrets_shown(language: str, text: str) -> Iterator[Answer]:
@@ -89,7 +112,7 @@ def _secrets_shown(language: str, text: str) -> Iterator[Answer]:
     if len(text) > _ONE_LINER or not _SHOWN.search(text):
         return
     name = next((name for name in _names(text) if is_secret_name(name)), "")
-    if name and not _SENDS.search(text):
+    if name and not SENDS.search(text):
         yield ask("secret_read", f"{language} code prints {name}")
 
 
@@ -97,7 +120,7 @@ _ONE_LINER = 200
 
 
 def _secrets_sent(language: str, text: str) -> Iterator[Answer]:
-    if not _SENDS.search(text):
+    if not SENDS.search(text):
         return
     hosts = [found["host"] for found in _ADDRESS.finditer(text)]
     if hosts and all(map(_NEAR.fullmatch, hosts)):

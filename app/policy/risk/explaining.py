@@ -298,7 +298,9 @@ _MORE_ROWS: Rows = {
     "loginctl": (
         Shape(r"(?:list\S*|show\S*|\S+-status|session-status|user-status|seat-status)\b"),
     ),
-    "crontab": (Shape(having=r"^-l$", unless=r"^-\w*r"),),
+    "crontab": (Shape(having=r"^-[lT]$", unless=r"^-\w*r"),),
+    "haproxy": (Shape(having=r"^-c$"),),
+    "stunnel stunnel4": (Shape(having=r"\A-(?:version|sockets|options)\Z"),),
     "semanage": (Shape(having=r"^(?:-\w*l\w*|--list)$", unless=r"^-\w*[admD]$|^--(?:add|delete)"),),
 }
 _SHOWS = by_name(_ROWS, _MORE_ROWS)

@@ -36,12 +36,16 @@ _SECRET = re.compile(
     r"\.mozilla/firefox/.*(?:logins\.json|key4\.db)"
     r"|\.(?:aws|azure|oci|kube)/?\*?$"
     # Most programs keep what logs them in under one of these names.
-    r"|\.[\w.-]+/(?:[\w.-]+/)*(?:[\w-]*credentials?|auth|[\w-]*tokens?|secrets?|passwords?|keys)"
+    r"|\.[\w.-]+/(?:[\w.-]+/)*(?:[\w.-]*credentials?|[\w-]*_creds|auth|[\w-]*tokens?|secrets?|passwords?"
+    r"|keys)"
     r"(?:\.(?:json|ya?ml|toml|ini|txt|db|xml))?$"
     r"|\.config/(?:doctl|hcloud|linode-cli|rclone|op|sops|netlify|configstore|flyctl|hub|ngrok)/"
     r"[\w./-]*(?:config|cli|rclone|keys|hub|ngrok)[\w-]*(?:\.\w+)?$"
     r"|\.(?:circleci/cli|fly/config|travis/config|ngrok2/ngrok|influxdbv2/configs|oci/config)"
-    r"(?:\.ya?ml)?$|\.(?:s3cfg|boto|mylogin\.cnf|htpasswd)$"
+    r"(?:\.ya?ml)?$|\.(?:s3cfg|boto|mylogin\.cnf|htpasswd|databrickscfg|rclone\.conf|terraformrc)$"
+    r"|\.(?:\w+_history|authinfo(?:\.gpg)?|kaggle/kaggle\.json|m2/settings-security\.xml)$"
+    r"|\.config/(?:github-copilot/\w+\.json|stripe/config\.toml)$|\.snowflake/c\w+\.toml$"
+    r"|\.(?:config/)?nuget/NuGet/NuGet\.Config$|\.local/share/keyrings(?:/|$)"
 )
 _SYSTEM_SECRET = re.compile(
     r"/etc/(?:g?shadow-?|sudoers|ssh/ssh_host_\w+_key|ssl/private|NetworkManager/system-connections|"

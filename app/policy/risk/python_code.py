@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Generator, Iterator
 
 from app.policy.risk.call import UNKNOWN, Answer, Stream, ask, names, run, script, vaguely
-from app.policy.risk.model import RiskLevel
 from app.policy.risk.python_files import on_files
 from app.policy.risk.python_names import (
     IMPORTS,
@@ -18,6 +17,7 @@ from app.policy.risk.python_names import (
     loose_modules,
 )
 from app.policy.risk.python_paths import PathReader
+from app.policy.risk.python_requests import request_set, requests_of
 
 _DELETING = frozenset(
     names(
@@ -45,7 +45,7 @@ _CHANGES = re.compile(r"\s*(?:drop|truncate|delete|alter|update)\b", re.IGNORECA
 _SQL = frozenset(names("execute executemany executescript exec_driver_sql"))
 _POWER = frozenset(
     names(
-        "requests.delete httpx.delete os.dup2 "
+        "os.dup2 "
         "pty.spawn os.kill os.killpg os.fork os.forkpty os.abort ctypes.CDLL ctypes.PyDLL "
         "ctypes.cdll.LoadLibrary ctypes.pydll.LoadLibrary ctypes.util.find_library "
         "_posixsubprocess.fork_exec cffi.FFI _ctypes.dlopen"
@@ -60,7 +60,6 @@ _LOSES = frozenset(
     )
 )
 """Methods of clients, whoever holds them, that lose what is stored."""
-_HTTP_DELETES = frozenset(names("requests.delete httpx.delete"))
 _GIT_FORCE = re.compile(r"--(?:hard|force|force-with-lease|mirror|delete)|-[a-z]*[fD][a-z]*")
 _RUNS_TEXT = frozenset(
     names("timeit.timeit timeit.repeat timeit.main pdb.run cProfile.run profile.run trace.run")
@@ -95,12 +94,18 @@ def assess_python(text: str, *, is_file: bool = False) -> Iterator[Answer]:
         yield vaguely("opaque_code", f"Python hands {module} on as a value")
     reader = PathReader(nodes, names)
     for node in nodes:
-        if isinstance(node, ast.Call):
-            yield from _call(node, names, reader)
-        elif isinstance(node, ast.Attribute | ast.Name):
-            for answer in _reference(node, names):
-                if id(node) not in reader.shown:
-                    yield answer
+        yield from _of_node(node, names, reader)
+
+
+def _of_node(node: ast.AST, names: dict[str, str], reader: PathReader) -> Iterator[Answer]:
+    if isinstance(node, ast.Call):
+        yield from _call(node, names, reader)
+    elif isinstance(node, ast.Assign):
+        yield from request_set(node, reader)
+    elif isinstance(node, ast.Attribute | ast.Name):
+        for answer in _reference(node, names):
+            if id(node) not in reader.shown:
+                yield answer
 
 
 def _commands(text: str) -> Generator[Answer, None, str]:
@@ -197,6 +202,7 @@ def _star(module: str) -> dict[str, str]:
 def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator[Answer]:
     path = _PLATFORM.sub("os.", dotted(node.func, names))
     yield from on_files(node, path, reader)
+    yield from requests_of(node, path, names, reader)
     if PROCESS.match(path):
         yield from _process(node, path, reader)
         if "socket" in names.values() and node.args and _SHELL.search(ast.unparse(node.args[0])):
@@ -207,8 +213,6 @@ def _call(node: ast.Call, names: dict[str, str], reader: PathReader) -> Iterator
         yield vaguely("code_danger", f"Python calls {path}")
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _SQL and node.args:
         yield from _sql(node)
-    elif path in _HTTP_DELETES:
-        yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
     elif isinstance(node.func, ast.Attribute) and _loses(node, node.func, names):
         yield ask("code_danger", f"Python calls {node.func.attr}")
     elif path in _RUNS_TEXT:

@@ -31,7 +31,8 @@ from app.policy.risk.kinds import (
     packages_on_the_way,
 )
 from app.policy.risk.model import Run
-from app.policy.risk.rules.interpreters import INTERPRETERS
+from app.policy.risk.rules.interpreters import INTERPRETERS, only_checks
+from app.policy.risk.rules.shells import only_parses
 
 Finder = Callable[[Call], Iterator[Run]]
 
@@ -56,6 +57,8 @@ _VERSIONED = re.compile(r"(python|pypy|pytest|pip|ruby|php|lua|perl|node|bash)[\
 
 def _shell(call: Call) -> Iterator[Run]:
     at, args = 0, call.args
+    if only_parses(args):
+        return
     while at < len(args) and re.match(r"[-+].", args[at]):
         if _CODE.fullmatch(args[at]):
             return
@@ -219,6 +222,8 @@ def _node(call: Call) -> Iterator[Run]:
     given = options(args, _NODE_VALUED, stop=True)
     for path in given.all_values("-r", "--require", "--import", "--loader"):
         yield from _node_file(call, path)
+    if only_checks(call.name, given):
+        return
     if given.values.keys().isdisjoint({"-e", "-p", "--eval", "--print"}):
         if given.has("--test") and not given.rest:
             yield Run(call.at("."), TESTS)
@@ -246,7 +251,7 @@ def _other(language: str, valued: str, code: str, loading: str = "") -> Finder:
         given = options(call.args, f"{valued} {code} {loading}", stop=True)
         for path in given.all_values(*loaders):
             yield from (Run(call.at(f"{path}{end}"), language) for end in ("", ".rb"))
-        if not any(name in given.values for name in codes):
+        if not any(name in given.values for name in codes) and not only_checks(call.name, given):
             for path in given.rest[:1]:
                 yield Run(call.at(path), language)
             if not given.rest and call.stdin and call.stdin.file:

@@ -13,7 +13,7 @@ from app.policy.risk.call import SECRET, Call, Hit, ask, names, options, prints_
 from app.policy.risk.named_secrets import WHOLE, WHOLE_FOLDER, in_file, paths_in
 
 _NAME = re.compile(
-    r"(?:upload|send|paste|share|transfer|beam|drop|post)(?:er|bin|it|me|cli|-cli)?$"
+    r"(?:upload|send|paste|share|transfer|beam|drop|post)(?:er|bin|it|me|cli|-cli)?(?:\.sh)?$"
 )
 _VERB = re.compile(
     r"(?:[a-z]+[-:])?(?:upload|put|send|share|publish|push|paste|post|seed|backup|sync)(?:[-:_][a-z-]+)?"

@@ -55,6 +55,12 @@ def removing(call: Call, operands: list[str], *, recursive: bool) -> Iterator[Hi
     yield Hit("delete", f"{call.name} deletes without a way back", level, targets=shown)
 
 
+def emptying(call: Call, hit: Hit, operands: list[str]) -> Hit:
+    """The same finding with the files that it is about, as far as they are known."""
+    targets = (call.at(path) for path in operands)
+    return hit._replace(targets=tuple(path for path in targets if UNKNOWN not in path))
+
+
 def _rmdir(call: Call) -> Iterator[Answer]:
     if not only_help(call.args):
         yield from removing(call, options(call.args).rest, recursive=False)
@@ -68,7 +74,8 @@ def _destroy(call: Call) -> Iterator[Answer]:
         yield deny("raw_device", f"overwrites the device {devices[0]}")
     if any(floor.is_account_file(call.at(arg)) for arg in call.args):
         yield deny("account_file", f"{call.name} destroys the account database")
-    yield ask("destroy", f"{call.name} destroys file content")
+    named = options(call.args, "n s u -iterations -size -random-source -remove=").rest
+    yield emptying(call, ask("destroy", f"{call.name} destroys file content"), named)
 
 
 def _truncate(call: Call) -> Iterator[Answer]:
@@ -80,7 +87,7 @@ def _truncate(call: Call) -> Iterator[Answer]:
         yield from writing(call.at(path), call.home)
     grows = size.startswith(("+", ">", "%")) or _makes_file(call, size, given.rest)
     if not grows:
-        yield ask("truncate", "cuts files off")
+        yield emptying(call, ask("truncate", "cuts files off"), given.rest)
 
 
 _LARGE = re.compile(r"0*[1-9]\d*(?:[KMGTPE]i?B?|\d{6,})")

@@ -9,6 +9,7 @@ from app.policy.risk import floor
 from app.policy.risk.call import (
     SECRET,
     UNKNOWN,
+    UNTOLD,
     Answer,
     Call,
     RuleTable,
@@ -23,9 +24,10 @@ from app.policy.risk.call import (
 from app.policy.risk.code_secrets import secrets_in_code
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.parse import parse
-from app.policy.risk.paths import writing
+from app.policy.risk.paths import reading, writing
 from app.policy.risk.rules.delete import removing
 from app.policy.risk.rules.remote import on_target
+from app.policy.risk.shown_secrets import packs_secret
 from app.policy.risk.syntax import Unreadable
 
 
@@ -58,7 +60,7 @@ def _tar(call: Call) -> Iterator[Answer]:
     for action in given.all_values("--checkpoint-action"):
         if action.startswith("exec="):
             yield ask("deferred", "tar runs a program while it packs")
-            yield script(action[5:])
+            yield script(action[5:], stdin=UNTOLD)
     for text in given.all_values(
         "-I",
         "--use-compress-program",
@@ -69,7 +71,8 @@ def _tar(call: Call) -> Iterator[Answer]:
         "--rsh-command",
         "--rmt-command",
     ):
-        yield script(text)
+        yield script(text, stdin=UNTOLD)
+    yield from packs_secret(call)
     if given.has("--remove-files", "--delete", "--recursive-unlink"):
         yield ask("delete", "tar deletes files or members")
     extracts = given.has("-x", "--extract", "--get")
@@ -225,17 +228,21 @@ def _rsync(call: Call) -> Iterator[Answer]:
         "-exclude-from -bwlimit -backup-dir",
     )
     for text in given.all_values("-e", "--rsh", "--rsync-path"):
-        yield script(text)
+        yield script(text, stdin=UNTOLD)
     if given.has("-n", "--dry-run") and "--d" not in given.flags:
         return
     target = call.at(given.rest[-1]) if given.rest else ""
     deletes = [flag for flag in given.flags if re.match(r"--del(?:$|ete)|--remove-s", flag)]
     if deletes:
-        yield ask("delete", f"rsync {deletes[0]} deletes files")
+        near = target if ":" not in "".join(given.rest[-1:]).split("/", 1)[0] else ""
+        hit = ask("delete", f"rsync {deletes[0]} deletes files")
+        yield hit._replace(targets=(near,) if near and UNKNOWN not in near else ())
         if deletes[0].startswith("--del") and floor.is_catastrophic(target, call.home):
             yield deny("catastrophic_delete", f"rsync empties {target}")
     if given.rest:
         yield from on_target(call, given.rest[-1])
+        for source in given.rest[:-1]:
+            yield from reading(call.at(source), call.home)
 
 
 def _gdb(call: Call) -> Iterator[Answer]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import (
     UNKNOWN,
+    UNTOLD,
     Answer,
     Call,
     RuleTable,
@@ -72,7 +73,7 @@ def _ed(call: Call) -> Iterator[Answer]:
 def _pager(call: Call) -> Iterator[Answer]:
     for arg in call.args:
         if arg.startswith("+") and (match := re.search(r"[!|#]\s*(.+)", arg)):
-            yield script(match.group(1))
+            yield script(match.group(1), stdin=UNTOLD)
 
 
 RULES: RuleTable = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import OWN_PROGRAMS, UNKNOWN, Answer, ask, names, script
+from app.policy.risk.call import OWN_PROGRAMS, UNKNOWN, UNTOLD, Answer, ask, names, script
 from app.policy.risk.rules import protections
 from app.policy.risk.rules.git import may_run
 
@@ -24,6 +24,8 @@ _COMMANDS = frozenset(
         "NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell"
     )
 )
+_BUILDING = frozenset(names("CC CXX NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell"))
+"""Those that are run with words only: a shell is what one of them is for."""
 _PROMPTS = frozenset(["PS0", "PS1", "PS2", "PS3", "PS4"])
 _LOADED = frozenset(
     names(
@@ -57,7 +59,7 @@ def assignment(name: str, value: str) -> Iterator[Answer]:
     elif name in _TELLING or name.startswith(_TELLING_STARTS):
         yield from _telling(name, value)
     elif name.endswith(_PROGRAM_ENDS) and value:
-        yield script(value)
+        yield script(value, stdin=UNTOLD)
     elif name in protections.TELLING:
         yield from protections.switched_off(name, value)
 
@@ -76,7 +78,8 @@ def _telling(name: str, value: str) -> Iterator[Answer]:
     elif name == "GIT_SEQUENCE_EDITOR" and re.search(r"\b(?:exec|x)\b", value):
         yield ask("deferred", "writes commands into a rebase")
     elif name in _COMMANDS and value:
-        yield script(value.lstrip("|"))
+        fed = None if name in _BUILDING else UNTOLD
+        yield script(value.lstrip("|-").replace("%s", ""), stdin=fed)
     elif name.startswith("TF_CLI_ARGS") and re.search(r"-auto-approve|-destroy", value):
         yield ask("infra_apply", f"{name} changes infrastructure without showing the plan")
     elif name in _OPTIONS and _OPTIONS[name].search(value):

@@ -42,7 +42,8 @@ def _copy(call: Call) -> Iterator[Answer]:
     folder = given.value("-t", "--target-directory")
     sources = given.rest if folder else given.rest[:-1]
     target = folder or (given.rest[-1] if len(given.rest) > 1 else None)
-    yield from _read(call, sources if call.name not in {"mv", "ln"} else [])
+    # A link is read by whoever follows it, and nothing asks about that.
+    yield from _read(call, sources if call.name != "mv" else [])
     if target:
         names = [source.rstrip("/").rsplit("/", 1)[-1] for source in sources]
         yield from _written(call, [target, *(f"{target}/{name}" for name in names)])
@@ -50,7 +51,8 @@ def _copy(call: Call) -> Iterator[Answer]:
     if call.name == "mv":
         yield from _moved(call, moved, target)
     if call.name == "cp" and "/dev/null" in moved:
-        yield ask("truncate", "empties the target by copying nothing over it")
+        hit = ask("truncate", "empties the target by copying nothing over it")
+        yield hit._replace(targets=(call.at(target),) if target else ())
     if _sets_setuid(given.value("-m", "--mode") or ""):
         yield ask("setuid", "installs a program with the setuid bit")
 
@@ -142,8 +144,8 @@ RULES: RuleTable = {
     "sponge": _tee,
     "touch": _tee,
     "mkdir": _mkdir,
-    **table("cp mv install gcp gmv ginstall", _copy),
-    "ln": _link,
+    **table("cp mv install gcp gmv ginstall link", _copy),
+    **table("ln gln", _link),
     **table("chmod chown chgrp gchmod gchown", _chmod),
     "chattr": _chattr,
     "setfacl": _acl,

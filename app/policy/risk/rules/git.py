@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from app.core.git_config import is_risky
 from app.policy.risk.call import (
     UNKNOWN,
+    UNTOLD,
     Answer,
     Call,
     Hit,
@@ -67,7 +68,7 @@ def _git(call: Call) -> Iterator[Answer]:
     elif verb in aliases:
         yield from _alias(aliases[verb], args)
     elif handler := _VERBS.get(verb):
-        inner = _moved(call, before)
+        inner = moved(call, before)
         yield from handler(inner, args)
         if verb != "grep" and any(map(may_be_option, args)):
             yield ask("unresolved_command", f"an option of git {verb} is not known before it runs")
@@ -93,7 +94,7 @@ def _extension(verb: str, args: list[str]) -> Iterator[Answer]:
         yield _lossy("git_extension", f"git {verb} may lose work or branches")
 
 
-def _moved(call: Call, before: Options) -> Call:
+def moved(call: Call, before: Options) -> Call:
     cwd = call.cwd
     for path in before.all_values("-C", "--work-tree"):
         resolved = Call("", [], cwd, call.home).at(path)
@@ -128,7 +129,7 @@ def _setting(key: str, value: str) -> Iterator[Answer]:
         "cat",
         "never",
     }:
-        yield script(value.removeprefix("!"))
+        yield script(value.removeprefix("!"), stdin=UNTOLD)
 
 
 def may_run(key: str) -> bool:
@@ -157,7 +158,7 @@ def _help(args: list[str]) -> bool:
 def _push(call: Call, args: list[str]) -> Iterator[Answer]:
     given = options(args, "o -push-option -repo -receive-pack -exec")
     for program in given.all_values("--receive-pack", "--exec"):
-        yield script(program)
+        yield script(program, stdin=UNTOLD)
     if given.has("-n", "--dry-run") and "--d" not in given.flags:
         return
     if _long_or(
@@ -297,7 +298,7 @@ def _programs(valued: str, *flags: str) -> _Handler:
     def handler(call: Call, args: list[str]) -> Iterator[Answer]:
         given = options(args, valued, optional="O" if "-O" in flags else "")
         for program in given.all_values(*flags):
-            yield script(program)
+            yield script(program, stdin=UNTOLD)
         for setting in given.all_values("-c", "--config"):
             key, _, value = setting.partition("=")
             yield from _setting(key, value)
@@ -397,7 +398,7 @@ def _update_ref(call: Call, args: list[str]) -> Iterator[Answer]:
 def _send_pack(call: Call, args: list[str]) -> Iterator[Answer]:
     given = options(args, "-receive-pack -exec")
     for program in given.all_values("--receive-pack", "--exec"):
-        yield script(program)
+        yield script(program, stdin=UNTOLD)
     if given.has("--force", "--mirror") or any(word.startswith("+") for word in given.rest):
         yield _lossy("git_force_push", "rewrites or deletes shared history")
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from app.policy.risk.call import Answer, Call, RuleTable, ask, names, options, table
 from app.policy.risk.model import RiskLevel
-from app.policy.risk.rules.git import GLOBAL_OPTIONS
+from app.policy.risk.paths import reading
+from app.policy.risk.rules.git import GLOBAL_OPTIONS, moved
 from app.policy.risk.secrets import ALL_OF, held
 
 _ADDRESS = re.compile(
@@ -28,6 +29,8 @@ def _git(call: Call) -> Iterator[Answer]:
         yield from _push(call, args, before.all_values("-c"))
     elif verb in (["add"], ["stage"]):
         yield from _add(call, args)
+    elif verb:
+        yield from _read(moved(call, before), verb[0], args)
 
 
 _DEPLOYS = frozenset(names("heroku dokku production prod live deploy piku scalingo clever"))
@@ -50,6 +53,28 @@ def _push(call: Call, args: list[str], settings: list[str]) -> Iterator[Answer]:
         yield ask("new_destination", "pushes the repository to an address given for this call")
     elif target in remotes or (not given.rest and remotes):
         yield ask("new_destination", f"pushes the repository to {target}, which was just set")
+
+
+_READS = frozenset(
+    names(
+        "diff hash-object grep blame annotate commit tag notes merge apply am mailinfo mailsplit "
+        "stripspace interpret-trailers patch-id fast-import difftool range-diff send-email "
+        "update-index mktree mktag"
+    )
+)
+"""Subcommands that read files which need not be part of the repository."""
+
+
+def _read(call: Call, verb: str, args: list[str]) -> Iterator[Answer]:
+    """A secret of a home folder that git shows or puts into the repository."""
+    paths: list[str] = []
+    if verb == "config":
+        paths = options(args, "f -file -blob").all_values("-f", "--file")
+    elif verb in _READS:
+        values = (word.partition("=")[2] for word in args if word[:2] == "--")
+        paths = [*(word for word in args if word[:1] != "-"), *filter(None, values)]
+    for path in paths:
+        yield from reading(call.at(path), call.home)
 
 
 def _bare(address: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.policy.risk.call import (
     SECRET,
     UNKNOWN,
     Answer,
     Call,
+    Options,
     Rule,
     RuleTable,
     ask,
@@ -25,7 +26,8 @@ from app.policy.risk.call import (
 class Interpreter:
     """`code` options hold the program; `valued` take a word that is not code.
 
-    `attached` letters take the rest of their word, if anything.
+    `attached` letters take the rest of their word, if anything. `checks` are options with which
+    the program is read, and not run.
     """
 
     language: str
@@ -34,14 +36,16 @@ class Interpreter:
     module: str = ""
     attached: str = ""
     clusters: bool = True
+    checks: str = ""
 
 
 _PYTHON = Interpreter("python", "c", "W X Q -check-hash-based-pycs", module="m")
 _NODE = Interpreter(
     "node", "e p -eval -print", "r -require -import -loader C -conditions -env-file"
 )
+_CHECKED_NODE = replace(_NODE, checks="c -check")
 _PERL = Interpreter("perl", "e E", "I M m", attached="iFx")
-_RUBY = Interpreter("ruby", "e", "r I C E x")
+_RUBY = Interpreter("ruby", "e", "r I C E x", checks="c")
 INTERPRETERS: dict[str, Interpreter] = {
     **dict.fromkeys(
         names(
@@ -50,13 +54,17 @@ INTERPRETERS: dict[str, Interpreter] = {
         ),
         _PYTHON,
     ),
-    **dict.fromkeys(["node", "nodejs", "bun", "tsx", "ts-node"], _NODE),
+    **dict.fromkeys(["node", "nodejs"], _CHECKED_NODE),
+    **dict.fromkeys(["bun", "tsx", "ts-node"], _NODE),
     "perl": _PERL,
     "perl5": _PERL,
     "ruby": _RUBY,
     "jruby": _RUBY,
     **dict.fromkeys(["lua", "luajit", "lua5.1", "lua5.3", "lua5.4"], Interpreter("lua", "e", "l")),
-    **dict.fromkeys(["php", "php8"], Interpreter("php", "r B R E -run", "d c f z t")),
+    **dict.fromkeys(
+        ["php", "php8"],
+        Interpreter("php", "r B R E -run", "d c f z t", checks="l -syntax-check"),
+    ),
     "Rscript": Interpreter("R", "e", ""),
     "R": Interpreter("R", "e", "f"),
     "osascript": Interpreter("applescript", "e", "l"),
@@ -109,7 +117,7 @@ def _rule(spec: Interpreter) -> Rule:
 def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
     args = call.args[1:] if call.name == "bun" and call.args[:1] == ["run"] else call.args
     valued = f"{spec.valued} {spec.code} {spec.module}"
-    args = ["-p" if arg in {"-pe", "-ep"} and spec is _NODE else arg for arg in args]
+    args = ["-p" if arg in {"-pe", "-ep"} and spec.language == "node" else arg for arg in args]
     if spec.language == "lisp":
         # Emacs takes its long options with one dash as well.
         args = ["--eval" if arg in {"-eval", "-execute", "--execute"} else arg for arg in args]
@@ -128,7 +136,7 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
         yield script(call.stdin.text, "python")
     if any(text.startswith("data:") for text in given.all_values("-r", "--require", "--import")):
         yield ask("opaque_code", f"{call.name} loads code that its options hold")
-    if found or given.has("--version", "--help", "-V", "-h"):
+    if found or given.has("--version", "--help", "-V", "-h") or only_checks(call.name, given):
         return
     if spec.module and (module := given.value("-" + spec.module)):
         yield from _module(call, module)
@@ -136,6 +144,12 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
         yield from _program(given.rest[0], spec)
     elif call.stdin and not (call.stdin.file and not given.rest):
         yield from _read(call.stdin.text, spec, typed=given.has("-i"))
+
+
+def only_checks(name: str, given: Options) -> bool:
+    """Whether an interpreter only says whether its program can be read: `node --check`."""
+    spec = INTERPRETERS.get(name)
+    return spec is not None and any(given.has("-" + flag) for flag in spec.checks.split())
 
 
 def _read(text: str | None, spec: Interpreter, *, typed: bool) -> Iterator[Answer]:
@@ -203,26 +217,46 @@ def _subcommand(verbs: str, language: str) -> Rule:
     return rule
 
 
-def _operands(call: Call) -> list[str]:
-    """The words of `deno run`, from the program on."""
-    return options(call.args[1:], stop=True).rest if call.args[:1] == ["run"] else []
+_DENO_VALUED = (
+    "c L -config -import-map -lock -cert -log-level -ext -location -seed -v8-flags= -reload= "
+    "-env-file= -check= -watch="
+)
+_DENO_VERBS = frozenset(
+    names(
+        "add bench bundle cache check clean compile completions coverage create deploy doc eval "
+        "fmt help info init install jupyter lint lsp outdated publish remove repl run serve task "
+        "test types uninstall update upgrade vendor x"
+    )
+)
 
 
 def _deno(call: Call) -> Iterator[Answer]:
-    if call.args[:1] == ["eval"] and len(call.args) > 1:
-        yield script(
-            options(call.args[1:]).rest[0] if options(call.args[1:]).rest else None, "node"
-        )
-    elif call.args[:1] == ["run"] and any(
-        word.startswith(("http:", "https:", "data:")) for word in options(call.args[1:]).rest[:1]
-    ):
+    """`deno run` may be left out: `deno -A -` runs what it reads."""
+    before = options(call.args, _DENO_VALUED, stop=True)
+    verb, args = "run", call.args
+    if before.rest[:1] and before.rest[0] in _DENO_VERBS:
+        verb, args = before.rest[0], call.args[before.first + 1 :]
+    given = options(args, f"{_DENO_VALUED} -eval -eval-file=", stop=verb != "eval")
+    words = given.rest
+    if verb == "eval" and args:
+        yield script(words[0] if words else None, "node")
+    elif verb == "repl" or not call.args:
+        yield from _deno_typed(call, given)
+    elif verb != "run" or given.has("--help", "--version", "-h", "-V"):
+        return
+    elif words[:1] == ["-"] or (words and words[0] == "/dev/stdin"):
+        if call.stdin:
+            yield script(call.stdin.text, "node")
+    elif words and words[0].startswith(("http:", "https:", "data:")):
         yield ask("remote_code", "runs a program from the network")
-    elif call.args[:1] == ["run"] and (
-        package := next((word[4:] for word in call.args if word.startswith("npm:")), "")
-    ):
-        at = call.args.index(f"npm:{package}")
-        yield run([package.split("@")[0] or package, *call.args[at + 1 :]])
-    elif _operands(call)[:1] == ["-"] and call.stdin:
+    elif words and words[0].startswith("npm:"):
+        package = words[0][4:]
+        yield run([package.split("@")[0] or package, *words[1:]])
+
+
+def _deno_typed(call: Call, given: Options) -> Iterator[Answer]:
+    yield from (script(text, "node") for text in given.all_values("--eval"))
+    if call.stdin:
         yield script(call.stdin.text, "node")
 
 

@@ -124,6 +124,12 @@ def _httpie(call: Call) -> Iterator[Answer]:
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
 
 
+def _by_method(call: Call) -> Iterator[Answer]:
+    methods = options(call.args, "m H c n z q A a u p t -method").all_values("-m", "--method")
+    if any(method.upper() == "DELETE" for method in methods):
+        yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
+
+
 def _netcat(call: Call) -> Iterator[Answer]:
     given = options(call.args, "e c p s w i q x X -exec -sh-exec")
     for text in given.all_values("-e", "-c", "--exec", "--sh-exec"):
@@ -145,6 +151,7 @@ def _socat(call: Call) -> Iterator[Answer]:
 
 
 RULES: RuleTable = {
+    **table("lwp-request ab hey oha bombardier", _by_method),
     "curl": _curl,
     "curlie": _curl,
     "wget": _wget,

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.policy.risk.call import UNKNOWN, Answer, Call, RuleTable, ask, options, run, script, table
+from app.policy.risk.call import (
+    UNKNOWN,
+    UNTOLD,
+    Answer,
+    Call,
+    RuleTable,
+    ask,
+    options,
+    run,
+    script,
+    table,
+)
 from app.policy.risk.flow import sent_on
 from app.policy.risk.shapes import compiled, together
 
@@ -22,6 +33,7 @@ class Commands(NamedTuple):
         settings: options of the form `-o name=value`.
         keys: a pattern of the names among `settings` whose value is a command.
         fed: the command reads what the program reads.
+        typed: the command runs in a terminal of its own, or reads what is typed.
     """
 
     options: str = ""
@@ -31,6 +43,7 @@ class Commands(NamedTuple):
     settings: str = ""
     keys: str = ""
     fed: bool = False
+    typed: bool = False
 
 
 _TABLE: dict[str, Commands] = {
@@ -38,8 +51,8 @@ _TABLE: dict[str, Commands] = {
     "rg": Commands("-pre -hostname-bin", valued="e f g t A B C m -pre-glob -glob -type"),
     "ag ack": Commands("-pager", valued="A B C G g"),
     "bat batcat delta": Commands("-pager", valued="l H r"),
-    "sort": Commands("-compress-program", valued="k t o S T -key -output"),
-    "split": Commands("-filter", valued="b l n a", fed=True),
+    "sort gsort": Commands("-compress-program", valued="k t o S T -key -output"),
+    "split gsplit": Commands("-filter", valued="b l n a", fed=True),
     "sdiff diff3": Commands("-diff-program"),
     "man": Commands("P H -pager -html", valued="p L m M S e E"),
     "nano pico": Commands("s -speller", valued="T o r -operatingdir"),
@@ -137,17 +150,17 @@ _TABLE: dict[str, Commands] = {
     "perlbug": Commands("e", valued="s r c t"),
     "zic": Commands("y", valued="d l L p b"),
     "dmsetup": Commands("-exec"),
-    "genie": Commands("c -command"),
+    "genie": Commands("c -command", typed=True),
     "plymouth": Commands("-command", valued="-prompt"),
     "logrotate": Commands("m -mail", valued="s l"),
     "helm helm3": Commands("-post-renderer", valued="n f"),
     "ansible ansible-playbook": Commands("-become-exe", valued="i a m e l u"),
     # Screens, windows and media.
     "scrot": Commands("e -exec", valued="d q t"),
-    "tmate tmux": Commands("c", valued="L S f"),
-    "asciinema": Commands("c -command", valued="t i"),
-    "ttyrec": Commands("e"),
-    "termtosvg": Commands("c -command"),
+    "tmate tmux": Commands("c", valued="L S f", typed=True),
+    "asciinema": Commands("c -command", valued="t i", typed=True),
+    "ttyrec": Commands("e", typed=True),
+    "termtosvg": Commands("c -command", typed=True),
     "feh": Commands("A -action -action1 -action2 -action3"),
     "rofi": Commands("run-command run-shell-command window-command", clusters=False),
     "mocp": Commands(settings="O -set-option", keys="OnSongChange|OnStop"),
@@ -163,8 +176,8 @@ _TABLE: dict[str, Commands] = {
         "-browser-subprocess-path"
     ),
     "sqlmap": Commands("-eval", language="python"),
-    "dtrace": Commands("c", valued="n p s"),
-    "systemtap stap": Commands("c", valued="e x"),
+    "dtrace": Commands("c", valued="n p s", typed=True),
+    "systemtap stap": Commands("c", valued="e x", typed=True),
 }
 _ROWS = {name: row for listed, row in _TABLE.items() for name in listed.split()}
 
@@ -176,7 +189,7 @@ def _held(call: Call) -> Iterator[Answer]:
     if not row.clusters:
         valued += " " + " ".join(f"-{name}" for name in listed)
     given = options(call.args, valued, clusters=row.clusters)
-    fed = sent_on(call) if row.fed else None
+    fed = call.stdin if row.typed else sent_on(call) if row.fed else UNTOLD
     for name in row.options.split():
         names = (f"-{name}",) if row.clusters else (f"-{name}", f"--{name}")
         for text in given.all_values(*names):
@@ -190,7 +203,7 @@ def _held(call: Call) -> Iterator[Answer]:
 def _set(row: Commands, setting: str) -> Iterator[Answer]:
     key, _, text = re.sub(r"[\s=]+", "=", setting.strip(), count=1).partition("=")
     if text and re.fullmatch(row.keys, key.strip(), re.IGNORECASE):
-        yield script(text.strip().removeprefix("!"), row.language)
+        yield script(text.strip().removeprefix("!"), row.language, stdin=UNTOLD)
 
 
 _LIBRARIES = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.policy.risk.call import (
+    UNTOLD,
     Answer,
     Call,
     Hit,
@@ -227,7 +228,7 @@ def _sql_client(call: Call) -> Iterator[Answer]:
         if _RESTORES.search(text):
             yield ask("sql", "replaces what the database holds")
     for pager in options(call.args, "-pager", clusters=False).all_values("--pager"):
-        yield script(pager)
+        yield script(pager, stdin=UNTOLD)
 
 
 RULES: RuleTable = {name: _rule(spec) for name, spec in _OUTPUTS.items()} | {

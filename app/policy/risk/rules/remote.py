@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, script, table
+from app.policy.risk.call import UNTOLD, Answer, Call, RuleTable, ask, options, script, table
 from app.policy.risk.paths import writing
 
 _SSH = "b c D e F I i J L l m O o p Q R S W w B E P"
@@ -18,7 +18,7 @@ def _settings(values: list[str]) -> Iterator[Answer]:
             key.lower() in {"proxycommand", "localcommand", "knownhostscommand"}
             and text.lower() != "none"
         ):
-            yield script(re.sub(r"%[hprnC]", "x", text))
+            yield script(re.sub(r"%[hprnC]", "x", text), stdin=UNTOLD)
 
 
 def _ssh(call: Call) -> Iterator[Answer]:
@@ -35,7 +35,7 @@ def _ssh(call: Call) -> Iterator[Answer]:
         words = later.rest
     if words:
         yield script(" ".join(words), stdin=call.stdin)
-    elif call.stdin and given.rest and not given.has("-N"):
+    elif call.stdin and given.rest and not given.has("-N", "-W"):
         yield script(call.stdin.text)
 
 
@@ -59,7 +59,7 @@ def _copy(call: Call) -> Iterator[Answer]:
     given = options(call.args, "c F i J l o P S D X b B R s")
     yield from _settings(given.all_values("-o"))
     for program in given.all_values("-S"):
-        yield script(program)
+        yield script(program, stdin=UNTOLD)
     if call.name == "scp" and given.rest:
         yield from on_target(call, given.rest[-1])
     if call.name == "sftp" and (given.has("-b") or call.stdin):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import takewhile
 
 from app.policy.risk import floor
 from app.policy.risk.call import (
@@ -23,11 +24,13 @@ from app.policy.risk.call import (
     script,
     table,
 )
+from app.policy.risk.command import READERS
 from app.policy.risk.flow import sent_on
 from app.policy.risk.model import RiskLevel
 from app.policy.risk.named_secrets import in_file
 from app.policy.risk.paths import writing
 from app.policy.risk.rules.delete import removing
+from app.policy.risk.rules.shells import only_parses
 from app.policy.risk.sources import finds_secrets
 from app.policy.risk.words import decode_ansi
 
@@ -84,7 +87,7 @@ def _find(call: Call) -> Iterator[Answer]:
             yield from _each(call, args[at + 1 : end], folders, what, some=narrowed(args[:at]))
             at = end
         elif word == "-delete":
-            yield from removing(call, folders, recursive=not narrowed(args))
+            yield from _deletes(call, folders)
         elif word in _WRITES and at + 1 < len(args):
             yield from writing(call.at(args[at + 1]), call.home)
             yield ask("overwrite", f"find {word} overwrites a file", RiskLevel.MEDIUM)
@@ -94,6 +97,19 @@ def _find(call: Call) -> Iterator[Answer]:
         elif may_be_option(word):
             yield ask("unresolved_command", "what find does is not known before it runs")
         at += 1
+
+
+def _deletes(call: Call, folders: list[str]) -> Iterator[Answer]:
+    """`find … -delete`: with one name to look for, that is what it hits, and not the folder."""
+    args = call.args
+    names = [args[at + 1] for at, word in enumerate(args[:-1]) if word == "-name"]
+    picks = len(names) == 1 and _CHOOSING.isdisjoint(args) and UNKNOWN not in names[0]
+    for hit in removing(call, folders, recursive=not narrowed(args)):
+        picked = tuple(f"{target.rstrip('/')}/**/{names[0]}" for target in hit.targets if picks)
+        yield hit._replace(targets=picked) if picked and hit.code == "delete" else hit
+
+
+_CHOOSING = frozenset(names("-o -or ! -not , -path -ipath -regex -iregex -wholename"))
 
 
 def _each(
@@ -106,8 +122,8 @@ def _each(
     for folder in folders:
         shown = f"{folder.rstrip('/') or '/'}/{what}" if some else folder
         yield run([word.replace("{}", shown) for word in words])
-        if not some and any("{}" in word and word != "{}" for word in words):
-            # Inside a text, such as the code of a shell, what is found is not the folder.
+        if not some and (READERS.get(name) or any(word != "{}" and "{}" in word for word in words)):
+            # What is found is not the folder: a script, or inside the code of a shell.
             yield run([word.replace("{}", what) for word in words])
         if not some and name in _WHOLE_TREE and floor.is_catastrophic(call.at(folder), call.home):
             yield deny("catastrophic_delete", f"find runs {name} for all of {call.at(folder)}")
@@ -190,26 +206,29 @@ def _parallel(call: Call) -> Iterator[Answer]:
     if given.has("--pipe", "--spreadstdin", "--pipepart") and given.rest:
         yield script(" ".join(given.rest), stdin=sent_on(call))
         return
-    words: list[str] = []
-    for word in given.rest:
-        if word in {":::", "::::", ":::+", "::::+"}:
-            break
-        words.append(word)
+    words = list(takewhile(lambda word: word not in _SEPARATORS, given.rest))
     separators = [at for at, word in enumerate(call.args) if word == ":::"]
     inputs = call.args[separators[0] + 1 :] if separators else []
+    if given.all_values("-a", "--arg-file"):
+        inputs = [*inputs, UNKNOWN]
     if len(inputs) > MAX_OPERANDS:
         inputs = [UNKNOWN]
     if words:
         secret = call.stdin is not None and call.stdin.secret
+        runs_any = _runs_input(words)
         for item in inputs or [SECRET if secret else UNKNOWN]:
             text = " ".join(words)
             joined = text.replace("{}", item) if "{" in text else f"{text} {item}"
-            yield script(None if _runs_input(text) else _with_input(joined))
+            unread = runs_any and (item == UNKNOWN or words[0][:1] == "{")
+            yield script(None if unread else _with_input(joined))
     elif inputs:
         for item in inputs:
             yield script(item)
     else:
         yield script(call.stdin.text if call.stdin else None)
+
+
+_SEPARATORS = frozenset([":::", "::::", ":::+", "::::+"])
 
 
 def _with_input(text: str) -> str:
@@ -218,9 +237,10 @@ def _with_input(text: str) -> str:
     return text.replace(SECRET, '"$SECRET"').replace(UNKNOWN, "'unknown input'")
 
 
-def _runs_input(text: str) -> bool:
-    """Whether the input itself is the command."""
-    return text.lstrip().startswith("{")
+def _runs_input(words: list[str]) -> bool:
+    """Whether the input itself is the command, or names the script that one runs."""
+    reads = bool(READERS.get(words[0])) and not only_parses(words[1:])
+    return reads or words[0].lstrip()[:1] == "{"
 
 
 RULES: RuleTable = {

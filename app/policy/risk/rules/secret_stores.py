@@ -100,6 +100,12 @@ _STORES: Rows = {
         Shape(r"(?:export|secrets(?: get)?)\b(?! (?:set|delete|folders|generate))"),
         Shape(r"(?:user get token|token|service-token create|dynamic-secrets lease create)\b"),
     ),
+    "credstash": (Shape(r"(?:get|getall)\b"),),
+    "dotenvx": (Shape(r"(?:get|decrypt|keypair)\b"),),
+    "envkey-source": (Shape(),),
+    "step": (Shape(r"ca token\b|oauth\b", unless=r"^--(?:output-file|file)$"),),
+    "tctl": (Shape(r"(?:tokens add|nodes add|auth sign)\b"),),
+    "databricks": (Shape(r"auth token\b|secrets get-secret\b|tokens create\b"),),
     "teller": (Shape(r"(?:env|sh|show|yaml|export|template)\b"),),
     "berglas": (Shape(r"access\b"),),
     "akeyless": (
@@ -224,7 +230,7 @@ _CLOUDS: Rows = {
     "cf": (Shape(r"(?:env|e|oauth-token|service-key|ssh-code)\b"),),
     "doctl": (
         Shape(r"databases (?:connection|user get)\b|registry docker-config\b"),
-        Shape(r"kubernetes cluster kubeconfig show\b"),
+        Shape(r"kubernetes cluster kubeconfig show\b|auth token\b"),
     ),
     "scw": (Shape(r"secret version access\b|config get secret-key\b|config dump\b"),),
     "ibmcloud": (Shape(r"(?:iam oauth-tokens|secrets-manager secret(?:-version)?)\b"),),

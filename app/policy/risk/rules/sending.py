@@ -117,7 +117,7 @@ def _in_words(call: Call, row: Sender) -> str:
             if SECRET in word and not _LOGS_IN.match(word.removeprefix("--header=")):
                 return "a secret in a header"
             continue
-        if SECRET in word and not _only_logs_in(word, option, row):
+        if SECRET in word and not _only_logs_in(call, word, option, row):
             return "a secret"
         if len(word) > _SHORTEST_KEY and _holds_key(word, option, row):
             return "what looks like a key"
@@ -130,6 +130,11 @@ def _in_words(call: Call, row: Sender) -> str:
     return ""
 
 
+def _goes_elsewhere(call: Call, row: Sender) -> bool:
+    """Whether an operand is an address already, so that another one is not its secret address."""
+    return any("://" in word and not option for option, word in _values(call, row))
+
+
 _SHORTEST_KEY = 18
 
 
@@ -139,11 +144,13 @@ def _holds_key(word: str, option: str, row: Sender) -> bool:
     return holds_key(_USER_IN_ADDRESS.sub(r"\1", word))
 
 
-def _only_logs_in(word: str, option: str, row: Sender) -> bool:
+def _only_logs_in(call: Call, word: str, option: str, row: Sender) -> bool:
     """Whether a secret is where a service expects one: in a header, or as the user's name."""
     if not row.web:
         return False
-    if not option and (word.startswith(SECRET) or _LOGS_IN.match(word)):
+    if not option and word.startswith(SECRET):
+        return not _goes_elsewhere(call, row)
+    if not option and _LOGS_IN.match(word):
         return True
     return SECRET not in _USER_IN_ADDRESS.sub(r"\1", word)
 

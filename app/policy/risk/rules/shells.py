@@ -23,18 +23,45 @@ _FLAG = re.compile(r"[-+].")
 _STDIN = re.compile(r"/dev/(?:stdin|fd/0)|/proc/self/fd/0|-")
 
 
+def only_parses(args: list[str]) -> bool:
+    """Whether a shell with these words reads its script and runs nothing: `bash -n`."""
+    parses, at = False, 0
+    while at < len(args) and _FLAG.match(args[at]) and args[at] != "--":
+        arg, given = args[at], args[at][0] == "-"
+        # An `o` takes what follows it: the name of an option in full.
+        letters = "" if arg.startswith("--") else arg[1:].partition("o")[0]
+        if "i" in letters:
+            return False
+        if "n" in letters:
+            parses = given
+        elif arg == "--no-execute":
+            parses = True
+        elif arg in {"-o", "+o"} and args[at + 1 : at + 2] == ["noexec"]:
+            parses = given
+        at += 2 if _takes_word(arg) else 1
+    return parses
+
+
+def _takes_word(flag: str) -> bool:
+    if flag.startswith("--"):
+        return flag in {"--rcfile", "--init-file"}
+    return flag[-1] in "oO"
+
+
+_NO_PARSER = frozenset(["elvish", "nu", "xonsh"])
+
+
 def _shell(call: Call) -> Iterator[Answer]:
     args = list(call.args)
+    if call.name not in _NO_PARSER and only_parses(args):
+        return
     at, code, from_stdin = 0, False, False
     while at < len(args) and _FLAG.match(args[at]) and args[at] != "--":
         arg = args[at]
         if not arg.startswith("--"):
             code = code or (arg[0] == "-" and "c" in arg[1:])
             from_stdin = from_stdin or (arg[0] == "-" and "s" in arg[1:])
-        takes_word = arg in {"--rcfile", "--init-file"} or (
-            not arg.startswith("--") and arg[-1] in "oO"
-        )
-        at += 2 if takes_word else 1
+        at += 2 if _takes_word(arg) else 1
     operands = args[at + 1 :] if args[at : at + 1] == ["--"] else args[at:]
     if code:
         text, given = (operands[0], tuple(operands[1:])) if operands else (None, ())

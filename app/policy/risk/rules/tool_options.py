@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from app.policy.risk.call import Answer, Call, RuleTable, ask, options, run, script, table
+from app.policy.risk.call import UNTOLD, Answer, Call, RuleTable, ask, options, run, script, table
 
 _SHELLS = re.compile(r"(?:/\S+/)?(?:ba|z|da|k)?sh|cmd(?:\.exe)?|(?:power|pw)sh(?:el)?l?(?:\.exe)?")
 
@@ -41,7 +41,7 @@ def _npm(call: Call) -> Iterator[Answer]:
 def _rpm(call: Call) -> Iterator[Answer]:
     given = options(call.args, "E D -eval -define -pipe")
     for text in given.all_values("--pipe"):
-        yield script(text)
+        yield script(text, stdin=UNTOLD)
     for text in given.all_values("-E", "--eval", "-D", "--define"):
         if found := re.search(r"%\(([^\n]*)", text):
             yield script(found.group(1).rpartition(")")[0])
@@ -52,7 +52,7 @@ def _rpm(call: Call) -> Iterator[Answer]:
 def _pandoc(call: Call) -> Iterator[Answer]:
     given = options(call.args, "F L -filter -lua-filter o f t r w")
     for program in given.all_values("-F", "--filter"):
-        yield run([program])
+        yield run([program], stdin=UNTOLD)
     for path in given.all_values("-L", "--lua-filter"):
         if call.was_written(path):
             yield script(call.written(path), "lua")

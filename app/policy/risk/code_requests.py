@@ -1,0 +1,61 @@
+"""Requests in program texts that ask a server to delete, as `curl -X DELETE` does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.policy.risk.call import Answer, Hit, ask
+from app.policy.risk.code_secrets import SENDS
+from app.policy.risk.model import RiskLevel
+
+_METHOD = re.compile(r"(['\"`])delete\1", re.IGNORECASE)
+"""The method by its name, as a whole text: an option, an argument or the value of a variable."""
+_CLIENTS = (
+    r"axios|got|superagent|ky|needle|request|undici|wretch|unirest|bent|phin|"
+    r"HTTParty|Faraday|RestClient|Typhoeus|Excon|HTTP|HTTPoison|Tesla|Req|Http|Requests"
+)
+_DELETES = r"\s*(?:\.|->|::)\s*del(?:ete)?\b"
+_BY_CLIENT = re.compile(
+    # An address is what it is given, or a client is what it is a method of.
+    rf"{_DELETES}!?\s*\(?\s*[fF]?['\"`](?:https?:)?//"
+    rf"|\b(?:{_CLIENTS})\b(?:['\"`]\s*\))?[^;\n]{{0,200}}?{_DELETES}"
+    r"|\bNet::HTTP::Delete\b|:delete\b|\bDELETE\s*(?:=>|\(|['\"])|\.DELETE\(\)|\bDeleteAsync\s*\("
+    r"|\bhttp\.MethodDelete\b|\bHttpMethod\.(?:DELETE|Delete)\b|\bMethod::DELETE\b"
+)
+_HTTP_OBJECT = re.compile(
+    r"\bNet::HTTP\b|\bHTTP::Tiny\b|\bLWP::UserAgent\b|\bMojo::UserAgent\b|\bGuzzleHttp\b"
+)
+_OF_OBJECT = re.compile(rf"{_DELETES}\s*\(?\s*(?:['\"`]/|\$|\()")
+_HELD = re.compile(
+    rf"\b(?:const|let|var|import)\s+(?:\*\s+as\s+)?(?P<name>\w+)\s*(?:=|\bfrom\b)[^;\n]{{0,80}}?\b(?:{_CLIENTS})\b"
+)
+_MARK = re.compile(r"delete|\bdel\b", re.IGNORECASE)
+
+
+def deletes_by_request(language: str, text: str) -> Iterator[Answer]:
+    """The question about a program that sends a request which deletes."""
+    if not _MARK.search(text):
+        return
+    near = bool(_BY_CLIENT.search(text)) and (
+        SENDS.search(text) is not None or "://" in text or language in {"R", "go", "rust"}
+    )
+    if near or _by_method(text) or _by_object(text):
+        yield http_delete(f"{language} code asks a server to delete")
+
+
+def http_delete(why: str) -> Hit:
+    """Not counted in the files that a command runs: whole programs have such calls, and tests."""
+    return ask("http_delete", why, RiskLevel.MEDIUM)._replace(vague=True)
+
+
+def _by_method(text: str) -> bool:
+    return _METHOD.search(text) is not None and SENDS.search(text) is not None
+
+
+def _by_object(text: str) -> bool:
+    """A method of a client that the program holds under a name."""
+    if _HTTP_OBJECT.search(text) and _OF_OBJECT.search(text):
+        return True
+    names = {found["name"] for found in _HELD.finditer(text)}
+    return any(re.search(rf"\b{re.escape(name)}\b{_DELETES}", text) for name in names)

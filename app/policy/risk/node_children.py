@@ -1,0 +1,119 @@
+"""Programs of Node that start other programs, and whose text tells which.
+
+A program whose every use of `child_process` is a call with a literal command is judged by these
+commands. One use that is anything else, and it is judged as a whole, as before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from app.policy.risk.call import Payload, Stream, run, script
+
+_TEXT = r"(?:\"[^\"\\\n]*\"|'[^'\\\n]*'|`[^`\\$]*`)"
+_MODULE = r"['\"`](?:node:)?child_process['\"`]"
+_LOADED = rf"(?:await\s+)?(?:require|import)\s*\(\s*{_MODULE}\s*\)"
+_SHELLED = ("exec", "execSync")
+_STARTED = ("execFile", "execFileSync", "spawn", "spawnSync")
+_FUNCTION = "|".join((*_SHELLED, *_STARTED))
+_DECLARED = r"(?:\b(?:const|let|var)\s+)"
+_SAFE_VALUE = rf"(?:{_TEXT}|[\d_*\s]+|true|false|\[\s*(?:{_TEXT}\s*(?:,\s*{_TEXT}\s*)*)?,?\s*\])"
+_KEYS = "stdio|encoding|cwd|timeout|maxBuffer|windowsHide|killSignal"
+_OPTIONS = rf"\{{\s*(?:['\"]?(?:{_KEYS})['\"]?\s*:\s*{_SAFE_VALUE}\s*(?:,\s*(?=[\w'\"}}]))?)*\}}"
+_GIVEN = (
+    rf"\s*\(\s*(?P<command>{_TEXT})\s*"
+    rf"(?:,\s*\[\s*(?P<words>{_TEXT}\s*(?:,\s*{_TEXT}\s*)*,?\s*)?(?P<list>\])\s*)?"
+    rf"(?:,\s*(?P<options>{_OPTIONS})\s*)?"
+    r"(?=\)|,\s*(?:(?:async\s+)?(?:\([\w\s,]*\)|\w+)\s*=>|(?:async\s+)?function\b))"
+)
+_HELD = (
+    (re.compile(rf"{_DECLARED}?(?<![\w.$])(\w+)\s*=\s*{_LOADED}\s*(?=[;,\n]|$)"), "module"),
+    (re.compile(rf"\bimport\s+(?:\*\s+as\s+)?(\w+)\s+from\s*{_MODULE}"), "module"),
+    (re.compile(rf"{_LOADED}\s*\.\s*then\s*\(\s*\(?\s*(\w+)\s*\)?\s*=>"), "module"),
+    (re.compile(rf"{_DECLARED}\{{([^{{}}]*)\}}\s*=\s*{_LOADED}\s*(?=[;,\n]|$)"), "functions"),
+    (re.compile(rf"\bimport\s*\{{([^{{}}]*)\}}\s*from\s*{_MODULE}"), "functions"),
+    (
+        re.compile(rf"{_DECLARED}(\w+)\s*=\s*{_LOADED}\s*\.\s*({_FUNCTION})\s*(?=[;,\n]|$)"),
+        "function",
+    ),
+)
+_WORD = re.compile(_TEXT)
+_BOUND = re.compile(rf"\s*({_FUNCTION})(?:\s*(?::|\bas\b)\s*(\w+))?\s*")
+_CWD = re.compile(rf"\bcwd['\"]?\s*:\s*({_TEXT})")
+_LEADING = re.compile(r"child_process")
+
+
+@dataclass
+class Children:
+    """What a program starts, and its text without the calls that start it."""
+
+    rest: str
+    started: list[Payload] = field(default_factory=list)
+
+
+def literal_children(text: str) -> Children | None:
+    """The programs that a text starts; None where it uses `child_process` in another way."""
+    if not _LEADING.search(text):
+        return None
+    modules, functions = set[str](), dict[str, str]()
+    children = Children(_without_imports(text, modules, functions))
+    for call, names in _calls(modules, functions):
+        for match in call.finditer(children.rest):
+            payload = _payload(names.get(match["name"], match["name"]), match)
+            if payload is None:
+                return None
+            children.started.append(payload)
+        children.rest = call.sub(' said(""', children.rest)
+    left = "|".join(map(re.escape, ["child_process", *modules, *functions]))
+    if re.search(rf"(?<![\w$.])(?:{left})(?![\w$])|child_process", children.rest):
+        return None
+    return children
+
+
+def _without_imports(text: str, modules: set[str], functions: dict[str, str]) -> str:
+    """The text without what names the module, where all that it takes from it is known."""
+    for pattern, kind in _HELD:
+        for found in pattern.finditer(text):
+            if kind == "module":
+                modules.add(found[1])
+            elif kind == "function":
+                functions[found[1]] = found[2]
+            elif not _bind(found[1], functions):
+                return text
+        text = pattern.sub(" ", text)
+    return text
+
+
+def _bind(names: str, functions: dict[str, str]) -> bool:
+    for name in filter(str.strip, names.split(",")):
+        found = _BOUND.fullmatch(name)
+        if found is None:
+            return False
+        functions[found[2] or found[1]] = found[1]
+    return True
+
+
+def _calls(
+    modules: set[str], functions: dict[str, str]
+) -> Iterator[tuple[re.Pattern[str], dict[str, str]]]:
+    held = "|".join(
+        [_LOADED, *(rf"(?<![\w.$]){re.escape(name)}(?:\.default)?" for name in modules)]
+    )
+    yield re.compile(rf"\(?(?:{held})\s*\)?\s*\.\s*(?P<name>{_FUNCTION}){_GIVEN}"), {}
+    if functions:
+        names = "|".join(map(re.escape, functions))
+        yield re.compile(rf"(?<![\w.$])(?P<name>{names}){_GIVEN}"), functions
+
+
+def _payload(name: str, call: re.Match[str]) -> Payload | None:
+    command, given = call["command"][1:-1], call["options"] or ""
+    # With its own input handed on, the other program reads what nobody knows here.
+    stdin = Stream(None) if "stdio" in given else None
+    where = _CWD.search(given)
+    moves = where[1][1:-1] if where else None
+    if name in _SHELLED:
+        return None if call["list"] else script(command, stdin=stdin, moves=moves)
+    words = [word[1:-1] for word in _WORD.findall(call["words"] or "")]
+    return run([command, *words], stdin=stdin, moves=moves)
