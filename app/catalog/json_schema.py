@@ -243,6 +243,11 @@ def _unique_items(validator: JsonValidator, wanted: Any, instance: Any, _schema:
             yield ValidationError("repeats")
 
 
+def _is_integer(_checker: Any, instance: Any) -> bool:
+    # 5.0 is made 5 before, so that a handler can count with it.
+    return isinstance(instance, int) and not isinstance(instance, bool)
+
+
 _Checker: type[JsonValidator] = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     {
@@ -252,4 +257,5 @@ _Checker: type[JsonValidator] = extend(  # type: ignore[no-untyped-call]
         "required": _required,
         "uniqueItems": _unique_items,
     },
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )

@@ -161,7 +161,10 @@ class Admission:
             missing = ProjectRequired()
             return Refusal("error", missing.code, missing.message)
         try:
-            call.prepared = prepare(entry, call.request.arguments)
+            project = call.context.project
+            call.prepared = prepare(
+                entry, call.request.arguments, project_id=project.id if project else None
+            )
         except InvalidArguments as error:
             return Refusal("invalid_arguments", error.code, error.message, error.details)
         decision = call.decision = self._judge(entry, call, resolved)

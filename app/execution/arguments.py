@@ -11,10 +11,12 @@ import orjson
 from app.catalog.catalog import CatalogEntry
 from app.core.errors import InvalidArguments
 from app.core.field_problems import problem
+from app.execution.coercion import coerced
 from app.toolkit.schema import invalid_arguments
 
 MAX_ARGUMENT_BYTES = 8 << 20
 MAX_ARGUMENTS = 1000
+_PROJECT = "project_id"
 
 
 @dataclass(slots=True)
@@ -26,8 +28,10 @@ class Prepared:
     validated: Any
 
 
-def parse_object(arguments: dict[str, Any] | str) -> dict[str, Any]:
+def parse_object(arguments: dict[str, Any] | str | None) -> dict[str, Any]:
     """The arguments object; JSON text is parsed, also when it was encoded twice.
+
+    Null is an object without arguments.
 
     Raises:
         InvalidArguments: it is not JSON, or not an object.
@@ -43,20 +47,28 @@ def parse_object(arguments: dict[str, Any] | str) -> dict[str, Any]:
                 f"Invalid JSON arguments: {error}; send one JSON object",
                 errors=[problem("arguments", str(error), "json_invalid")],
             ) from None
+    if value is None:
+        return {}
     if not isinstance(value, dict):
         raise invalid_arguments([problem("arguments", "must be a JSON object", "object_type")])
     return value
 
 
-def prepare(entry: CatalogEntry, arguments: dict[str, Any] | str) -> Prepared:
-    """Adapt an alias's arguments, rename known synonyms, validate.
+def prepare(
+    entry: CatalogEntry, arguments: dict[str, Any] | str, *, project_id: str | None = None
+) -> Prepared:
+    """Adapt an alias's arguments, rename known synonyms, coerce, validate.
+
+    Args:
+        project_id: the project that the call works in.
 
     Raises:
         InvalidArguments: with every problem, each with its path.
     """
     raw = parse_object(arguments)
     if entry.alias is not None and entry.alias.adapt is not None:
-        raw = entry.alias.adapt(raw)
+        given = {key: value for key, value in raw.items() if value is not None}
+        raw = entry.alias.adapt(coerced(given, entry.tool.parameters))
     if len(raw) > MAX_ARGUMENTS:
         message = f"{len(raw)} arguments; at most {MAX_ARGUMENTS} are looked at"
         named = {"max_length": MAX_ARGUMENTS}
@@ -64,17 +76,28 @@ def prepare(entry: CatalogEntry, arguments: dict[str, Any] | str) -> Prepared:
     names = entry.tool.argument_aliases
     if names and not names.keys().isdisjoint(raw):
         raw = _rename(raw, names)
+    if _PROJECT in raw and _PROJECT not in entry.tool.parameters.get("properties", {}):
+        raw = _in_its_project(raw, project_id)
     return validate(entry, raw)
 
 
 def validate(entry: CatalogEntry, raw: dict[str, Any]) -> Prepared:
-    """Validate an arguments object.
+    """Validate an arguments object; where it does not fit, coerce it and try again.
+
+    What policy judges, equal calls are compared by and events show is what the tool gets.
 
     Raises:
         InvalidArguments: as `prepare`.
     """
     canonical = canonical_json(raw)
-    return Prepared(raw, canonical, entry.tool.validate(canonical))
+    try:
+        return Prepared(raw, canonical, entry.tool.validate(canonical))
+    except InvalidArguments:
+        changed = coerced(raw, entry.tool.parameters)
+        again = canonical_json(changed)
+        if again == canonical:
+            raise
+    return Prepared(changed, again, entry.tool.validate(again))
 
 
 def canonical_json(value: Any) -> bytes:
@@ -97,9 +120,26 @@ def canonical_json(value: Any) -> bytes:
 
 
 def _rename(raw: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Give synonyms their proper name; a synonym beside the proper name stays and is refused."""
+    """Give synonyms their proper name; a synonym beside the proper name stays and is refused.
+
+    One that is null says nothing.
+    """
     renamed: dict[str, Any] = {}
     for key, value in raw.items():
         proper = names.get(key, key)
+        if value is None and proper in raw and proper != key:
+            continue
         renamed[key if proper in raw and proper != key else proper] = value
     return renamed
+
+
+def _in_its_project(raw: dict[str, Any], project_id: str | None) -> dict[str, Any]:
+    """Take out the name of the project that the call works in anyway.
+
+    The project of a call never comes from its arguments, so another one cannot be meant.
+    """
+    if project_id is None or raw[_PROJECT] not in (project_id, None):
+        where = "no project" if project_id is None else f"the project {project_id!r}"
+        message = f"the call works in {where}; leave project_id out of the arguments"
+        raise invalid_arguments([problem(_PROJECT, message, "extra_forbidden")])
+    return {key: value for key, value in raw.items() if key != _PROJECT}

@@ -55,7 +55,8 @@ _TUPLES = ("tags", "aliases", "requires", "programs", "platforms")
 class ToolArgs(BaseModel):
     """Base of every arguments model: no coercion, no unknown keys, immutable.
 
-    `True` is not an integer, `"1"` is not a number; every problem is reported at once.
+    `True` is not an integer, `"1"` is not a number; every problem is reported at once. What a
+    caller writes as `"1"` or `1.0` for 1 is coerced before.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)

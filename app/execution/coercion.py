@@ -1,0 +1,197 @@
+"""Arguments that say the right thing in another JSON type → the type that the schema asks for.
+
+Models write 5.0 for 5, "5" for 5, the text of a list for the list, and null for what they leave
+out. Only what has one reading is changed: text stays text wherever text is allowed, and nothing
+becomes text. What else does not fit is left for validation to refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+_MAX_DEPTH = 60
+_MAX_FORMS = 50
+# It runs on the event loop: what is larger is left for validation to refuse.
+_MAX_VALUES = 5000
+_CHARS_LIKE_A_VALUE = 4000
+# Beyond it a float stands for several integers.
+_LARGEST_EXACT = 2**53
+_WORDS = {"true": True, "false": False, "null": None, "none": None}
+_BEGINS_JSON = frozenset("-0123456789[{")
+_BEGINS_COMPOUND = ("[", "{")
+
+Schema = Mapping[str, Any]
+
+
+def coerced(arguments: dict[str, Any], schema: Schema) -> dict[str, Any]:
+    """`arguments` as `schema` asks for them, at every depth, as far as that is certain."""
+    found = _Coercion(schema).value(arguments, schema, 0)
+    return found if isinstance(found, dict) else arguments
+
+
+class _Coercion:
+    """Follows a value and its schema down together; `root` holds what is referred to."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._room = _MAX_VALUES
+
+    def value(self, value: Any, schema: Any, depth: int) -> Any:
+        """The value in a type that the schema allows; unchanged where there is none."""
+        self._room -= 1 + (len(value) // _CHARS_LIKE_A_VALUE if isinstance(value, str) else 0)
+        if depth > _MAX_DEPTH or self._room < 0:
+            return value
+        forms = list(self._forms(schema, 0))
+        fitting = [form for form in forms if _allows(form, value)]
+        if fitting:
+            return self._inside(value, fitting, depth)
+        for reading in _readings(value):
+            if any(_allows(form, reading) for form in forms):
+                return self.value(reading, schema, depth + 1)
+        return self._listed(value, forms, depth)
+
+    def _inside(self, value: Any, forms: Sequence[Schema], depth: int) -> Any:
+        if isinstance(value, dict):
+            return self._object(value, _best(value, forms), depth)
+        if isinstance(value, list):
+            items = next((form["items"] for form in forms if "items" in form), None)
+            return [self.value(item, items, depth + 1) for item in value]
+        return value
+
+    def _object(self, value: dict[str, Any], form: Schema, depth: int) -> dict[str, Any]:
+        known = form.get("properties", {})
+        required = form.get("required", ())
+        others = form.get("additionalProperties", True)
+        kept: dict[str, Any] = {}
+        for key, item in value.items():
+            schema = known.get(key, others)
+            found = self.value(item, schema, depth + 1)
+            may_be_left_out = key in known and key not in required
+            if may_be_left_out and _is_null(found) and not self._fits(found, schema):
+                continue
+            kept[key] = found
+        return kept
+
+    def _listed(self, value: Any, forms: Sequence[Schema], depth: int) -> Any:
+        """One value where a list of such values is asked for."""
+        is_broken = isinstance(value, str) and value.lstrip().startswith(_BEGINS_COMPOUND)
+        if value in (None, "") or is_broken:
+            return value
+        for form in forms:
+            if "array" in _types(form) and "items" in form:
+                item = self.value(value, form["items"], depth + 1)
+                if self._fits(item, form["items"]):
+                    return [item]
+        return value
+
+    def _fits(self, value: Any, schema: Any) -> bool:
+        return any(_allows(form, value) for form in self._forms(schema, 0))
+
+    def _forms(self, schema: Any, hops: int) -> Iterator[Schema]:
+        """What `schema` allows, one form after the other, references followed."""
+        if not isinstance(schema, Mapping) or hops > _MAX_DEPTH:
+            return
+        reference = schema.get("$ref")
+        if reference is not None:
+            yield from self._forms(self._referred(reference), hops + 1)
+            return
+        parts = schema.get("allOf")
+        if parts:
+            yield self._joined(schema, parts, hops)
+            return
+        choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+        for choice in choices[:_MAX_FORMS]:
+            yield from self._forms(choice, hops + 1)
+        if not choices:
+            yield schema
+
+    def _joined(self, schema: Schema, parts: Sequence[Any], hops: int) -> Schema:
+        """All of `parts` as one form; where a part has several, its first."""
+        joined = {key: item for key, item in schema.items() if key != "allOf"}
+        for part in parts[:_MAX_FORMS]:
+            form = next(iter(self._forms(part, hops + 1)), {})
+            named = {**form.get("properties", {}), **joined.get("properties", {})}
+            required = [*form.get("required", ()), *joined.get("required", ())]
+            joined = {**form, **joined}
+            if named:
+                joined |= {"properties": named, "required": required}
+        return joined
+
+    def _referred(self, reference: Any) -> Any:
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return None
+        node: Any = self._root
+        for part in reference[1:].split("/")[1:]:
+            name = part.replace("~1", "/").replace("~0", "~")
+            node = node.get(name) if isinstance(node, Mapping) else None
+        return node
+
+
+def _best(value: dict[str, Any], forms: Sequence[Schema]) -> Schema:
+    """The form of an object that its fixed fields, and then its required ones, speak for."""
+    said = [form for form in forms if _holds_fixed(value, form)] or forms
+    whole = [form for form in said if value.keys() >= set(form.get("required", ()))]
+    return (whole or said)[0]
+
+
+def _holds_fixed(value: dict[str, Any], form: Schema) -> bool:
+    named = form.get("properties", {})
+    fixed = {
+        key: schema["const"]
+        for key, schema in named.items()
+        if isinstance(schema, Mapping) and "const" in schema
+    }
+    return all(value[key] == const for key, const in fixed.items() if key in value)
+
+
+def _allows(form: Schema, value: Any) -> bool:
+    types = _types(form)
+    kind = _type_of(value)
+    return not types or kind in types or (kind == "integer" and "number" in types)
+
+
+def _types(form: Schema) -> Sequence[str]:
+    """The JSON types that a form names; none where it allows any."""
+    named = form.get("type")
+    if isinstance(named, str):
+        return (named,)
+    if isinstance(named, Sequence):
+        return named
+    choices = form.get("enum", [form["const"]] if "const" in form else [])
+    if choices:
+        return [_type_of(choice) for choice in choices]
+    return ("object",) if "properties" in form else ("array",) if "items" in form else ()
+
+
+def _type_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+    return kinds.get(type(value), "object")
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and _WORDS.get(value.lower(), ...) is None)
+
+
+def _readings(value: Any) -> Iterator[Any]:
+    """What else a value may stand for."""
+    if isinstance(value, str):
+        for reading in _parsed(value.strip()):
+            yield reading
+            yield from _readings(reading)
+    elif isinstance(value, float) and abs(value) <= _LARGEST_EXACT and value.is_integer():
+        yield int(value)
+
+
+def _parsed(text: str) -> Iterator[Any]:
+    if text.lower() in _WORDS:
+        yield _WORDS[text.lower()]
+    elif text[:1] in _BEGINS_JSON:
+        try:
+            yield orjson.loads(text)
+        except (orjson.JSONDecodeError, UnicodeEncodeError):
+            return
