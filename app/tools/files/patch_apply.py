@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import NoReturn
 
 from app.tools.files.patch_model import FilePatch, Hunk
 from app.tools.files.patch_place import LOOKS, TextLines
 from app.tools.files.text import newline_of
 
 _SHOWN = 100
+_NAMED_PLACES = 10
+_LOOKED_AT = 1000
 
 
 class HunkMismatch(Exception):
@@ -71,6 +77,7 @@ class _Patching:
         self._done = 0
         self._drift = 0
         self._to_come = Counter(hunk.old for hunk in file.hunks)
+        self._hinted_to_come = Counter((hunk.hints, hunk.old) for hunk in file.hunks)
 
     def run(self) -> tuple[str, list[PlacedHunk]]:
         placed = [self._take(hunk) for hunk in self._hunks]
@@ -82,6 +89,7 @@ class _Patching:
 
     def _take(self, hunk: Hunk) -> PlacedHunk:
         self._to_come[hunk.old] -= 1
+        self._hinted_to_come[hunk.hints, hunk.old] -= 1
         at, look = self._find(hunk)
         self._out += self._text.lines[self._done : at]
         self._write(hunk, at, look)
@@ -113,46 +121,84 @@ class _Patching:
         """The line of the text, from 0, and under which look it fits."""
         if not hunk.old:
             return self._insertion(hunk), 0
-        start = self._after_hints(hunk)
+        starts = self._after_hints(hunk)
         expected = None if hunk.line is None else hunk.line - 1 + self._drift
         old = hunk.old
         if self._lends and hunk.old_open:
             old = (*old[:-1], old[-1] + self._break)
         for look, (_, looks) in enumerate(LOOKS):
             wanted = tuple(map(looks, old))
-            at = self._fitting(hunk, look, wanted, start, expected)
+            at = self._fitting(hunk, look, wanted, starts, expected)
             if at is not None:
                 return at, look
         raise HunkMismatch(hunk, self._mismatch(hunk, expected))
 
     def _fitting(
-        self, hunk: Hunk, look: int, wanted: tuple[str, ...], start: int, expected: int | None
+        self,
+        hunk: Hunk,
+        look: int,
+        wanted: tuple[str, ...],
+        starts: Sequence[int],
+        expected: int | None,
     ) -> int | None:
+        start = starts[0]
         if hunk.at_end or hunk.old_open or hunk.new_open:
             at = len(self._text) - len(wanted)
             return at if at >= start and self._text.holds(look, wanted, at) else None
-        if expected is not None:
-            if expected >= start and self._text.holds(look, wanted, expected):
-                return expected
-            return next(self._text.places(look, wanted, start, expected), None)
-        found: list[int] = []
-        most = 1 if hunk.hints else 2 + self._to_come[hunk.old]
-        for at in self._text.places(look, wanted, start, None):
-            found.append(at)
-            if len(found) == most:
-                break
-        if not hunk.hints and len(found) == most:
-            numbers = ", ".join(str(at + 1) for at in found[:10])
-            raise HunkMismatch(
-                hunk,
-                f"its lines stand in more than one place (from line {numbers}); add lines around"
-                " them, or an '@@' line that comes before",
-            )
+        # A line that the file does not have says nothing.
+        if expected is not None and expected < len(self._text):
+            return self._near(hunk, look, wanted, start, expected)
+        found = list(islice(self._text.places(look, wanted, start, None), _LOOKED_AT))
+        if hunk.hints:
+            # The first place after each line that the hint may mean.
+            firsts = (bisect_left(found, after) for after in starts)
+            found = sorted({found[first] for first in firsts if first < len(found)})
+            more = self._hinted_to_come[hunk.hints, hunk.old]
+        else:
+            more = self._to_come[hunk.old]
+        if len(found) > 1 + more:
+            return self._in_section(hunk, found) or self._ambiguous(hunk, found)
         return found[0] if found else None
 
-    def _after_hints(self, hunk: Hunk, *, alone: bool = False) -> int:
-        """The line after the last hint; what was patched already is behind it."""
+    def _near(
+        self, hunk: Hunk, look: int, wanted: tuple[str, ...], start: int, expected: int
+    ) -> int | None:
+        """Where the hunk is said to be, else the one place that is clearly nearest."""
+        if expected >= start and self._text.holds(look, wanted, expected):
+            return expected
+        places = self._text.places(look, wanted, start, expected)
+        found = list(islice(places, _NAMED_PLACES + 1))
+        if len(found) < 2:
+            return found[0] if found else None
+        nearest, next_one = (abs(at - expected) for at in found[:2])
+        if next_one > 2 * nearest:
+            return found[0]
+        return self._in_section(hunk, found) or self._ambiguous(hunk, found)
+
+    def _in_section(self, hunk: Hunk, found: Sequence[int]) -> int | None:
+        """The first place after the line that the header names, where there is one such line."""
+        lines = self._text.hinted(hunk.section, 0) if hunk.section else ()
+        if len(lines) != 1:
+            return None
+        return min((at for at in found if at > lines[0]), default=None)
+
+    def _ambiguous(self, hunk: Hunk, found: Sequence[int]) -> NoReturn:
+        places = sorted(at + 1 for at in found)
+        numbers = ", ".join(map(str, places[:_NAMED_PLACES]))
+        more = ", …" if len(places) > _NAMED_PLACES else ""
+        raise HunkMismatch(
+            hunk,
+            f"its lines stand in more than one place (from line {numbers}{more}); add lines around"
+            " them, or an '@@' line that comes before",
+        )
+
+    def _after_hints(self, hunk: Hunk, *, alone: bool = False) -> Sequence[int]:
+        """The lines after the last hint; what was patched already is behind them.
+
+        There are several only where one hint alone leaves that open.
+        """
         at = self._done
+        starts = [at]
         for hint in hunk.hints:
             found = self._text.hinted(hint, at)
             if not found and hunk.line is None:
@@ -161,7 +207,8 @@ class _Patching:
                 numbers = ", ".join(str(number + 1) for number in found[:10])
                 raise HunkMismatch(hunk, f"{hint[:_SHOWN]!r} stands on lines {numbers}")
             at = found[0] + 1 if found else at
-        return at
+            starts = [number + 1 for number in found] if len(hunk.hints) == 1 and found else [at]
+        return starts
 
     def _insertion(self, hunk: Hunk) -> int:
         """Where lines go that have none around them."""
@@ -171,7 +218,7 @@ class _Patching:
                 raise HunkMismatch(hunk, f"line {hunk.line} is not in the file")
             return at
         if hunk.hints and not hunk.at_end:
-            return self._after_hints(hunk, alone=True)
+            return self._after_hints(hunk, alone=True)[0]
         return len(self._text)
 
     def _mismatch(self, hunk: Hunk, expected: int | None) -> str:

@@ -13,8 +13,10 @@ from app.core.errors import ToolFailed
 Mark = Literal[" ", "-", "+"]
 Action = Literal["add", "update", "delete"]
 MAX_FILES = 200
-RANGE = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-"""The line that begins a hunk of a unified diff."""
+RANGE = re.compile(r"@@ ?-(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? ?(?:@@(.*)|$)")
+"""The line that begins a hunk of a unified diff; behind it a line that comes before may stand."""
+
+_NO_HINT = re.compile(r"[.\s]*|…|[-+][\dxXnNmM?,]*(?:\s+[-+][\dxXnNmM?,]*)?")
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Hunk:
         lines: kept, removed and added lines in their order, without line breaks.
         line: where it begins in the old file, from 1; None where the patch does not say.
         hints: lines that come somewhere before it, each after the one before.
+        section: a line that its header says comes before it; only to choose between places.
         at_end: it reaches to the end of the file.
         old_open, new_open: the old or the new file ends here without a line break.
         miscounted: its header counts other lines than it has.
@@ -35,6 +38,7 @@ class Hunk:
     lines: tuple[tuple[Mark, str], ...]
     line: int | None = None
     hints: tuple[str, ...] = ()
+    section: str = ""
     at_end: bool = False
     old_open: bool = False
     new_open: bool = False
@@ -72,6 +76,17 @@ def line_of(ranges: re.Match[str]) -> int:
     """Where the hunk of a `RANGE` begins in the old file, from 1."""
     # `-4,0` stands after line 4, everything else at its first line.
     return int(ranges[1]) + (ranges[2] is not None and not int(ranges[2]))
+
+
+def section_of(ranges: re.Match[str]) -> str:
+    """The line that stands behind a `RANGE`."""
+    return (ranges[5] or "").strip()
+
+
+def hint_of(header: str) -> str:
+    """The line that an `@@` line names; empty for dots and for ranges without numbers."""
+    hint = header.strip().strip("@").strip()
+    return "" if _NO_HINT.fullmatch(hint) else hint
 
 
 def paths_of(files: Iterable[FilePatch]) -> list[str]:

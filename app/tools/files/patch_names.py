@@ -9,8 +9,9 @@ from operator import itemgetter
 from app.core.errors import TollgateError
 from app.tools.files.patch_model import MAX_FILES, invalid_patch, plain_path
 from app.tools.files.patch_unified import name_of
+from app.tools.files.patch_v4a import bare_name
 
-_V4A = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete|Move) File|Move to): (.+)", re.MULTILINE)
+_V4A = re.compile(r"^\*\*\* ?(?:(?:Add|Update|Delete|Move) File|Move to): *(.+)", re.MULTILINE)
 _UNIFIED = re.compile(r"^(?:--- |\+\+\+ |rename from |rename to |diff --git )(.+)", re.MULTILINE)
 _MOST = 4 * MAX_FILES
 
@@ -32,9 +33,9 @@ def named_in(text: str, *, is_v4a: bool) -> list[str]:
 
 
 def _v4a(header: str) -> Iterator[str]:
-    whole = header.strip()
+    whole = bare_name(header)
     for name in (whole, *whole.split(" -> ", 1)):
-        yield from _plain(name.strip())
+        yield from _plain(bare_name(name))
 
 
 def _unified(header: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A patch in whichever of the two forms it comes."""
+"""A patch in whichever of the two forms it comes, and whatever it is wrapped in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from app.tools.files.patch_model import FilePatch, checked, paths_of
 from app.tools.files.patch_names import named_in
 from app.tools.files.patch_unified import parse_unified
-from app.tools.files.patch_v4a import BEGIN, parse_v4a
+from app.tools.files.patch_v4a import parse_v4a
+from app.tools.files.patch_wrapping import unwrapped
 
 READ_WHOLE_CHARS = 32 << 10
 """Policy reads a patch on the event loop; of a longer one it only looks for the names."""
@@ -20,12 +21,8 @@ def parse_patch(text: str) -> tuple[FilePatch, ...]:
     Raises:
         ToolFailed: `invalid_patch`: it is neither form, or broken; the message says where.
     """
-    lines = text.split("\n")
-    if all(line.endswith("\r") for line in lines[:-1]):
-        text = text.replace("\r\n", "\n")
-    if text.lstrip().startswith(BEGIN):
-        return checked(parse_v4a(text))
-    return checked(parse_unified(text))
+    patch = unwrapped(text)
+    return checked(parse_v4a(patch.text) if patch.is_v4a else parse_unified(patch.text))
 
 
 def paths_in_patch(arguments: Mapping[str, Any]) -> Sequence[str]:
@@ -36,5 +33,6 @@ def paths_in_patch(arguments: Mapping[str, Any]) -> Sequence[str]:
     """
     text = str(arguments.get("patch", ""))
     if len(text) > READ_WHOLE_CHARS:
-        return named_in(text, is_v4a=text.lstrip().startswith(BEGIN))
+        patch = unwrapped(text)
+        return named_in(patch.text, is_v4a=patch.is_v4a)
     return paths_of(parse_patch(text))

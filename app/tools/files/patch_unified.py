@@ -12,9 +12,11 @@ from app.tools.files.patch_model import (
     FilePatch,
     Hunk,
     Mark,
+    hint_of,
     invalid_patch,
     line_of,
     plain_path,
+    section_of,
 )
 
 _NOWHERE = "/dev/null"
@@ -22,6 +24,12 @@ _GIT = "diff --git "
 _MARKS: dict[str, Mark] = {" ": " ", "-": "-", "+": "+"}
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+# What stands behind a name where a program puts a space, not a tab, before it.
+_BEHIND_NAME = re.compile(
+    r"\s+(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[-+]\d\d:?\d\d|Z)?"
+    r"|\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d \d{4}(?: [-+]\d{4})?"
+    r"|\((?:revision \d+|working copy|nonexistent)\))$"
+)
 _IsHeader = Callable[[int], bool]
 
 
@@ -171,13 +179,14 @@ class _Reader:
         stated = RANGE.match(header)
         self._at += 1
         body = _Body(self._lines, self._at, self._is_header)
-        line = None
+        line, section = None, ""
         hints: tuple[str, ...] = ()
         if stated is None:
-            hint = header.strip("@ ")
+            hint = hint_of(header)
             hints = (hint,) if hint else ()
             body.read_marked()
         else:
+            section = section_of(stated)
             counts = [int(number or 1) if number != "0" else 0 for number in stated.group(2, 4)]
             body.read_counted(*counts)
             line = line_of(stated)
@@ -190,6 +199,7 @@ class _Reader:
                 tuple(body.lines),
                 line,
                 hints,
+                section,
                 old_open=body.old_open,
                 new_open=body.new_open,
                 miscounted=body.miscounted,
@@ -246,7 +256,7 @@ def name_of(text: str) -> str | None:
     if text.startswith('"'):
         name = _unquoted(text[1 : text.rfind('"')])
     else:
-        name = text.split("\t", 1)[0].rstrip()
+        name = _BEHIND_NAME.sub("", text.split("\t", 1)[0].rstrip())
     return None if name == _NOWHERE else name
 
 

@@ -10,16 +10,18 @@ from app.tools.files.patch_model import (
     FilePatch,
     Hunk,
     Mark,
+    hint_of,
     invalid_patch,
     line_of,
     plain_path,
+    section_of,
 )
 
-BEGIN = "*** Begin Patch"
-_END = "*** End Patch"
-_HEADER = re.compile(r"\*\*\* (Add|Update|Delete|Move) File: (.+)")
-_MOVE_TO = "*** Move to: "
+_END = re.compile(r"\*\*\* ?End Patch(?: ?\*\*\*)?")
+_HEADER = re.compile(r"\*\*\* ?(Add|Update|Delete|Move) File: *(.+)")
+_MOVE_TO = re.compile(r"\*\*\* ?Move to: *(.+)")
 _AT_END = "*** End of File"
+_QUOTES = "`\"'"
 _ACTIONS: dict[str, Action] = {"Add": "add", "Update": "update", "Delete": "delete"}
 _MARKS: dict[str, Mark] = {" ": " ", "-": "-", "+": "+"}
 
@@ -45,16 +47,16 @@ class _Reader:
     def files(self) -> list[FilePatch]:
         found: list[FilePatch] = []
         self._at += 1
-        while (line := self._line) is not None and line.rstrip() != _END:
+        while (line := self._line) is not None and not _END.fullmatch(line.rstrip()):
             if line.strip():
                 found.append(self._file(line))
             else:
                 self._at += 1
         if self._line is None:
-            raise invalid_patch(f"The patch does not end with {_END!r}: it may be cut off")
+            raise invalid_patch("The patch does not end with '*** End Patch': it may be cut off")
         rest = next((i for i in range(self._at + 1, len(self._lines)) if self._lines[i].strip()), 0)
         if rest:
-            raise invalid_patch(f"Something follows {_END!r}", rest + 1)
+            raise invalid_patch("Something follows '*** End Patch'", rest + 1)
         return found
 
     def _file(self, line: str) -> FilePatch:
@@ -66,7 +68,7 @@ class _Reader:
                 self._at + 1,
             )
         self._at += 1
-        kind, path = header[1], header[2].strip()
+        kind, path = header[1], bare_name(header[2])
         if kind == "Move":
             return self._move(path)
         if kind == "Delete":
@@ -80,13 +82,13 @@ class _Reader:
         if not arrow or not new.strip():
             raise invalid_patch("Write '*** Move File: old -> new'", self._at)
         hunks = self._hunks()
-        return FilePatch(plain_path(old.strip()), "update", hunks, plain_path(new.strip()))
+        return FilePatch(plain_path(bare_name(old)), "update", hunks, plain_path(bare_name(new)))
 
     def _update(self, path: str) -> FilePatch:
         target = None
         began = self._at
-        if (line := self._line) is not None and line.startswith(_MOVE_TO):
-            target = plain_path(line.removeprefix(_MOVE_TO).strip())
+        if (move := _MOVE_TO.fullmatch((self._line or "").rstrip())) is not None:
+            target = plain_path(bare_name(move[1]))
             self._at += 1
         hunks = self._hunks()
         if not hunks and target is None:
@@ -113,7 +115,7 @@ class _Reader:
 
     def _hunk(self, number: int) -> Hunk | None:
         began = self._at
-        hints, place = self._hints()
+        hints, place, section = self._hints()
         lines: list[tuple[Mark, str]] = []
         at_end = False
         while (line := self._line) is not None and not line.startswith("@@"):
@@ -131,22 +133,22 @@ class _Reader:
             if hints or place is not None:
                 raise invalid_patch("Nothing follows the '@@' line", began + 1)
             return None
-        return Hunk(number, tuple(lines), place, hints, at_end)
+        return Hunk(number, tuple(lines), place, hints, section, at_end)
 
-    def _hints(self) -> tuple[tuple[str, ...], int | None]:
+    def _hints(self) -> tuple[tuple[str, ...], int | None, str]:
         """What the `@@` lines say: lines that come before, and the place, as models write it
         that know unified diffs better."""
         hints: list[str] = []
         place: int | None = None
+        section = ""
         while (line := self._line) is not None and line.startswith("@@"):
             ranges = RANGE.match(line)
-            hint = line[2:].strip().removesuffix("@@").strip()
             if ranges is not None:
-                place = line_of(ranges)
-            elif hint:
+                place, section = line_of(ranges), section_of(ranges)
+            elif hint := hint_of(line):
                 hints.append(hint)
             self._at += 1
-        return tuple(hints), place
+        return tuple(hints), place, section
 
     def _blank_before_header(self) -> bool:
         """Whether the line before this one is empty: models part files with empty lines."""
@@ -164,5 +166,13 @@ class _Reader:
         return mark, line[1:]
 
 
+def bare_name(name: str) -> str:
+    """A path without the blanks and the quotation marks around it."""
+    name = name.strip()
+    is_quoted = len(name) > 2 and name[0] in _QUOTES and name[-1] == name[0]
+    return name[1:-1].strip() if is_quoted else name
+
+
 def _ends_file(line: str) -> bool:
-    return line.rstrip() == _END or _HEADER.fullmatch(line.rstrip()) is not None
+    line = line.rstrip()
+    return _END.fullmatch(line) is not None or _HEADER.fullmatch(line) is not None

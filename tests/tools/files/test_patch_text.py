@@ -77,7 +77,7 @@ def test_a_diff_of_git_is_read():
         FilePatch(
             "a",
             "update",
-            (Hunk(1, ((" ", "x"), ("-", "y"), ("+", "z")), 1, old_open=True),),
+            (Hunk(1, ((" ", "x"), ("-", "y"), ("+", "z")), 1, section="def f():", old_open=True),),
         ),
         FilePatch("old name", "update", (), "new name"),
         FilePatch("empty", "add", executable=False),
