@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.operations.marks import has_mark, is_binary, unmarked
+from app.operations.marks import has_mark, is_binary, unmarked, with_plain_breaks
 from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
 from app.operations.scan import LineMatcher, LineWriter, Span, TooMuchWork
 
@@ -45,6 +45,11 @@ class GrepPage:
         self._searched = 0
 
     @property
+    def plain_breaks(self) -> bool:
+        """Whether every line of what is added is to end with a line break alone."""
+        return self._matcher.plain_breaks
+
+    @property
     def full(self) -> bool:
         """Nothing more will be taken or counted: stop the walk."""
         content = self._query.mode == "content"
@@ -57,6 +62,8 @@ class GrepPage:
         if is_binary(buffer, size):
             self.skipped += 1
             return
+        if self.plain_breaks and (plain := with_plain_breaks(buffer, 0, size)) is not None:
+            buffer, size = bytearray(plain), len(plain)
         try:
             self._collect(path, buffer, size)
         except TooMuchWork:
@@ -68,7 +75,8 @@ class GrepPage:
         """Search files that stand in `buffer` in this order, a line break behind each.
 
         One search runs over all of them: a tree where few files match costs one call for
-        hundreds of files. Their content must begin with no byte order mark.
+        hundreds of files. Their content must begin with no byte order mark, and have
+        `plain_breaks` where that is asked for.
         """
         if not self._matcher.joinable:
             self._add_each(files, buffer)

@@ -1,4 +1,4 @@
-"""What a file's first bytes say of its content."""
+"""What a file's bytes say of its content: binary or text, encoding, ends of lines."""
 
 from __future__ import annotations
 
@@ -32,3 +32,17 @@ def unmarked(buffer: bytearray, end: int) -> tuple[bytearray, int]:
             text = bytearray(buffer[2:end].decode(codec, "replace").encode("utf-8", "replace"))
             return text, len(text)
     return buffer, end
+
+
+def with_plain_breaks(buffer: bytearray, start: int, end: int) -> bytes | None:
+    r"""`buffer[start:end]` with `\n` as the end of each line; None where it has no other.
+
+    `\r` ends a line only where nothing else does, as on old Macs.
+    """
+    if buffer.find(b"\r", start, end) < 0:
+        return None
+    if buffer.find(b"\n", start, end) < 0:
+        return bytes(buffer[start:end]).replace(b"\r", b"\n")
+    if buffer.find(b"\r\n", start, end) < 0:
+        return None
+    return bytes(buffer[start:end]).replace(b"\r\n", b"\n")

@@ -29,6 +29,7 @@ _CUT = " … (line truncated)"
 _ANY_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
 _LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 _BACK_REFERENCE = re.compile(r"invalid escape sequence: \\[1-9]")
+_RETURN = re.compile(r"\\(?:r|x0[dD]|x\{0*[dD]\}|0?15)")
 _OWN_TEXT = re.compile(r"\\[Az]|\(\?\w*-")
 # the characters around a word are part of the match: RE2 knows no look-around, and its \b
 # knows only ASCII
@@ -49,6 +50,10 @@ class LineMatcher:
     Invalid UTF-8 in a file never raises: RE2 lets no pattern match it. A literal that
     contains a line break, and `multiline`, let a match span lines; then `.` matches a
     line break too.
+
+    Attributes:
+        plain_breaks: every line is to end with a line break alone, so that `$` is its end; not
+            where the pattern itself looks for a carriage return.
 
     Args:
         check: called after every step of lines; what it raises ends the search.
@@ -78,6 +83,8 @@ class LineMatcher:
         self._literal = encoded if is_literal and encoded else None
         self._invert = query.invert
         own_text = not query.fixed_strings and _OWN_TEXT.search(pattern)
+        escaped = not query.fixed_strings and _RETURN.search(pattern)
+        self.plain_breaks = not ("\r" in pattern or escaped)
         self._joinable = not (self.multiline or query.invert or own_text)
         self._by_steps = not (self.multiline or own_text)
         if not query.fixed_strings:

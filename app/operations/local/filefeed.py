@@ -14,7 +14,7 @@ import threading
 
 from app.operations.grep_page import GrepPage, Joined
 from app.operations.local.walk import OPEN_FILE, Entry
-from app.operations.marks import has_mark
+from app.operations.marks import has_mark, with_plain_breaks
 
 _JOINED_BYTES = 512 << 10
 _LEAST_ROOM = 128 << 10
@@ -75,6 +75,7 @@ class FileFeed:
         elif size and has_mark(self._buffer, start):
             self._add_alone(path, self._buffer[start : start + size], size)
         else:
+            size = self._with_plain_breaks(start, size)
             self._joined.append(Joined(path, start, start + size))
             self._buffer[start + size] = _NEWLINE
             self._filled = start + size + 1
@@ -85,6 +86,16 @@ class FileFeed:
             self._page.add_joined(self._joined, self._buffer)
         self._joined = []
         self._filled = 0
+
+    def _with_plain_breaks(self, start: int, size: int) -> int:
+        """Make the ends of lines plain where the page wants them so; the size afterwards."""
+        if not self._page.plain_breaks:
+            return size
+        plain = with_plain_breaks(self._buffer, start, start + size)
+        if plain is None:
+            return size
+        self._room[start : start + len(plain)] = plain
+        return len(plain)
 
     def _add_alone(self, path: str, buffer: bytearray, size: int) -> None:
         self.flush()
