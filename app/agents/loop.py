@@ -12,6 +12,7 @@ from app.agents.asking import call_of
 from app.agents.budget import Budget, Spending
 from app.agents.context.images import result_block
 from app.agents.history import DELEGATED, NOT_RUN, missing_result
+from app.agents.models.failures import cut_in_a_call
 from app.agents.models.protocol import Completed, ModelClient
 from app.agents.requesting import Asker, Requesting, temperature_of
 from app.agents.sessions import BUSINESS, Block, Session, Sessions
@@ -151,15 +152,10 @@ class AgentLoop:
                 )
                 turns.messages.append({"role": "assistant", "content": content, "id": message_id})
             turns.keep()
-            if completed.dropped_tool_uses:
-                raise ModelFailed(
-                    "The model ran out of tokens inside a tool call; nothing of it was run. "
-                    "Raise max_tokens (TOLLGATE_MAX_TOKENS).",
-                    provider_code="max_tokens_in_tool_call",
-                    retryable=False,
-                )
             if completed.stop_reason == "refusal":
                 return "refused"
+            if completed.dropped_tool_uses:
+                raise cut_in_a_call(completed)
             uses = [block for block in content if block.get("type") == "tool_use"]
             if uses:
                 await self._act(session, run_id, turns, uses, message_id)

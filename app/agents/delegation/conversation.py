@@ -15,6 +15,7 @@ from app.agents.context.trimming import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
 from app.agents.delegation.model import Parent, Task
 from app.agents.history import NOT_RUN, missing_result
+from app.agents.models.failures import cut_in_a_call
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
 from app.agents.prompt.building import build_prompt
 from app.agents.prompt.facts import Facts
@@ -124,16 +125,12 @@ class Conversation:
             task.messages.append({"role": "assistant", "content": content})
         text = "".join(block["text"] for block in content if block.get("type") == "text")
         task.response = text or task.response
-        if completed.dropped_tool_uses:
-            raise ModelFailed(
-                "The model ran out of tokens inside a tool call; nothing of it was run",
-                provider_code="max_tokens_in_tool_call",
-                retryable=False,
-            )
         if completed.stop_reason == "refusal":
             raise ModelFailed(
                 "The model refused the task", provider_code="refusal", retryable=False
             )
+        if completed.dropped_tool_uses:
+            raise cut_in_a_call(completed)
 
     async def _request(self, *, with_tools: bool) -> tuple[ModelRequest, Fitted]:
         task, terms = self._task, self._task.terms

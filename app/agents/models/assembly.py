@@ -47,6 +47,25 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 _EMPTY_TEXT: Block = {"type": "text", "text": ""}
 
+TOOL_USE, END_TURN = "tool_use", "end_turn"
+# The model was stopped before it meant to: what it was writing may be incomplete.
+_CUT = frozenset(
+    {
+        *("max_tokens", "max_output_tokens", "length", "model_length"),
+        *("model_context_window_exceeded", "context_length_exceeded"),
+        *("refusal", "content_filter", "safety", "recitation", "blocklist"),
+        *("error", "abort", "aborted", "cancelled", "canceled", "timeout"),
+        "insufficient_system_resource",
+    }
+)
+# The model has ended its turn; servers choose among these freely when the turn holds calls.
+_ENDED = frozenset(
+    {
+        *(TOOL_USE, END_TURN, "stop_sequence", "pause_turn"),
+        *("stop", "tool_calls", "tool_call", "function_call", "eos", "eos_token"),
+    }
+)
+
 
 class MalformedStream(Exception):
     """An event that is not of the documented shape; stays inside this package."""
@@ -60,9 +79,16 @@ class _OpenBlock:
     pieces: list[str] = field(default_factory=list)
     signature: str = ""
 
+    closed: bool = False
+
     @property
     def kind(self) -> str:
         return str(self.start.get("type", ""))
+
+    @property
+    def whole(self) -> bool:
+        """Whether a call was written to its end; other blocks always are."""
+        return self.kind != TOOL_USE or (self.closed and is_whole("".join(self.pieces)))
 
 
 class CallIds:
@@ -97,6 +123,7 @@ class MessageAssembler:
         self._blocks: dict[int, _OpenBlock] = {}
         self._counts: dict[str, int] = {}
         self._stop_reason: str | None = None
+        self._stopped = False
         self._stop_details: dict[str, Any] | None = None
 
     def feed(self, name: str, data: str) -> ModelEvent | None:
@@ -111,23 +138,33 @@ class MessageAssembler:
                 return self._open(parse_event(data))
             case "content_block_delta":
                 return self._extend(parse_event(data))
+            case "content_block_stop":
+                self._close(parse_event(data))
             case "message_delta":
                 self._end(parse_event(data))
+            case "message_stop":
+                self._stopped = True
         return None
 
     def completed(self, request_id: str | None = None) -> Completed | None:
         """The whole message; None when the stream ended before the model did."""
-        if self._stop_reason is None:
+        if self._stop_reason is None and not self._stopped:
             return None
         content = [_finished(self._blocks[index]) for index in sorted(self._blocks)]
         content = [block for block in content if block != _EMPTY_TEXT]
+        calls = [block for block in self._blocks.values() if block.kind == TOOL_USE]
+        reason = stop_reason(
+            self._stop_reason or END_TURN,
+            calls=bool(calls),
+            whole=all(block.whole for block in calls),
+        )
         dropped: tuple[Block, ...] = ()
-        if self._stop_reason != "tool_use":
-            dropped = tuple(block for block in content if block.get("type") == "tool_use")
-            content = [block for block in content if block.get("type") != "tool_use"]
+        if reason != TOOL_USE:
+            dropped = tuple(block for block in content if block.get("type") == TOOL_USE)
+            content = [block for block in content if block.get("type") != TOOL_USE]
         return Completed(
             content=content,
-            stop_reason=self._stop_reason,
+            stop_reason=reason,
             usage=Usage(**self._counts),
             model=self._model,
             dropped_tool_uses=dropped,
@@ -170,6 +207,11 @@ class MessageAssembler:
         piece = clean(piece)
         block.pieces.append(piece)
         return _delta(index, block, piece)
+
+    def _close(self, event: dict[str, Any]) -> None:
+        block = self._blocks.get(_index(event))
+        if block is not None:
+            block.closed = True
 
     def _end(self, event: dict[str, Any]) -> None:
         delta = _object(event.get("delta"), "delta")
@@ -214,6 +256,31 @@ def _finished(block: _OpenBlock) -> Block:
     return block.start
 
 
+def stop_reason(said: str, *, calls: bool, whole: bool) -> str:
+    """Why the turn ended: `tool_use` exactly when it holds calls that may run.
+
+    Servers end a turn of calls with many reasons, and some one without calls with `tool_use`.
+    So the calls decide, unless the model was stopped inside its turn.
+
+    Args:
+        said: the provider's reason.
+        calls: whether the turn holds any.
+        whole: whether each of them was written to its end.
+    """
+    reason = said.lower().replace("-", "_")
+    if reason in _CUT:
+        return reason
+    if calls:
+        # A reason that nobody knows may mean a cut.
+        return TOOL_USE if whole or reason in _ENDED else said
+    return END_TURN if reason == TOOL_USE else said
+
+
+def is_whole(written: str) -> bool:
+    """Whether a call's input is all there: a JSON object."""
+    return isinstance(_parsed(written), dict)
+
+
 def tool_use(start: Block, written: str) -> Block:
     """The block of a call that began as `start`, with its input as the model wrote it."""
     call: Block = {"type": "tool_use", "id": start["id"], "name": start["name"], "input": {}}
@@ -222,15 +289,20 @@ def tool_use(start: Block, written: str) -> Block:
         begun = start.get("input")
         call["input"] = begun if isinstance(begun, dict) else {}
         return call
-    try:
-        value = json.loads(written, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        value = None
+    value = _parsed(written)
     if isinstance(value, dict):
         call["input"] = scrub(value)
     else:
         call["raw_input"] = written
     return call
+
+
+def _parsed(written: str) -> Any:
+    """A call's input as JSON; None for what is none."""
+    try:
+        return json.loads(written, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
 
 
 def parse_event(data: str) -> dict[str, Any]:

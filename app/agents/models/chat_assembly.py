@@ -11,7 +11,15 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from app.agents.models.assembly import CallIds, MalformedStream, token_count, tool_use
+from app.agents.models.assembly import (
+    TOOL_USE,
+    CallIds,
+    MalformedStream,
+    is_whole,
+    stop_reason,
+    token_count,
+    tool_use,
+)
 from app.agents.models.protocol import (
     Block,
     Completed,
@@ -63,6 +71,11 @@ class _Call:
 
     def block(self) -> Block:
         return tool_use({"id": self.id, "name": self.name}, "".join(self.pieces))
+
+    @property
+    def whole(self) -> bool:
+        """Whether it was written to its end."""
+        return bool(self.name) and is_whole("".join(self.pieces))
 
     def news(self) -> Iterator[ModelEvent]:
         """What was not told yet."""
@@ -125,7 +138,7 @@ class ChatAssembler:
 
         Raises: MalformedStream when a call that should run has no name.
         """
-        if self._stop_reason() == "tool_use" and not all(call.name for call in self._calls):
+        if self._stop_reason() == TOOL_USE and not all(call.name for call in self._calls):
             _refuse("a tool call has no name")
         for call in self._calls:
             call.id = call.id or self._ids.own("")
@@ -136,7 +149,7 @@ class ChatAssembler:
         reason = self._stop_reason()
         if reason is None:
             return None
-        runs = reason == "tool_use"
+        runs = reason == TOOL_USE
         said = [block.block() for block in self._blocks if isinstance(block, _Writing) or runs]
         refusal = "".join(self._refused)
         return Completed(
@@ -150,15 +163,15 @@ class ChatAssembler:
         )
 
     def _stop_reason(self) -> str | None:
+        whole = all(call.whole for call in self._calls)
         if self._reason is None:
-            return None
-        reason = _REASONS.get(self._reason, self._reason)
+            # Some servers end a turn of calls without a word.
+            return TOOL_USE if self._calls and whole else None
         if self._refused:
             return "refusal"
-        if reason in ("end_turn", "tool_use"):
-            # Many servers end a turn of calls with `stop`, and some one without with `tool_calls`.
-            return "tool_use" if self._calls else "end_turn"
-        return reason
+        said = self._reason.lower()
+        reason = _REASONS.get(said, self._reason)
+        return stop_reason(reason, calls=bool(self._calls), whole=whole)
 
     def _extend(self, delta: dict[str, Any]) -> Iterator[ModelEvent]:
         thinking = delta.get("reasoning_content") or delta.get("reasoning")

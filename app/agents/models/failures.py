@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from app.agents.models.protocol import Completed
 from app.core.errors import ModelFailed
 from app.core.text import clean, truncate
 
@@ -31,6 +32,8 @@ _RETRYABLE_STATUS = frozenset({408, 409, 429})
 _RETRYABLE_IN_STREAM = frozenset(
     {"api_error", "overloaded_error", "rate_limit_error", "timeout_error"}
 )
+
+_OUT_OF_TOKENS = frozenset({"max_tokens", "max_output_tokens", "length", "model_length"})
 
 # provider code -> what happened, what to do; {key} and {url} are the provider's settings
 _SENTENCES = {
@@ -169,6 +172,23 @@ def model_failed(
         details["retry_after_ms"] = int(failure.retry_after * 1000)
     said = f": {reason}" if reason else ""
     return ModelFailed(f"{happened}{status}{said}. {advice}", **details)
+
+
+def cut_in_a_call(completed: Completed) -> ModelFailed:
+    """The model was stopped while it wrote a call, so that nothing of its calls may run."""
+    if completed.stop_reason in _OUT_OF_TOKENS:
+        return ModelFailed(
+            "The model ran out of tokens inside a tool call; nothing of it was run. "
+            "Raise max_tokens (TOLLGATE_MAX_TOKENS).",
+            provider_code="max_tokens_in_tool_call",
+            retryable=False,
+        )
+    return ModelFailed(
+        f"The model was stopped ({truncate(completed.stop_reason, 40)}) inside a tool call; "
+        "nothing of it was run. Send the message again.",
+        provider_code="stopped_in_tool_call",
+        retryable=False,
+    )
 
 
 def _retry_after(headers: Any) -> float | None:

@@ -140,7 +140,8 @@ class Completed:
 
     `content` holds a `tool_use` block only when `stop_reason` is `tool_use`: those, and
     no others, may run, and all of them need a `tool_result` in the next user message.
-    With any other reason the model was stopped before it meant to call, so the calls
+    Servers end such a turn with many reasons, so whole calls decide and not their word.
+    With any other reason the model was stopped inside its turn, so the calls
     stand in `dropped_tool_uses`, to be shown and never executed or sent back.
 
     A call whose input is not a JSON object has `"input": {}` and the text as it came in
