@@ -19,6 +19,7 @@ from app.agents.context.window import ContextWindow, Fitted
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
 from app.agents.prompt.building import Prompt, build_prompt
 from app.agents.prompt.facts import FactFinder, Known, Subject
+from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
 from app.agents.sessions import Session, Sessions
 from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
@@ -42,7 +43,6 @@ class Asker:
         spending: where what the requests cost is summed up.
         model, max_tokens: of the next request.
         window: made at the first request.
-        shows_images: until a provider has refused one.
         known: facts that hold for the whole run.
     """
 
@@ -53,7 +53,6 @@ class Asker:
     model: str = ""
     max_tokens: int = 1
     window: ContextWindow | None = None
-    shows_images: bool = True
     known: Known = field(default_factory=Known)
 
 
@@ -104,29 +103,35 @@ class Requesting:
         fitted = await self._fit(session, asker, messages, question)
         request = await self._request(session, asker, fitted, question, profile)
         completed = await self._first_answer(request, live)
+        rounds = 0
+        while completed == "images":
+            rounds += 1
+            refuse_images(session, self._gate.ledger, asker.model, fitted.messages)
+            request = await self._request(session, asker, fitted, question, profile)
+            completed = await self._first_answer(request, live, last=rounds == IMAGE_ROUNDS)
         if not isinstance(completed, Completed) or completed.stop_reason == WINDOW_EXCEEDED:
             if isinstance(completed, Completed):
                 self._count(session, asker, completed.asked or asker.model, completed.usage)
-            if completed == "images":
-                # They would be refused with every request of this conversation.
-                asker.shows_images = False
-            else:
-                fitted = await self._fit(session, asker, messages, question, overflowed=True)
+            fitted = await self._fit(session, asker, messages, question, overflowed=True)
             request = await self._request(session, asker, fitted, question, profile)
             completed = await ask(self._model, request, live)
         window.learn(fitted, completed.usage)
         return completed
 
     async def _first_answer(
-        self, request: ModelRequest, live: LiveMessage
+        self, request: ModelRequest, live: LiveMessage, *, last: bool = False
     ) -> Completed | Literal["length", "images"]:
-        """The answer; or why the provider took this request not, where it may take another."""
+        """The answer; or why the provider took this request not, where it may take another.
+
+        Args:
+            last: images have been left out already.
+        """
         try:
             return await ask(self._model, request, live)
         except ModelFailed as error:
             if not live.text() and is_overflow(error):
                 return "length"
-            if not live.text() and refuses_images(error):
+            if not (last or live.text()) and refuses_images(error, request.messages):
                 return "images"
             raise
 
@@ -228,7 +233,9 @@ class Requesting:
                 artifact_id, session_id=session.id, max_bytes=_LOADED_BYTES
             )
 
-        messages = await with_images(fitted.messages, load, shown=asker.shows_images)
+        messages = await with_images(
+            fitted.messages, load, refused=refused_images(session, asker.model)
+        )
         budget, adaptive = thinking_of(self._settings, profile)
         prompt, chosen = question.prompt, self._settings
         return ModelRequest(

@@ -14,6 +14,7 @@ from typing import Any
 from app.db.event_blocks import Fetch, store
 from app.db.event_rows import COLUMNS
 from app.db.process_samples import merge_samples
+from app.db.refused_images import merge_refused
 
 Prepare = Callable[[Fetch, list[Sequence[Any]]], list[Sequence[Any]]]
 
@@ -98,6 +99,8 @@ RENAME_SESSION = Statement(32, "UPDATE sessions SET title = ?, updated_at = ? WH
 SET_USAGE = Statement(33, "UPDATE sessions SET usage = ? WHERE id = ?")
 # A sample of a call's progress; `prepare` puts it among those that the metadata holds.
 KEEP_SAMPLE = Statement(34, "UPDATE sessions SET meta = ? WHERE id = ?", prepare=merge_samples)
+# Images that a provider does not take, which are not sent again.
+KEEP_REFUSED = Statement(35, "UPDATE sessions SET meta = ? WHERE id = ?", prepare=merge_refused)
 START_CALL = insert(
     40,
     "tool_calls",
@@ -197,6 +200,7 @@ ALL = (
     RENAME_SESSION,
     SET_USAGE,
     KEEP_SAMPLE,
+    KEEP_REFUSED,
     START_CALL,
     ADD_CALL,
     FINISH_CALL,

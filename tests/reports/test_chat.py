@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,16 @@ import pytest
 
 from app.core.settings import Settings
 from tests.reports.samples import Row, samples
-from tests.support.scripted_anthropic.server import ScriptedAnthropic
-from tests.support.scripted_anthropic.turns import Event, Part, Turn, text, tool_use
+from tests.support.scripted_anthropic.server import Received, ScriptedAnthropic
+from tests.support.scripted_anthropic.turns import (
+    Event,
+    HttpError,
+    Part,
+    Turn,
+    http_error,
+    text,
+    tool_use,
+)
 from tests.support.scripted_openai.server import ScriptedOpenAI
 from tests.support.scripted_openai.wire import UNSAID
 from tests.support.service import Chat, Running, serving, settings_for
@@ -71,3 +80,74 @@ async def test_whole_calls_run_whatever_reason_ends_the_turn(row: Row, tmp_path:
         else:
             assert ran in str(provider.requests[1].tool_results())
             assert ended["stop_reason"] == "end_turn"
+
+
+GOOD, BAD = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSK",
+)
+REFUSALS = [
+    http_error(400, message="messages.0.content.1.image.source.base64: Could not process image"),
+    http_error(404, message="No endpoints found that support image input"),
+    http_error(422, message="unknown variant `image_url`, expected `text`"),
+    http_error(500, message="image input is not supported - hint: provide the mmproj"),
+]
+
+
+def picture(data: str) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": "image/png", "data": data}
+    return {"type": "image", "source": source}
+
+
+def seeing(refusal: HttpError) -> Callable[[Received], Turn | HttpError]:
+    """A provider that takes one of two images."""
+    return lambda received: refusal if BAD in str(received.body) else Turn(text("seen"))
+
+
+async def say(running: Running, session_id: str, *content: dict[str, Any]) -> dict[str, Any]:
+    """How the run of a message ended."""
+    async with running.connect() as chat:
+        await chat.command(type="subscribe", session_id=session_id)
+        blocks = [{"type": "text", "text": "look"}, *content]
+        ack = await chat.command(type="user_message", session_id=session_id, content=blocks)
+        run_id = ack["result"]["run_id"]
+        return await chat.until("run_finished", lambda event: event["run_id"] == run_id)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.status)
+async def test_a_refused_image_is_not_sent_again_and_the_others_are(
+    refusal: HttpError, tmp_path: Path
+) -> None:
+    async with ScriptedAnthropic(api_key=KEY, fallback=seeing(refusal)) as provider:
+        settings = settings_of(tmp_path / "data", "anthropic", provider.base_url)
+        settings = settings.model_copy(update={"model_retries": 0})
+        async with serving(settings) as running:
+            session_id = running.session().id
+            assert (await say(running, session_id, picture(GOOD)))["status"] == "success"
+            assert (await say(running, session_id, picture(BAD)))["status"] == "success"
+            assert [BAD in str(asked.body) for asked in provider.requests] == [False, True, False]
+            assert "the model's provider refused it" in str(provider.requests[-1].body)
+            assert (await say(running, session_id))["status"] == "success"
+        async with serving(settings) as running:
+            assert (await say(running, session_id))["status"] == "success"
+
+        after = [str(asked.body) for asked in provider.requests[3:]]
+        assert len(after) == 2
+        assert all(GOOD in body and BAD not in body for body in after)
+
+
+async def test_a_model_without_eyes_is_asked_again_without_any_image(tmp_path: Path) -> None:
+    def blind(received: Received) -> Turn | HttpError:
+        pictures = any(data in str(received.body) for data in (GOOD, BAD))
+        return REFUSALS[1] if pictures else Turn(text("read"))
+
+    async with ScriptedAnthropic(Turn(text("seen")), api_key=KEY, fallback=blind) as provider:
+        settings = settings_of(tmp_path / "data", "anthropic", provider.base_url)
+        async with serving(settings) as running:
+            session_id = running.session().id
+            await say(running, session_id, picture(GOOD))
+            ended = [await say(running, session_id, picture(BAD)), await say(running, session_id)]
+
+        assert [event["status"] for event in ended] == ["success", "success"]
+        seen = [[data in str(a.body) for data in (GOOD, BAD)] for a in provider.requests[1:]]
+        assert seen == [[True, True], [True, False], [False, False], [False, False]]

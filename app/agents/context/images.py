@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from app.core.errors import NotFound, StorageUnavailable, ToolFailed
@@ -58,8 +59,13 @@ def result_block(outcome: CallOutcome) -> Block:
     return {**block, "content": [*block["content"], *image_blocks(outcome.result.raw_result)]}
 
 
+def image_keys(messages: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What names each image of a conversation, those in results too."""
+    return [_key(image) for message in messages for image in _images(message["content"])]
+
+
 async def with_images(
-    messages: Sequence[Message], load: Load, *, shown: bool = True
+    messages: Sequence[Message], load: Load, *, refused: Collection[str] = frozenset()
 ) -> list[Message]:
     """The messages with the bytes of their newest images; the others are told as a note.
 
@@ -68,10 +74,15 @@ async def with_images(
 
     Args:
         load: an artifact's bytes. Raises ToolFailed or NotFound when it is gone.
-        shown: False makes a note of each of them.
+        refused: keys of images that the provider does not take.
     """
+    if refused:
+        messages = [
+            {**message, "content": [_unless(block, refused) for block in message["content"]]}
+            for message in messages
+        ]
     sizes = [size for message in messages for size in _sizes(message["content"])]
-    dropped = _dropped(sizes) if shown else len(sizes)
+    dropped = _dropped(sizes)
     told: list[Message] = []
     seen = 0
     for message in messages:
@@ -94,17 +105,40 @@ def _dropped(sizes: Sequence[int]) -> int:
     return dropped
 
 
-def _sizes(blocks: Iterable[Mapping[str, Any]]) -> Iterator[int]:
-    """About how many bytes each image has, those in results too."""
+def _images(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The images among blocks, those in results too."""
     for block in blocks:
         if block.get("type") == "tool_result" and not isinstance(block.get("content"), str):
-            yield from _sizes(block.get("content") or ())
+            yield from _images(block.get("content") or ())
         elif block.get("type") == "image":
-            source = block.get("source") or {}
-            yield int(source.get("size") or len(source.get("data") or "") * 3 // 4)
+            yield block
 
 
-def _count(block: Mapping[str, Any]) -> int:
+def _sizes(blocks: Iterable[Block]) -> Iterator[int]:
+    """About how many bytes each image has."""
+    for block in _images(blocks):
+        source = block.get("source") or {}
+        yield int(source.get("size") or len(source.get("data") or "") * 3 // 4)
+
+
+def _key(image: Mapping[str, Any]) -> str:
+    source = image.get("source") or {}
+    if source.get("artifact_id"):
+        return str(source["artifact_id"])
+    content = str(source.get("data") or source.get("url") or "")
+    return sha256(content.encode()).hexdigest()[:32]
+
+
+def _unless(block: Block, refused: Collection[str]) -> Block:
+    """A block; images that the provider has refused become notes."""
+    if not _count(block):
+        return block
+    if block["type"] == "image":
+        return _note(block, "the model's provider refused it") if _key(block) in refused else block
+    return {**block, "content": [_unless(part, refused) for part in block["content"]]}
+
+
+def _count(block: Block) -> int:
     return sum(1 for _ in _sizes([block]))
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from app.agents.context.images import image_keys
 from app.core.errors import ModelFailed
 
 WINDOW_EXCEEDED = "model_context_window_exceeded"
@@ -15,13 +18,20 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 
-_IMAGES = re.compile(r"\bimages?\b|\bimage_url\b|\bvision\b", re.IGNORECASE)
+_IMAGES = re.compile(
+    r"\bimages?\b|\bimage_url\b|\bvision\b|\bmulti-?modal\b|\bmedia.?types?\b"
+    r"|content must be a string|\binput_image\b",
+    re.IGNORECASE,
+)
+# A router without a model for them says 404, and some servers fail at them: 500.
+_REFUSALS = (200, 400, 404, 415, 422, 500)
 
 
-def refuses_images(error: ModelFailed) -> bool:
-    """True when the same request may be taken without its images."""
-    status = error.details.get("status")
-    return status in (400, 415, 422) and bool(_IMAGES.search(error.message))
+def refuses_images(error: ModelFailed, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """True when the same request may be taken without the images of its messages."""
+    if error.details.get("status") not in _REFUSALS or not _IMAGES.search(error.message):
+        return False
+    return bool(image_keys(messages))
 
 
 def is_overflow(error: ModelFailed) -> bool:

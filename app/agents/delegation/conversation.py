@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from app.agents.asking import ask
 from app.agents.budget import Budget
 from app.agents.context.estimate import text_tokens
 from app.agents.context.images import result_block, with_images
+from app.agents.context.overflow import refuses_images
 from app.agents.context.summarising import Summariser
 from app.agents.context.trimming import READ_RESULT
 from app.agents.context.window import ContextWindow, Fitted
@@ -19,6 +21,7 @@ from app.agents.models.failures import cut_in_a_call
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest, Usage
 from app.agents.prompt.building import build_prompt
 from app.agents.prompt.facts import Facts
+from app.agents.refused_images import IMAGE_ROUNDS, refuse_images, refused_images
 from app.agents.sessions import Block
 from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
@@ -94,7 +97,7 @@ class Conversation:
         limit_s = self._settings.sub_agent.timeout
         try:
             async with asyncio.timeout(limit_s):
-                completed = await ask(self._model, request, live)
+                completed = await self._answer(request, fitted, live)
         except TimeoutError:
             raise ModelFailed(
                 f"The model did not answer within {limit_s} s; see sub_agent.timeout",
@@ -106,6 +109,19 @@ class Conversation:
         self._window.learn(fitted, completed.usage)
         self._count(completed)
         return completed, message_id
+
+    async def _answer(self, request: ModelRequest, fitted: Fitted, live: LiveMessage) -> Completed:
+        """The answer; images that the provider refuses are left out from then on."""
+        for _ in range(IMAGE_ROUNDS):
+            try:
+                return await ask(self._model, request, live)
+            except ModelFailed as error:
+                if live.text() or not refuses_images(error, request.messages):
+                    raise
+            session, ledger = self._parent.session, self._gate.ledger
+            refuse_images(session, ledger, request.model, fitted.messages)
+            request = replace(request, messages=await self._messages(fitted, request.model))
+        return await ask(self._model, request, live)
 
     def answered(self, uses: list[Block], finished: dict[str, CallOutcome]) -> None:
         """Add the results of a round's calls: one for each."""
@@ -159,7 +175,7 @@ class Conversation:
         task.messages = fitted.history
         request = ModelRequest(
             model=terms.model,
-            messages=await with_images(fitted.messages, self._load),
+            messages=await self._messages(fitted, terms.model),
             max_tokens=terms.max_tokens,
             system=told,
             tools=tools,
@@ -167,6 +183,10 @@ class Conversation:
             temperature=terms.temperature,
         )
         return request, fitted
+
+    async def _messages(self, fitted: Fitted, model: str) -> list[dict[str, Any]]:
+        refused = refused_images(self._parent.session, model)
+        return await with_images(fitted.messages, self._load, refused=refused)
 
     def _spend(self, model: str, usage: Usage) -> None:
         """Count a request for the session of the delegating agent, and for the task."""
