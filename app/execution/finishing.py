@@ -26,6 +26,10 @@ from app.toolkit.result import ToolResult
 log = logging.getLogger(__name__)
 
 INTERRUPTED = "The service stopped during this call; whether it took effect is unknown"
+SHARED = (
+    "Note: this call equals an earlier one of the same turn. It ran once, and both have its result;"
+    " to run it again, call it in a later turn."
+)
 # What stands around a text that was cut once already.
 _NOTES = 2_000
 _ENDED_IN_ERROR = ("invalid_arguments", "error")
@@ -134,6 +138,7 @@ class Finisher:
             request=call.request,
             operation_id=call.operation_id,
             status="skipped",
+            text=f"{first.text}\n\n{SHARED}".strip(),
             duplicate_of=twin.request.id,
             execution_time=0.0,
         )

@@ -151,3 +151,17 @@ async def test_a_model_without_eyes_is_asked_again_without_any_image(tmp_path: P
         assert [event["status"] for event in ended] == ["success", "success"]
         seen = [[data in str(a.body) for data in (GOOD, BAD)] for a in provider.requests[1:]]
         assert seen == [[True, True], [True, False], [False, False], [False, False]]
+
+
+async def test_equal_calls_of_one_turn_are_said_to_share_one_execution(tmp_path: Path) -> None:
+    calls = [
+        tool_use("bash", {"command": "echo once >> n.txt; cat n.txt"}, id=f"c{n}") for n in "12"
+    ]
+    async with ScriptedAnthropic(Turn(*calls), Turn(text("done")), api_key=KEY) as provider:
+        settings = settings_of(tmp_path / "data", "anthropic", provider.base_url)
+        async with serving(settings) as running:
+            ended, _ = await run_to_its_end(running, "append a line")
+
+        assert ended["status"] == "success"
+        first, second = (str(result) for result in provider.requests[1].tool_results().values())
+        assert (first.count("once"), second.count("It ran once, and both")) == (1, 1)
