@@ -8,7 +8,7 @@ from typing import Literal
 
 from app.operations.protocols.processes import ProcessChunk
 from app.toolkit.context import Output
-from app.tools.shell.transcript import BoundedText
+from app.tools.shell.transcript import Transcript
 
 Stream = Literal["stdout", "stderr"]
 STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
@@ -20,7 +20,7 @@ class Printed:
     def __init__(self, limit: int) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")
         self._decoders = {stream: decoder("replace") for stream in STREAMS}
-        self._texts = {stream: BoundedText(limit) for stream in STREAMS}
+        self._transcript = Transcript(limit)
 
     def add(self, chunk: ProcessChunk) -> Iterator[Output]:
         """The text that became whole with a chunk."""
@@ -33,13 +33,14 @@ class Printed:
 
     def text(self, stream: Stream) -> str:
         """A whole stream, shortened in the middle where it is too long."""
-        return str(self._texts[stream])
+        return self._transcript.text(stream)
 
     @property
     def truncated(self) -> bool:
-        return any(text.omitted for text in self._texts.values())
+        return self._transcript.truncated
 
     def _keep(self, stream: Stream, text: str) -> Iterator[Output]:
-        self._texts[stream].add(text)
         if text:
-            yield Output(text, stream)
+            output = Output(text, stream)
+            self._transcript.add(output)
+            yield output

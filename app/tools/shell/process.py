@@ -21,6 +21,7 @@ from app.toolkit.tool import (
     ToolArgs,
     tool,
 )
+from app.tools.shell.frames import last_frames
 from app.tools.shell.ports import SESSION_PROCESSES, SessionProcess, SessionProcesses
 from app.tools.shell.reading import compiled, unread, until_match
 from app.tools.shell.results import why_ended
@@ -160,7 +161,7 @@ async def _page(args: ProcessArgs, found: SessionProcess) -> ToolResult:
         "next_offset": page.end if page.end < size else None,
     }
     more = f"; go on with offset {page.end}" if page.end < size else ""
-    text = f"{page.text}\n[bytes {page.start} to {page.end} of {size}{more}]"
+    text = f"{last_frames(page.text)}\n[bytes {page.start} to {page.end} of {size}{more}]"
     return ToolResult.ok(data, text=text, raw_result=RawResult("terminal", data))
 
 
@@ -208,7 +209,7 @@ def _takes_no_input(found: SessionProcess) -> NoReturn:
 
 
 async def _news(args: ProcessArgs, found: SessionProcess, matched: str | None) -> ToolResult:
-    output = await unread(found)
+    output = last_frames(await unread(found))
     data: dict[str, Any] = {**_state(found), "output": output}
     lines = [output.rstrip("\n")] if output else []
     if args.pattern is not None:

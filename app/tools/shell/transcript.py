@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.toolkit.context import Output
+from app.tools.shell.frames import Frames
 
 
 class BoundedText:
@@ -36,24 +37,32 @@ class BoundedText:
 
 
 class Transcript:
-    """Both streams of one command, bounded each by `limit` characters."""
+    """Both streams of one command as a terminal would show them, each within `limit` characters."""
 
     def __init__(self, limit: int) -> None:
-        self._texts = {"stdout": BoundedText(limit), "stderr": BoundedText(limit)}
+        self._texts = {stream: BoundedText(limit) for stream in ("stdout", "stderr")}
+        self._frames = {stream: Frames(text.add) for stream, text in self._texts.items()}
 
     def add(self, piece: Output) -> None:
-        self._texts[piece.stream].add(piece.text)
+        self._frames[piece.stream].add(piece.text)
 
     @property
     def stdout(self) -> str:
-        return str(self._texts["stdout"])
+        return self.text("stdout")
 
     @property
     def stderr(self) -> str:
-        return str(self._texts["stderr"])
+        return self.text("stderr")
+
+    def text(self, stream: str) -> str:
+        """A whole stream, shortened in the middle where it is too long."""
+        self._frames[stream].finish()
+        return str(self._texts[stream])
 
     @property
     def truncated(self) -> bool:
+        for frames in self._frames.values():
+            frames.finish()
         return any(text.omitted for text in self._texts.values())
 
 

@@ -1,0 +1,199 @@
+"""What a terminal would still show of a text: the last frame of a line that was drawn again.
+
+Programs draw progress by going back in their line (carriage return, backspace, escape sequences)
+or up to earlier lines. Each frame but the last is noise to a reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_ROWS = 100
+"""How far up a program may still draw."""
+_CHARS = 20_000
+"""Of the end of a text that may still be drawn again; what is longer stays as it is."""
+_DRAWS = re.compile(r"\r(?!\n)|\x08|\x1b\[[0-9;]*[A-GJKP]")
+_PIECES = re.compile(
+    r"\r*\n|\r|\x08|[^\r\n\x08\x1b]+"
+    r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?",
+    re.DOTALL,
+)
+_UNFINISHED = re.compile(r"(?:\r+|\x1b(?:\[[0-?]{0,60}[ -/]{0,4})?)\Z")
+_BACK = {"\r": _CHARS * 2, "\x08": 1}
+_ROW_STEPS = {"A": -1, "F": -1, "B": 1, "E": 1}
+_COLUMN_STEPS = {"C": 1, "D": -1}
+_NUMBER = re.compile(r"\d{1,6}")
+
+
+class Frames:
+    """Takes text as it comes and hands on what cannot be drawn again any more.
+
+    Args:
+        settled: given that text, in order.
+    """
+
+    def __init__(self, settled: Callable[[str], None]) -> None:
+        self._settled = settled
+        self._held = ""  # a sequence whose end has not come
+        self._text = ""  # what may be drawn again, while the program stands at its end
+        self._screen: _Screen | None = None
+
+    def add(self, text: str) -> None:
+        text, self._held = self._held + text, ""
+        unfinished = _UNFINISHED.search(text, max(0, len(text) - 100))
+        if unfinished is not None:
+            text, self._held = text[: unfinished.start()], unfinished[0]
+        self._take(text)
+
+    def finish(self) -> None:
+        """Hand on the rest: nothing more comes."""
+        # Behind a last carriage return nothing is drawn.
+        held, self._held = self._held.rstrip("\r"), ""
+        self._take(held)
+        rest = self._text if self._screen is None else str(self._screen)
+        self._text, self._screen = "", None
+        self._settled(rest)
+
+    def _take(self, text: str) -> None:
+        if self._screen is None and _DRAWS.search(text) is None:
+            self._text += text
+            self._trim()
+            return
+        screen = self._screen or _Screen(self._text)
+        self._text, self._screen = "", screen
+        for piece in _PIECES.findall(text):
+            screen.take(piece)
+        self._settled(screen.overflow())
+        if screen.is_at_end or screen.is_full:
+            self._text, self._screen = str(screen), None
+            self._trim()
+
+    def _trim(self) -> None:
+        if len(self._text) <= 2 * _CHARS:
+            return
+        end = self._text[-_CHARS:]
+        above, *rows = end.rsplit("\n", _ROWS)
+        kept = len(end) - len(above) - 1 if len(rows) == _ROWS else len(end)
+        self._settled(self._text[: len(self._text) - kept])
+        self._text = self._text[len(self._text) - kept :]
+
+
+class _Line:
+    """A line that is drawn again, and where the program stands in it."""
+
+    def __init__(self, text: str) -> None:
+        self.cells: list[str] = []
+        self.at = 0
+        self.end = "\r" if text.endswith("\r") else ""
+        self._before = ""  # colours of the next letter
+        for piece in _PIECES.findall(text.removesuffix("\r")):
+            if piece.startswith("\x1b"):
+                self.colour(piece)
+            else:
+                self.write(piece)
+
+    def write(self, text: str) -> None:
+        cells = [self._before + text[0], *text[1:]]
+        self._before = ""
+        self.cells += " " * (self.at - len(self.cells))
+        self.cells[self.at : self.at + len(cells)] = cells
+        self.at += len(cells)
+
+    def colour(self, sequence: str) -> None:
+        self._before = (self._before + sequence)[-200:]
+
+    def erase(self, how: int) -> None:
+        """To its end, to its beginning, or all of it."""
+        if how == 1:
+            self.cells[: self.at] = " " * min(self.at, len(self.cells))
+        else:
+            del self.cells[self.at if how == 0 else 0 :]
+
+    def __str__(self) -> str:
+        return "".join(self.cells) + self._before + self.end
+
+
+class _Screen:
+    """The end of a text as rows, of which only those that are drawn again are taken apart."""
+
+    def __init__(self, text: str) -> None:
+        self._rows: list[str | _Line] = list(text.split("\n"))
+        self._row = len(self._rows) - 1
+
+    @property
+    def is_at_end(self) -> bool:
+        line = self._line()
+        return self._row == len(self._rows) - 1 and line.at == len(line.cells)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a row is longer than any that a program draws again."""
+        return len(self._line().cells) > _CHARS
+
+    def overflow(self) -> str:
+        """The rows that lie too far up to be drawn again, which are let go."""
+        over = min(len(self._rows) - _ROWS, self._row)
+        if over <= 0:
+            return ""
+        gone = "".join(f"{row}\n" for row in self._rows[:over])
+        del self._rows[:over]
+        self._row -= over
+        return gone
+
+    def take(self, piece: str) -> None:
+        """Letters, or one sequence that moves, erases or colours."""
+        line = self._line()
+        if piece.endswith("\n"):
+            line.end = piece[-2:-1]
+            self._go(1, column=0)
+        elif piece in _BACK:
+            line.at = max(0, line.at - _BACK[piece])
+        elif not piece.startswith("\x1b"):
+            line.write(piece)
+        elif piece.startswith("\x1b[") and not piece.endswith("m"):
+            found = _NUMBER.search(piece)
+            self._control(line, piece[-1], int(found[0]) if found else 0)
+        else:
+            line.colour(piece)
+
+    def _control(self, line: _Line, kind: str, number: int) -> None:
+        steps = max(1, number)
+        if kind in _ROW_STEPS:
+            self._go(_ROW_STEPS[kind] * steps, column=line.at if kind in "AB" else 0)
+        elif kind in _COLUMN_STEPS:
+            line.at = min(max(0, line.at + _COLUMN_STEPS[kind] * steps), _CHARS)
+        elif kind == "G":
+            line.at = min(steps - 1, _CHARS)
+        elif kind == "P":
+            del line.cells[line.at : line.at + steps]
+        elif kind in "KJ":
+            line.erase(number)
+            if kind == "J":
+                del self._rows[self._row + 1 :]
+
+    def _go(self, steps: int, *, column: int) -> None:
+        self._row = max(0, self._row + min(steps, _ROWS))
+        while self._row >= len(self._rows):
+            self._rows.append("")
+        self._line().at = column
+
+    def _line(self) -> _Line:
+        row = self._rows[self._row]
+        if isinstance(row, str):
+            row = self._rows[self._row] = _Line(row)
+        return row
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._rows))
+
+
+def last_frames(text: str) -> str:
+    """What a terminal would still show of `text`."""
+    if _DRAWS.search(text) is None:
+        return text
+    pieces: list[str] = []
+    frames = Frames(pieces.append)
+    frames.add(text)
+    frames.finish()
+    return "".join(pieces)
