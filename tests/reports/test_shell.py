@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import secrets
+import socket
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +26,9 @@ from app.tools.code.execute_python import execute_python
 from app.tools.shell.bash import bash
 from app.tools.shell.ports import SESSION_PROCESSES, SHELL_STATES
 from app.tools.shell.process import process
+from scripts.parts import SANDBOX
 from tests.reports.samples import Row, samples
+from tests.support.binaries import needs
 from tests.tools.calls import call
 from tests.tools.code.conftest import Shelf
 
@@ -56,6 +62,10 @@ async def ctx(tmp_path: Path, sandbox: Sandbox) -> AsyncIterator[ToolContext]:
     await keeper.close()
 
 
+def is_there(path: Path) -> bool:
+    return path.exists()
+
+
 async def shown(ctx: ToolContext, row: Row) -> str:
     """Everything that the result of a row's call shows; the call succeeds as the row says."""
     root = Path(ctx.operations.root)
@@ -71,3 +81,75 @@ async def test_of_a_line_that_is_drawn_again_the_last_frame_is_shown(ctx: ToolCo
     assert row["right"]["contains"] in found
     if row["right"]["not_contains"]:
         assert row["right"]["not_contains"] not in found
+
+
+@needs(SANDBOX)
+@pytest.mark.parametrize("row", samples("shell_loopback_inside_one_command"))
+async def test_programs_of_one_command_reach_each_other(ctx: ToolContext, row: Row):
+    assert row["right"]["contains"] in await shown(ctx, row)
+
+
+@needs(SANDBOX)
+@pytest.mark.parametrize("row", samples("shell_slash_tmp"))
+async def test_the_temporary_folder_can_be_written(ctx: ToolContext, row: Row):
+    assert row["right"]["contains"] in await shown(ctx, row)
+
+
+@needs(SANDBOX)
+async def test_the_loopback_is_the_commands_own(ctx: ToolContext):
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+        result = await call(bash, ctx, command=f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo joined")
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert "Connection refused" in result.data["stderr"]
+
+
+@needs(SANDBOX)
+async def test_nothing_outside_is_reached(ctx: ToolContext):
+    code = """
+import socket
+for family, kind in ((2, 1), (2, 2), (10, 1)):
+    with socket.socket(family, kind) as one:
+        print(one.connect_ex((("192.0.2.1", "2001:db8::1")[family == 10], 443)))
+for family, kind, number in ((1, 1, 0), (16, 3, 0), (2, 3, 1), (2, 1, 262), (2, 2, 136), (2, 2, 1)):
+    try:
+        socket.socket(family, kind, number)
+        print("made")
+    except PermissionError:
+        print("refused")
+"""
+    result = await call(bash, ctx, command=f"python3 - <<'E'\n{code}\nE")
+    unreachable = {str(errno.ENETUNREACH), str(errno.EADDRNOTAVAIL)}
+    said = result.data["stdout"].split()
+    assert set(said[:3]) <= unreachable
+    assert said[3:] == ["refused"] * 6
+
+
+@needs(SANDBOX)
+async def test_a_temporary_file_is_there_in_the_next_call_and_not_outside(ctx: ToolContext):
+    name = f"kept-{secrets.token_hex(8)}"
+    await call(bash, ctx, command=f"echo kept > /tmp/{name}")
+    result = await call(
+        bash, ctx, command=f"cat /tmp/{name} $TMPDIR/{name} /var/tmp/{name}; ls /tmp"
+    )
+    assert result.data["stdout"].splitlines()[:3] == ["kept"] * 3
+    assert not any(is_there(Path(place, name)) for place in ("/tmp", "/var/tmp"))
+
+
+@needs(SANDBOX)
+async def test_what_a_command_leaves_in_its_temporary_folder_leads_no_later_one_astray(
+    ctx: ToolContext, tmp_path: Path
+):
+    """Where the workspace lies below `/tmp`, its path is made again in the private folder."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    root = Path(ctx.operations.root)
+    first = root.parts[2] if root.parts[1] == "tmp" else "x"
+    plant = f'rm -rf "$TMPDIR/{first}"; ln -s {outside} "$TMPDIR/{first}"; true'
+    await call(bash, ctx, command=plant)
+    result = await call(bash, ctx, command="pwd; echo written > here.txt")
+    assert (result.success, result.data["stdout"]) == (True, f"{root}\n")
+    assert (root / "here.txt").read_text() == "written\n"
+    assert list(outside.iterdir()) == []

@@ -95,6 +95,7 @@ class SandboxedCode:
             *(sandbox.config, status, spec.wall_s, writable),
             narrowed=self._narrowed,
             read_only=read_only,
+            temporary=f"{folder}/{SCRATCH}",
         )
         work = Work(spec.code, spec.modules, module_folders())
         return await start_worker(sandbox.zygote, python_job(policy, work, folder))

@@ -31,6 +31,7 @@ def command_policy(
     network: Network = NO_NETWORK,
     readable: tuple[str, ...] = (),
     read_only: tuple[str, ...] = (),
+    temporary: str | None = None,
     level: Level = "bash",
 ) -> Policy:
     """For programs of a workspace: its folders, and the network it is let at.
@@ -39,6 +40,7 @@ def command_policy(
         narrowed: the workspace's root, when only folders in it are `writable`.
         readable: further folders of data, as in a `ProcessSpec`.
         read_only: what it may not change below its writable folders.
+        temporary: which of its writable folders is its `/tmp`.
 
     Raises:
         ToolFailed: code `sandbox_unavailable`, when a folder of the service lies in one of
@@ -70,6 +72,7 @@ def command_policy(
         exact=readable,
         hidden=hidden,
         read_only=read_only,
+        temporary=temporary,
         tcp_ports=ports,
         udp=bool(ports) and network.udp,
         uid=config.uid,
@@ -83,6 +86,7 @@ def lenient_policy(
     writable: tuple[str, ...],
     narrowed: str | None = None,
     read_only: tuple[str, ...] = (),
+    temporary: str | None = None,
 ) -> Policy:
     """For Python that may do what a command may, without a network."""
     limits = ProcessLimits(wall_s=wall_s, cpu_s=int(wall_s) + 1)
@@ -92,6 +96,7 @@ def lenient_policy(
         program=sys.executable,
         narrowed=narrowed,
         read_only=read_only,
+        temporary=temporary,
         level="lenient",
     )
 

@@ -112,6 +112,7 @@ class SandboxedProcesses:
             network=network,
             readable=spec.readable,
             read_only=read_only,
+            temporary=tmp,
         )
         return Job(
             policy=policy,

@@ -20,6 +20,7 @@ from app.operations.sandbox.status import judge
 from app.operations.sandbox.workspace import SandboxedWorkspace
 from tests.operations.conftest import open_descriptors
 from tests.operations.sandbox.procs import alive, is_folder, marker, until_gone, with_marker
+from tests.operations.sandbox.test_processes import confining
 
 pytestmark = pytest.mark.requirement("OPS-04")
 LEVELS: tuple[Strictness, ...] = ("lenient", "standard", "strict")
@@ -40,7 +41,7 @@ async def test_each_level_tells_what_confined_it(
     _, ended = await run(sandboxed, "1", level)
 
     assert ended.exit.sandbox.level == level
-    assert set(ended.exit.sandbox.layers) == set(sandbox.status.levels[level].layers)
+    assert set(ended.exit.sandbox.layers) == confining(sandbox, level)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -31,12 +31,14 @@ class Surroundings:
     Attributes:
         namespaces: whether it is in namespaces of its own.
         own: what of `/proc` and `/dev/shm` belongs to its tree alone.
+        loopback: whether it is in a network of its tree's own, which reaches nothing else.
         terminal: whether it has a controlling terminal.
         guard: a socket on whose other end the metadata guard waits for its listener.
     """
 
     namespaces: bool = False
     own: tuple[str, ...] = ()
+    loopback: bool = False
     terminal: bool = False
     guard: int | None = None
 
@@ -76,6 +78,8 @@ def confine(policy: Policy, around: Surroundings, pid: int) -> list[str]:
     with installed.layer(layers.NO_NEW_PRIVILEGES):
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
     locks = [name for name in layers.LANDLOCK if name in policy.layers]
+    if around.loopback and layers.LANDLOCK_NETWORK in locks:
+        locks.remove(layers.LANDLOCK_NETWORK)  # it would close the tree's own network, too
     if locks:
         with installed.layer(*locks):
             landlock.restrict(_domain(policy, around))
@@ -91,7 +95,8 @@ def _domain(policy: Policy, around: Surroundings) -> landlock.Domain:
     files = None
     if layers.LANDLOCK_FILES in policy.layers:
         files = paths.rules(policy, own=around.own, terminal=around.terminal)
-    connect = policy.tcp_ports if layers.LANDLOCK_NETWORK in policy.layers else None
+    limited = layers.LANDLOCK_NETWORK in policy.layers and not around.loopback
+    connect = policy.tcp_ports if limited else None
     scope = layers.LANDLOCK_SCOPE in policy.layers
     return landlock.Domain(files, connect, scope=scope, exact=frozenset(policy.exact))
 
@@ -99,7 +104,10 @@ def _domain(policy: Policy, around: Surroundings) -> landlock.Domain:
 def _filter(policy: Policy, around: Surroundings, pid: int) -> bytes:
     if policy.forks:
         owners = around.namespaces or around.guard is not None
-        return filters.ordinary(network=bool(policy.tcp_ports), udp=policy.udp, owners=owners)
+        network: filters.Network = "own" if around.loopback else "none"
+        if policy.tcp_ports:
+            network = "ports"
+        return filters.ordinary(network=network, udp=policy.udp, owners=owners)
     if policy.level == "standard" and layers.LANDLOCK_FILES in policy.layers:
         return filters.standard(pid)
     return filters.strict(pid)  # also where nothing else would keep standard from files

@@ -10,10 +10,13 @@ from __future__ import annotations
 import errno
 import struct
 from functools import cache
+from typing import Literal
 
 from app.operations.sandbox.jail import bpf
 from app.operations.sandbox.jail.bpf import ALLOW, Filter, refuse
 from app.operations.sandbox.jail.numbers import NUMBERS
+
+Network = Literal["none", "own", "ports"]
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -70,6 +73,7 @@ _LEAVING_DEVICE = 4  # RENAME_WHITEOUT, which needs no capability
 _FILE_TYPE, _FIFO = 0o170000, 0o010000
 _FAST_OPEN = 0x20000000  # connects without connect(2), which Landlock does not see
 _MPTCP = 262  # connects past Landlock's rules for TCP
+_PLAIN_PROTOCOLS = (0, 6, 17)  # the kernel's choice, TCP, UDP
 _SOCKET_TYPE = 0xF
 _STREAM, _DATAGRAM, _RAW, _SEQPACKET = 1, 2, 3, 5
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
@@ -100,12 +104,13 @@ def standard(pid: int) -> bytes:
 
 
 @cache
-def ordinary(*, network: bool, udp: bool, owners: bool) -> bytes:
+def ordinary(*, network: Network, udp: bool, owners: bool) -> bytes:
     """The filter of lenient and bash: programs may start programs.
 
     Args:
-        network: whether sockets may reach elsewhere, as far as Landlock lets them.
-        udp: datagrams too.
+        network: `ports` of the machine's, as far as Landlock lets them; the tree's `own`, where
+            nothing else is; or `none`.
+        udp: datagrams in the machine's network, too.
         owners: whether something else keeps the owners of files outside.
     """
     program = Filter()
@@ -140,7 +145,7 @@ def _standard() -> bytes:
     program = Filter()
     _deny(program, (*_DENIED, *_STARTING, *_METADATA, *_OWNER, "pidfd_send_signal"))
     program.judge("clone", bpf.argument(0) + bpf.when_any(_THREAD, _yes()) + _no())
-    _sockets(program, network=False, udp=False)
+    _sockets(program, network="none", udp=False)
     _signal_self_only(program, _SIGNALS)
     return program.program(ALLOW)
 
@@ -168,7 +173,7 @@ def _deny(program: Filter, names: tuple[str, ...]) -> None:
     program.judge("renameat2", bpf.argument(4) + bpf.when_any(_LEAVING_DEVICE, leaving) + _yes())
 
 
-def _sockets(program: Filter, *, network: bool, udp: bool) -> None:
+def _sockets(program: Filter, *, network: Network, udp: bool) -> None:
     """Pairs of connected sockets always; sockets that reach elsewhere only with a network.
 
     A pair of datagram sockets is refused: each can still be sent to, or connected to, any
@@ -176,8 +181,14 @@ def _sockets(program: Filter, *, network: bool, udp: bool) -> None:
     """
     kind = bpf.argument(1) + bpf.masked(_SOCKET_TYPE)
     program.judge("socketpair", kind + bpf.one_of((_STREAM, _SEQPACKET), ALLOW, refuse()))
-    if not network:
+    if network == "none":
         program.answer(("socket", *_CONNECTING), refuse())
+        return
+    if network == "own":
+        plain = kind + bpf.one_of((_STREAM, _DATAGRAM), ALLOW, refuse())
+        known = bpf.argument(2) + _any_of(_PLAIN_PROTOCOLS, plain)
+        domain = bpf.argument(0) + _any_of((_INET, _INET6), known)
+        program.judge("socket", domain)
         return
     # the kernel binds a socket that listens unbound, and Landlock does not see it
     program.answer(("listen",), refuse())
@@ -193,6 +204,11 @@ def _sockets(program: Filter, *, network: bool, udp: bool) -> None:
     unsupported = bpf.give(refuse(errno.EOPNOTSUPP))
     for name, index in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         program.judge(name, bpf.argument(index) + bpf.when_any(_FAST_OPEN, unsupported) + _yes())
+
+
+def _any_of(values: tuple[int, ...], block: list[bytes]) -> list[bytes]:
+    """`block` where the value is one of these; else no."""
+    return [line for value in values for line in bpf.when_equal(value, block)] + _no()
 
 
 def _set_id(program: Filter) -> None:

@@ -47,7 +47,9 @@ class Policy:
         hidden: folders below writable or exact ones that are empty for the tree; needs namespaces.
         read_only: paths below writable ones that it may read and not change, where there are
             namespaces; one that is not there is passed over.
-        tcp_ports: ports it may connect to; empty is no network at all.
+        temporary: a writable folder that is the tree's `/tmp` as well, where there are namespaces.
+        tcp_ports: ports it may connect to; empty is no network but the tree's own loopback, where
+            there are namespaces.
         udp: datagrams beside `tcp_ports`, for name look-ups.
         uid: user to become when the service is root.
     """
@@ -70,6 +72,7 @@ class Policy:
     exact: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    temporary: str | None = None
     tcp_ports: tuple[int, ...] = ()
     udp: bool = False
     uid: int | None = None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import signal
+import socket
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
@@ -35,12 +37,15 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXEC = 1, 2, 4, 8
 _BIND, _RECURSIVE, _PRIVATE = 4096, 16384, 1 << 18
 _SET_READ_ONLY, _SET_NO_SUID, _SET_NO_DEVICES = 1, 2, 4
 _AT_RECURSIVE = 0x8000
+_SET_FLAGS, _UP = 0x8914, 1
 _HOST_NAME = b"sandbox"
 _FIRST_NUMBERS = 300  # what the kernel keeps back when numbers start again
 _PID_MAX_PER_NAMESPACE = (6, 14)
 _KERNEL = Path("/proc/sys/kernel")
 _PROC_OPTIONS = "hidepid=ptraceable"  # not even the first process's command line
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of its own
+HOSTS = "/etc/hosts"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 _HIDING = _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_EXEC
 _NOTHING_IN_IT = "size=4k,mode=0555"
 _SHARED_MEMORY_OPTIONS = "size=64m,mode=1777"
@@ -99,28 +104,56 @@ def settle(proc: Proc, uid: int, gid: int) -> None:
     proc.write("gid_map", f"{gid} {gid} 1")
 
 
-def furnish(
-    writable: Sequence[str],
-    tasks: int,
-    hidden: Sequence[str] = (),
-    read_only: Sequence[str] = (),
-) -> tuple[str, ...]:
-    """Give the new namespaces a name and their own view of the files.
+def raise_loopback() -> None:
+    """Let programs in the new network reach each other; it has no other way.
 
-    Returns:
-        What of `/proc` and `/dev/shm` is the tree's own; the rest of the machine's stays
-        out of reach.
+    Raises:
+        OSError: as the kernel answers.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh22x", b"lo", _UP))
+
+
+def separate_files() -> None:
+    """Give the new namespaces a name, and let no mount in them reach the machine.
 
     Raises:
         OSError: as the kernel answers.
     """
     libc.sethostname(_HOST_NAME, len(_HOST_NAME))
     mount("", "/", "", _RECURSIVE | _PRIVATE)
+
+
+def furnish(
+    writable: Sequence[str],
+    tasks: int,
+    hidden: Sequence[str] = (),
+    read_only: Sequence[str] = (),
+    *,
+    temporary: Sequence[str] = (),
+    hosts: bool = False,
+) -> tuple[str, ...]:
+    """Give the new namespaces their own view of the files; `separate_files` comes before.
+
+    Args:
+        temporary: mounts that are the tree's own already.
+        hosts: whether `/etc/hosts` knows nothing but the tree's own loopback.
+
+    Returns:
+        What of `/proc`, `/dev/shm` and `/etc/hosts` is the tree's own; the rest of the
+        machine's stays out of reach.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
     for folder in writable:
         mount(folder, folder, "", _BIND | _RECURSIVE)
     _change("/", _SET_READ_ONLY | _SET_NO_SUID, 0, _AT_RECURSIVE)
     for folder in writable:
         _make_writable(folder)
+    for folder in temporary:
+        # alone: what is mounted below it keeps what it may do
+        _change(folder, _SET_NO_SUID | _SET_NO_DEVICES, _SET_READ_ONLY, 0)
     for path in read_only:
         with suppress(OSError):  # it is not there, or was taken away meanwhile
             mount(path, path, "", _BIND | _RECURSIVE)
@@ -133,6 +166,8 @@ def furnish(
         flags = _NO_SUID | _NO_DEVICES | _NO_EXEC
         mount("tmpfs", SHARED_MEMORY, "tmpfs", flags, _SHARED_MEMORY_OPTIONS)
         own.append(SHARED_MEMORY)
+        if hosts and _own_hosts():
+            own.append(HOSTS)
     # a container that hides parts of /proc may not mount another one
     with suppress(OSError):
         mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC, _PROC_OPTIONS)
@@ -140,6 +175,20 @@ def furnish(
         _change("/proc", _SET_READ_ONLY, 0, 0)
         own.append("/proc")
     return tuple(own)
+
+
+def _own_hosts() -> bool:
+    """Whether a file of the tree's own stands in the place of the machine's `/etc/hosts`."""
+    written = Path(SHARED_MEMORY) / "hosts"
+    try:
+        written.write_text(_HOSTS, encoding="ascii")
+        mount(str(written), HOSTS, "", _BIND)
+        _change(HOSTS, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, 0)
+    except OSError:
+        return False
+    finally:
+        written.unlink(missing_ok=True)
+    return True
 
 
 def _make_writable(folder: str) -> None:

@@ -27,6 +27,7 @@ _SETTINGS = tuple(
 _NAMES = ("/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/gai.conf", "/etc/services")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _TERMINAL = "/dev/tty"
+_HOSTS = "/etc/hosts"
 _PROC, _SHARED_MEMORY = "/proc", "/dev/shm"  # noqa: S108 - the tree's own when it is listed
 
 
@@ -34,7 +35,7 @@ def rules(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> tuple[Rule
     """The paths of a level and what may be done below them.
 
     Args:
-        own: what of `/proc` and `/dev/shm` belongs to the tree alone.
+        own: what of `/proc`, `/dev/shm` and `/etc/hosts` belongs to the tree alone.
         terminal: whether it has a controlling terminal.
     """
     if policy.level == "strict":
@@ -61,8 +62,12 @@ def _ordinary(policy: Policy, *, own: tuple[str, ...], terminal: bool) -> list[R
         found.append((_TERMINAL, landlock.TERMINAL))
     if _PROC in own:
         found.append((_PROC, landlock.READ))
+    if _HOSTS in own:
+        found.append((_HOSTS, landlock.READ))
     if _SHARED_MEMORY in own:
         found.append((_SHARED_MEMORY, landlock.WRITE))
     found += [(path, landlock.WRITE_EXECUTE) for path in policy.writable]
+    if policy.temporary is not None:  # it is mounted elsewhere, too, where nothing is above it
+        found.append((policy.temporary, landlock.WRITE_EXECUTE))
     found += [(path, landlock.READ) for path in policy.exact]
     return found

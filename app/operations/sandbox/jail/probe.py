@@ -188,7 +188,7 @@ def _landlock_scope() -> None:
 
 def _seccomp() -> None:
     _no_new_privileges()
-    seccomp.install(filters.ordinary(network=False, udp=False, owners=False))
+    seccomp.install(filters.ordinary(network="none", udp=False, owners=False))
     _must_fail(errno.EPERM, "tracing", _trace)
 
 
@@ -227,6 +227,7 @@ def _namespaces() -> None:
 
 def _write_in_namespaces(folder: str, uid: int, gid: int) -> None:
     namespaces.settle(Proc(), uid, gid)
+    namespaces.separate_files()
     namespaces.furnish([folder], _PROCESSES)
     inside = Path(folder) / "written"
     inside.touch()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,11 +23,12 @@ from app.operations.sandbox.jail import (
     layers,
     namespaces,
     payload,
+    temporary,
 )
 from app.operations.sandbox.jail.confine import Surroundings
 from app.operations.sandbox.jail.ending import Ending
 from app.operations.sandbox.jail.family import Proc
-from app.operations.sandbox.jail.job import ENDED, Job
+from app.operations.sandbox.jail.job import ENDED, Job, Policy
 from app.operations.sandbox.jail.watch import Ears, Verdict, Watch
 from app.operations.sandbox.jail.wires import Wires, close_all_but, place, say
 
@@ -62,12 +64,14 @@ class _Stage:
         proc: the machine's /proc, or what of it this process may see.
         installed: the layers that are on already.
         own: what of `/proc` and `/dev/shm` belongs to the tree alone.
+        loopback: whether the tree has a network of its own.
         nice: the priority that the payload runs with, which is the service's.
     """
 
     proc: Proc
     installed: tuple[str, ...]
     own: tuple[str, ...]
+    loopback: bool
     nice: int
 
 
@@ -99,6 +103,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
     policy = job.policy
     installed: list[str] = []
     own: tuple[str, ...] = ()
+    loopback = False
     os.setpgid(0, 0)
     nice = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(OSError):  # only root may
@@ -110,9 +115,7 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         if origin.users:
             namespaces.settle(proc, origin.uid, origin.gid)
         _volunteer_for_the_end(proc)
-        own = namespaces.furnish(
-            *(policy.mounted or policy.writable, policy.tasks, policy.hidden, policy.read_only)
-        )
+        own, loopback = _own_machine(policy)
         installed.append(layers.NAMESPACES)
     elif policy.hidden:
         raise PermissionError("hidden folders: only namespaces can hide them")
@@ -129,7 +132,31 @@ def _surround(job: Job, origin: Origin) -> _Stage:
         landlock.restrict(landlock.Domain(scope=True))
         installed.append(layers.LANDLOCK_SCOPE)
     capabilities.drop()  # it acts on files in the payload's name
-    return _Stage(proc, tuple(installed), own, nice)
+    return _Stage(proc, tuple(installed), own, loopback, nice)
+
+
+def _own_machine(policy: Policy) -> tuple[tuple[str, ...], bool]:
+    """The tree's own files and network: what it has of `/proc` and `/dev/shm`, and of a loopback.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
+    loopback = not policy.tcp_ports  # else it is in the machine's network
+    if loopback:
+        namespaces.raise_loopback()
+    namespaces.separate_files()
+    places: tuple[str, ...] = ()
+    if policy.temporary is not None:
+        needed = (*policy.writable, *policy.mounted, *policy.readable, *policy.exact)
+        places = temporary.put_over(
+            policy.temporary, (*needed, sys.base_prefix), narrowed=bool(policy.mounted)
+        )
+    own = namespaces.furnish(
+        *(policy.mounted or policy.writable, policy.tasks, policy.hidden, policy.read_only),
+        temporary=places,
+        hosts=loopback,
+    )
+    return own, loopback
 
 
 def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
@@ -146,7 +173,9 @@ def _start(job: Job, wires: Wires, stage: _Stage, *, contained: bool) -> Ears:
         if not contained:
             _die_with(own, stage.proc)
         listener = None if guard_theirs is None else guard_theirs.fileno()
-        around = Surroundings(namespaces=contained, own=stage.own, guard=listener)
+        around = Surroundings(
+            namespaces=contained, own=stage.own, loopback=stage.loopback, guard=listener
+        )
         payload.become(job, wires, theirs, around)
     numbers = stage.proc.children(stage.proc.own)
     _let_go()

@@ -1,0 +1,156 @@
+"""A tree's own `/tmp`: its private folder, mounted where programs write without asking.
+
+Folders below `/tmp` that the tree needs stay at their paths, which lie in the private folder
+then. So Landlock grants in them what it grants there, and only the mounts keep what is read-only.
+An earlier program of the same
+workspace may have put anything into the private folder, so no link in it is followed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from app.operations.sandbox.jail import folder
+from app.operations.sandbox.jail.kernel import mount
+
+PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - what is mounted there belongs to the tree
+_BIND, _RECURSIVE = 4096, 16384
+_PATH = os.O_PATH | os.O_CLOEXEC
+_FOLDER = _PATH | os.O_DIRECTORY | os.O_NOFOLLOW
+_TRIES = 16
+_PASSABLE = 0o555
+_MODE = 0o755
+
+
+def put_over(private: str, kept: Sequence[str], *, narrowed: bool) -> tuple[str, ...]:
+    """Mount `private` over the machine's temporary folders.
+
+    A place that is kept itself, or lies in what is kept, stays the machine's. So does one above
+    what is kept when the tree may use a part of that only.
+
+    Args:
+        kept: absolute paths; those below the places stay where they are.
+        narrowed: the tree is held to some folders in them, which Landlock alone does.
+
+    Returns:
+        Where it is mounted.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
+    wanted = _outermost([os.path.normpath(path) for path in kept])
+    mounted: list[str] = []
+    with ExitStack() as opened:
+        source = _open(opened, folder.open_plain(private))
+        # what is mounted over can be opened no more
+        below = [found for path in wanted if (found := _kept(opened, path)) is not None]
+        for place in PLACES:
+            inside = [one for one in below if one.path.startswith(f"{place}/")]
+            if _is_in(place, wanted) or not _is_folder(place) or (narrowed and inside):
+                continue
+            mount(source, place, "", _BIND)
+            mounted.append(place)
+            for one in inside:
+                target = _way(opened, place, one.path, is_folder=one.is_folder)
+                mount(one.here, target, "", _BIND | _RECURSIVE)
+    return tuple(mounted)
+
+
+def _is_in(place: str, paths: Sequence[str]) -> bool:
+    return any(f"{place}/".startswith(f"{path.rstrip('/')}/") for path in paths)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _outermost(paths: Sequence[str]) -> list[str]:
+    """Those that do not lie in another one."""
+    found: list[str] = []
+    for path in sorted(set(paths)):
+        if not any(path.startswith(f"{one}/") for one in found):
+            found.append(path)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What stays at `path`; `here` leads to it also when something is mounted above."""
+
+    path: str
+    here: str
+    is_folder: bool
+
+
+def _kept(opened: ExitStack, path: str) -> _Kept | None:
+    """What is at a path below one of the places; None where it is not there."""
+    if not any(path.startswith(f"{place}/") for place in PLACES):
+        return None
+    try:
+        descriptor = os.open(path, _PATH)
+    except OSError:
+        return None
+    mode = os.fstat(descriptor).st_mode
+    return _Kept(path, _open(opened, descriptor), stat.S_ISDIR(mode))
+
+
+def _open(opened: ExitStack, descriptor: int) -> str:
+    opened.callback(os.close, descriptor)
+    return f"/proc/self/fd/{descriptor}"
+
+
+def _way(opened: ExitStack, place: str, path: str, *, is_folder: bool) -> str:
+    """Where `path` is below the new `place`; made where it is not there."""
+    here = os.open(place, _FOLDER)
+    opened.callback(os.close, here)
+    *above, name = path.removeprefix(f"{place}/").split("/")
+    for step in above:
+        here = _enter(here, step, is_folder=True)
+        opened.callback(os.close, here)
+    return _open(opened, _enter(here, name, is_folder=is_folder))
+
+
+def _enter(here: int, name: str, *, is_folder: bool) -> int:
+    """A folder or file in the folder `here`; anything else of that name gives way."""
+    for _ in range(_TRIES):
+        try:
+            found = os.open(name, _PATH | os.O_NOFOLLOW, dir_fd=here)
+        except FileNotFoundError:
+            _make(here, name, is_folder=is_folder)
+            continue
+        mode = os.fstat(found).st_mode
+        if stat.S_ISDIR(mode) if is_folder else stat.S_ISREG(mode):
+            if is_folder and mode & _PASSABLE != _PASSABLE:
+                os.chmod(f"/proc/self/fd/{found}", _MODE)  # noqa: PTH101
+            return found
+        os.close(found)
+        _remove(here, name, is_folder=stat.S_ISDIR(mode))
+    raise OSError(errno.EAGAIN, "the temporary folder never stops changing", name)
+
+
+def _make(here: int, name: str, *, is_folder: bool) -> None:
+    try:
+        if is_folder:
+            os.mkdir(name, _MODE, dir_fd=here)
+        else:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=here))
+    except FileExistsError:
+        return  # somebody else has
+
+
+def _remove(here: int, name: str, *, is_folder: bool) -> None:
+    try:
+        if is_folder:
+            os.rmdir(name, dir_fd=here)
+        else:
+            os.unlink(name, dir_fd=here)
+    except FileNotFoundError:
+        return
