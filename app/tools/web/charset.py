@@ -21,6 +21,13 @@ _HEADER = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_:.-]{1,40})", re.IGNORECA
 # What pages call these is, by long custom, the larger one.
 _LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
 _LARGER |= {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs", "tis-620": "cp874"}
+_ANY_BYTES = frozenset(
+    {
+        *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257"),
+        *("cp1258", "koi8-r", "koi8-u", "mac-roman", "cp437", "cp850", "cp866", "cp874"),
+        *(f"iso8859-{number}" for number in range(1, 17)),
+    }
+)
 _GUESSES = ("gb18030", "cp932", "euc_jp", "big5hkscs", "cp949")
 _NOT_LETTERS = frozenset(
     {
@@ -34,6 +41,7 @@ _NOT_LETTERS = frozenset(
         "utf-7",
     }
 )
+_CERTAIN = 3
 _TELLING = 1.2
 _RARE = 0.3
 # Where the tables of an encoding have the Han letters that are used most: first bytes.
@@ -52,21 +60,54 @@ def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
 
     A byte order mark decides; else the first that fits of the header, what the page says of
     itself, UTF-8, and the common encodings of East Asia; else what was said, with what is
-    wrong replaced.
+    wrong replaced. An encoding in which every byte is a letter fits always, and servers name
+    one that nobody has chosen: what is UTF-8 in all its letters beyond ASCII is that.
     """
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body.decode(name, "replace"), name.removesuffix("-sig")
     said = [name for name in _said(body, content_type) if name is not None]
-    for name in dict.fromkeys([*_wide(body), *said, "utf-8"]):
+    for name in dict.fromkeys([*_wide(body), *_surely(body, said, content_type), *said, "utf-8"]):
         try:
             return body.decode(name), name
         except (UnicodeError, ValueError):
             continue
+    if "utf-8" in said and not _hardly_utf8(body):
+        return body.decode("utf-8", "replace"), "utf-8"
     best = max(_GUESSES, key=lambda name: _fit(body, name))
     if _fit(body, best) <= 0.5:
         best = said[0] if said else "cp1252"
+        if best == "utf-8" and _is_western(body):
+            best = "cp1252"
     return body.decode(best, "replace"), best
+
+
+def _surely(body: bytes, said: list[str], content_type: str) -> list[str]:
+    """UTF-8 where it is believed more than what was said.
+
+    A server's word against it is often nobody's choice; a page's own needs some letters more.
+    """
+    if not said or (said[0] not in _ANY_BYTES and "utf-8" not in said):
+        return []
+    page_says_so = len(said) > 1 or _HEADER.search(content_type[:500]) is None
+    needed = _CERTAIN if page_says_so and said[-1] in _ANY_BYTES else 1
+    head = body[:_GUESSED_FROM].decode("utf-8", "ignore")
+    return ["utf-8"] if sum(letter > "\x7f" for letter in head) >= needed else []
+
+
+def _is_western(body: bytes) -> bool:
+    try:
+        body.decode("cp1252")
+    except UnicodeError:
+        return False
+    return True
+
+
+def _hardly_utf8(body: bytes) -> bool:
+    """Whether more letters beyond ASCII are wrong in UTF-8 than right."""
+    text = body[:_GUESSED_FROM].decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    return wrong * 2 > sum(letter > "\x7f" for letter in text)
 
 
 def _said(body: bytes, content_type: str) -> Iterator[str | None]:

@@ -54,6 +54,7 @@ _BLOCKS = frozenset(
         *("section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "option"),
     }
 )
+_APART = frozenset({"a", "button", "label", "summary"})
 _CELLS = frozenset({"td", "th"})
 _HEADINGS = "h1,h2,h3,h4"
 _SPACES = re.compile(r"\s+")
@@ -307,7 +308,10 @@ def _letters(text: str) -> int:
 
 
 def _plain(content: LexborNode) -> str:
-    """Text, one line a block; cells of a row are kept apart by tabs."""
+    """Text, one line a block; cells of a row are kept apart by tabs.
+
+    Links that stand side by side without a space are a list, and a line each.
+    """
     lines: list[str] = []
     line: list[str] = []
 
@@ -317,7 +321,11 @@ def _plain(content: LexborNode) -> str:
         if text:
             lines.append(text)
 
+    left = ""
     for node, leaving in _walk(content):
+        if not leaving and node.tag == left and left in _APART:
+            end()
+        left = str(node.tag) if leaving else ""
         if node.tag == _TEXT:
             line.append(_SPACES.sub(" ", node.text_lexbor()))
         elif node.tag == "pre":

@@ -6,18 +6,19 @@ Each is given what it needs, so that a test, or another tool, can give it someth
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.core.errors import TollgateError, ToolFailed
 from app.core.text import clean
-from app.operations.web.protocol import TIMEOUT_S, WebAccess, WebResponse
+from app.operations.web.protocol import MAX_REDIRECTS, TIMEOUT_S, WebAccess, WebResponse
 from app.tools.web.charset import decode
+from app.tools.web.json_lines import lined
 from app.tools.web.kinds import Kind, kind_of
 from app.tools.web.ports import PageRooms, SearchEngine
 from app.tools.web.reading import MAX_LINKS, read_html, read_pdf
+from app.tools.web.refresh import refresh_target
 
 ExtractMode = Literal["markdown", "text", "links", "structured", "raw"]
 ExtractType = Literal["text", "links", "structured"]
@@ -30,6 +31,7 @@ STRUCTURED_LINKS = 20
 _SEED_LINKS = 50
 _MAX_PRETTY = 2_000_000
 _LITTLE_TEXT = 500
+_LEADS_ON = "The page leads to {url}, which is not fetched: {why}"
 _NEEDS_SCRIPT = "There is little text: the page may require JavaScript"
 
 OnPage = Callable[[int, int], Awaitable[None]]
@@ -179,13 +181,7 @@ class FetchService:
             ToolFailed: as `WebAccess.page`; `http_error`, `unsupported_type`,
                 `page_unreadable`, `pdf_unreadable`, `sandbox_unavailable`.
         """
-        response = await self._web.page(url, timeout_s=self.timeout, crawling=order.crawling)
-        if not response.ok:
-            raise ToolFailed(
-                f"{response.url[:200]!r} answers with status {response.status}",
-                code="http_error",
-                status=response.status,
-            )
+        response, warning = await self._arrived(url, order)
         content_type = response.header("content-type") or ""
         kind, media_type = kind_of(response.body, content_type)
         told = await self._content(response, kind, media_type, order)
@@ -203,8 +199,36 @@ class FetchService:
             "text": text,
         }
         if kind == "html" and order.mode in ("markdown", "text") and length < _LITTLE_TEXT:
-            data["warning"] = _NEEDS_SCRIPT
-        return data
+            warning = warning or _NEEDS_SCRIPT
+        return data | {"warning": warning} if warning else data
+
+    async def _arrived(self, url: str, order: PageOrder) -> tuple[WebResponse, str]:
+        """The page that a reader comes to in the end, and a warning where that is not known.
+
+        A page may send its reader on by itself; whoever wants its source stays on it.
+        """
+        response = await self._load(url, order)
+        seen = {url, response.url}
+        for _ in range(0 if order.mode == "raw" else MAX_REDIRECTS):
+            target = await asyncio.to_thread(_leads_to, response)
+            if target is None or target in seen:
+                return response, ""
+            try:
+                response = await self._load(target, order)
+            except ToolFailed as error:
+                return response, _LEADS_ON.format(url=target[:500], why=error.message[:300])
+            seen |= {target, response.url}
+        return response, ""
+
+    async def _load(self, url: str, order: PageOrder) -> WebResponse:
+        response = await self._web.page(url, timeout_s=self.timeout, crawling=order.crawling)
+        if not response.ok:
+            raise ToolFailed(
+                f"{response.url[:200]!r} answers with status {response.status}",
+                code="http_error",
+                status=response.status,
+            )
+        return response
 
     async def _content(
         self, response: WebResponse, kind: Kind, media_type: str, order: PageOrder
@@ -222,7 +246,7 @@ class FetchService:
             return await self._html(source, response.url, order)
         extractor = "raw"
         if kind == "json" and order.mode != "raw" and len(source) <= _MAX_PRETTY:
-            source, extractor = await asyncio.to_thread(_pretty, source), "json"
+            source, extractor = await asyncio.to_thread(lined, source), "json"
         source = clean(source)
         return {
             "extractor": extractor,
@@ -268,6 +292,14 @@ class FetchService:
         }
 
 
+def _leads_to(response: WebResponse) -> str | None:
+    """Where an HTML page sends its reader on."""
+    content_type = response.header("content-type") or ""
+    if kind_of(response.body, content_type)[0] != "html":
+        return None
+    return refresh_target(decode(response.body, content_type)[0], response.url)
+
+
 def seed_shape(page: dict[str, Any]) -> dict[str, Any]:
     """A page as the seeds' `fetch_page` gives it.
 
@@ -287,11 +319,3 @@ def seed_shape(page: dict[str, Any]) -> dict[str, Any]:
             "links": links[:STRUCTURED_LINKS],
         }
     return {"url": url, "text": page["text"]}
-
-
-def _pretty(source: str) -> str:
-    """JSON with one value a line; as it is when it is none, or too deep to read."""
-    try:
-        return json.dumps(json.loads(source), ensure_ascii=False, indent=2)
-    except (ValueError, RecursionError):
-        return source

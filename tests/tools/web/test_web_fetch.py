@@ -53,7 +53,9 @@ async def test_a_page_is_read_after_its_redirect(ctx: ToolContext, site: Site, p
         "a\t1",
         "first",
         "second",
-        "Top BadMailagain",
+        "Top Bad",
+        "Mail",
+        "again",
     ]
 
 
