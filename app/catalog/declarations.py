@@ -77,7 +77,7 @@ def check_tool(tool: object, *, foreign: bool = False) -> None:
         )
     faults = [fault for look in _LOOKS for fault in look(tool)]
     # What needs sound fields is looked at only when they are.
-    for look in (_encoded, *((_signature, _valid_schemas) if foreign else ())):
+    for look in (_encoded, *((_command, _signature, _valid_schemas) if foreign else ())):
         faults = faults or list(look(tool))
     if faults:
         raise invalid(faults)
@@ -168,10 +168,10 @@ def _effects(tool: Tool) -> Faults:
             message,
             "Declare PermissionClass.WRITE, or SideEffectScope.NONE when it changes nothing",
         )
-    for field, choices in _CHOICES.items():
+    for field, allowed in _CHOICES.items():
         value = getattr(tool, field)
-        if not isinstance(value, str | None) or value not in choices:
-            listed = ", ".join(map(repr, choices))
+        if not isinstance(value, str | None) or value not in allowed:
+            listed = ", ".join(map(repr, allowed))
             yield Fault(
                 field, f"{field} must be one of {listed}, not {_shown(value)}", "Choose one"
             )
@@ -197,7 +197,7 @@ def _limits(tool: Tool) -> Faults:
         yield Fault("max_output_chars", message, "Use one, or leave it out")
 
 
-def _functions(tool: Tool) -> Faults:
+def _functions(tool: Any) -> Faults:
     for field in ("paths_in", "asks"):
         value = getattr(tool, field)
         if value is not None and not callable(value):
@@ -255,6 +255,14 @@ def _signature(tool: Tool) -> Faults:
         )
 
 
+def _command(tool: Tool) -> Faults:
+    """What runs commands says where the command stands: risk analysis reads it there."""
+    runs = tool.shell is not None or tool.language is not None
+    if runs and tool.command_argument not in tool.parameters.get("properties", {}):
+        message = f"command_argument {_shown(tool.command_argument)} is no argument of the tool"
+        yield Fault("command_argument", message, "Name the argument that holds the command")
+
+
 def _is_returnable(returned: object) -> bool:
     if not isinstance(returned, type) or returned is inspect.Signature.empty:
         return True
@@ -280,7 +288,7 @@ def _valid_schemas(tool: Tool) -> Faults:
             yield Fault(field, message, "Correct the schema there")
 
 
-def _schemas(tool: Tool) -> Faults:
+def _schemas(tool: Any) -> Faults:
     if not isinstance(tool.parameters, Mapping) or tool.parameters.get("type") != "object":
         message = f"parameters of {_shown(tool.name)} must be a schema of type 'object'"
         yield Fault("parameters", message, "Describe the arguments as an object")
@@ -299,10 +307,6 @@ def _schemas(tool: Tool) -> Faults:
     if not isinstance(properties, Mapping):
         yield Fault("parameters", "properties of parameters must be an object", "Use a dict")
         return
-    runs = tool.shell is not None or tool.language is not None
-    if runs and tool.command_argument not in properties:
-        message = f"command_argument {_shown(tool.command_argument)} is no argument of the tool"
-        yield Fault("command_argument", message, "Name the argument that holds the command")
     aliases = tool.argument_aliases
     if not isinstance(aliases, Mapping) or not _is_texts((*aliases, *aliases.values())):
         message = "argument_aliases must map other names to names of arguments"

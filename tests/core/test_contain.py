@@ -44,7 +44,8 @@ async def test_the_end_of_the_coroutine_itself_passes():
     coroutine = work()
     coroutine.send(None)
     coroutine.close()
-    assert coroutine.cr_frame is None
+    with pytest.raises(RuntimeError, match="cannot reuse"):
+        coroutine.send(None)
 
 
 async def test_a_cancellation_of_the_task_passes():

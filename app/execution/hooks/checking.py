@@ -40,7 +40,7 @@ def check_hooks(brought: Iterable[Any]) -> list[HookConfig]:
     return listed
 
 
-def _faults(hook: HookConfig) -> Iterator[tuple[str, str]]:
+def _faults(hook: Any) -> Iterator[tuple[str, str]]:
     """Each fault and its fix."""
     if not isinstance(hook.name, str) or not hook.name.strip() or not hook.name.isprintable():
         yield "name must be printable text", "Give a name"
@@ -56,7 +56,7 @@ def _faults(hook: HookConfig) -> Iterator[tuple[str, str]]:
     yield from _rank(hook)
 
 
-def _rank(hook: HookConfig) -> Iterator[tuple[str, str]]:
+def _rank(hook: Any) -> Iterator[tuple[str, str]]:
     if not _is_number(hook.timeout_s) or not 0 < hook.timeout_s <= _DAY_S:
         yield "timeout_s must be over 0", f"Give seconds up to {_DAY_S}"
     if hook.on_error not in _ON_ERROR:
@@ -67,7 +67,7 @@ def _rank(hook: HookConfig) -> Iterator[tuple[str, str]]:
         yield "only_findings must be True or False", "Write only_findings=False"
 
 
-def _filters(hook: HookConfig) -> Iterator[tuple[str, str]]:
+def _filters(hook: Any) -> Iterator[tuple[str, str]]:
     names = hook.filter_names
     # A text would match every part of itself.
     if names is not None and not (
@@ -103,6 +103,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _place(hook: HookConfig) -> dict[str, str]:
+def _place(hook: Any) -> dict[str, str]:
     code = getattr(hook.handler, "__code__", None)
     return {} if code is None else {"at": f"{code.co_filename}:{code.co_firstlineno}"}
