@@ -28,7 +28,7 @@ from app.catalog.seed_api import PluginApi, recording
 from app.core.errors import ConfigurationError
 from app.core.guarded_import import Interrupt, limited, watched_for_interrupt
 from app.core.text import clean
-from app.toolkit.tool import Tool
+from app.toolkit.tool import Source, Tool
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ class _Source:
     load: Callable[[], Any]
     discard: Callable[[], None]
     file: Path | None = None
+    brings: Source = "plugin"
 
 
 def load_plugins(
@@ -81,7 +82,8 @@ def load_plugins(
 
 def _installed() -> Iterator[_Source]:
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
-        yield _Source(point.name, f"entry point {point.value}", point.load, lambda: None)
+        where = f"entry point {point.value}"
+        yield _Source(point.name, where, point.load, lambda: None, brings="external")
 
 
 def _in_folder(folder: Path) -> list[_Source]:
@@ -193,7 +195,7 @@ def _register(registry: ToolRegistry, source: _Source, check_hooks: CheckHooks |
             check_tool(item.tool, foreign=True)
             if item.hooks and check_hooks is not None:
                 check_hooks(item.hooks)
-            tool = replace(item.tool, source="plugin")
+            tool = replace(item.tool, source=source.brings)
             registry.register(tool, replace=item.replace, hooks=item.hooks)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.catalog.catalog import Catalog, PluginProblem, namespace_key
+from app.catalog.catalog import Catalog, PluginProblem, namespace_key, wire_name
 from app.catalog.declarations import check_tool
 from app.catalog.errors import DuplicateTool
 from app.catalog.formats import render
@@ -69,7 +69,7 @@ class ToolRegistry:
             names = {key: taken for key, taken in names.items() if taken.owner != gone}
         for name in (tool.name, *(alias.name for alias in tool.aliases)):
             taken = names.setdefault(namespace_key(name), owned := _Taken(name, tool.name))
-            if taken is not owned:
+            if taken is not owned and not _is_own_spelling(name, taken, tool):
                 raise _duplicate(name, taken)
         attached = dict(state.hooks)
         if gone is not None:
@@ -174,6 +174,12 @@ class ToolRegistry:
         catalog = self.snapshot()
         for listener in tuple(self._listeners):
             listener(catalog)
+
+
+def _is_own_spelling(name: str, taken: _Taken, tool: Tool) -> bool:
+    """Whether an alias writes a name of its own tool in another case, such as `Git` for `git`."""
+    is_another = wire_name(name) != wire_name(taken.name)
+    return taken.owner == tool.name and is_another
 
 
 def _duplicate(name: str, taken: _Taken) -> DuplicateTool:

@@ -24,7 +24,7 @@ from app.governance.limits import NO_LIMITS, SCHEMA, Limits
 
 TOOLSET = "toolset:"
 Unattended = Literal["deny", "park"]
-AliasFamily = Literal["nanoclaw", "countbot", "netaclaw", "claude"]
+AliasFamily = Literal["nanoclaw", "netaclaw", "jarvis", "countbot", "claude"]
 _ID = r"^[A-Za-z0-9][A-Za-z0-9_.:\-]{0,127}$"
 _ENTRY = r"^(toolset:)?[A-Za-z0-9_.\-]{1,128}$"
 

@@ -117,7 +117,7 @@ def gone(catalog: Catalog, governance: GovernanceSnapshot) -> dict[str, Disabled
     broken = sorted({problem.name for problem in catalog.problems})
     return {
         name: reasons.plugin_broken(name, broken)
-        if broken and state.source == "plugin"
+        if broken and state.source in ("plugin", "external")
         else reasons.absent(name)
         for name, state in governance.tools.items()
         if name not in catalog.tools

@@ -248,7 +248,7 @@ def test_an_installed_package_brings_tools_through_its_entry_point(tmp_path, mon
     problems = load_plugins(registry)
     monkeypatch.delitem(sys.modules, "pack")
     assert [item.name for item in registry.snapshot().tools.values()] == ["one"]
-    assert registry.snapshot().tools["one"].source == "plugin"
+    assert registry.snapshot().tools["one"].source == "external"
     assert [(problem.name, problem.where) for problem in problems] == [
         ("broken", "entry point pack:missing")
     ]

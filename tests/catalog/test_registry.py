@@ -69,7 +69,16 @@ def test_names_and_aliases_share_one_namespace_whatever_their_case(first, second
 
 def test_a_tool_whose_alias_is_its_own_name_is_refused():
     with pytest.raises(DuplicateTool):
-        ToolRegistry().register(make_tool("greet", "Greet"))
+        ToolRegistry().register(make_tool("greet", "greet"))
+
+
+def test_an_alias_may_write_its_tool_in_another_case_and_no_other_tool():
+    registry = registry_of(make_tool("greet", "Greet"))
+    assert registry.get("Greet") is registry.get("greet") is not None
+    with pytest.raises(DuplicateTool, match="as 'greet'"):
+        registry.register(make_tool("other", "GREET"))
+    with pytest.raises(DuplicateTool, match="as 'b.c'"):
+        ToolRegistry().register(make_tool("b.c", "b_c"))
 
 
 def test_replace_takes_the_place_and_the_aliases_of_the_old_tool():

@@ -157,7 +157,7 @@ async def test_a_raw_result_reaches_the_renderer_as_it_is(lab: Lab, raw: RawResu
     assert lab.watcher.of("tool_call_completed")[0]["raw_result"] == raw.to_dict()
 
 
-@pytest.mark.requirement("REG-23", "D-22", "EXE-11")
+@pytest.mark.requirement("EXE-11")
 @pytest.mark.parametrize("source", ["builtin", "plugin", "mcp", "external"])
 @pytest.mark.parametrize("caller", ["agent", "websocket", "rest", "cli", "subagent", "mcp"])
 async def test_hooks_and_records_see_every_source_from_every_caller(

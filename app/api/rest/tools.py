@@ -100,14 +100,28 @@ async def list_tools(
     service: ServiceDep,
     principal: Anyone,
     form: Annotated[Format, Query(alias="format")] = "native",
+    category: Annotated[str | None, Query(max_length=64)] = None,
+    toolset: Annotated[str | None, Query(max_length=64)] = None,
 ) -> ToolList:
     """The catalog in the format that a person, an OpenAI or an Anthropic request needs."""
     catalog = service.gate.registry.snapshot()
     if form == "native":
-        tools = [_with_state(service, row) for row in catalog.rows()]
+        rows = [
+            row
+            for row in catalog.rows()
+            if category in (None, row["category"]) and toolset in (None, row["toolset"])
+        ]
+        tools = [_with_state(service, row) for row in rows]
     else:
-        names = service.gate.resolver.resolve().tool_names
-        tools = render((catalog.tools[name] for name in names), form)
+        found = [catalog.tools[name] for name in service.gate.resolver.resolve().tool_names]
+        tools = render(
+            (
+                tool
+                for tool in found
+                if category in (None, tool.category) and toolset in (None, tool.toolset)
+            ),
+            form,
+        )
     shown = [_problem(item, principal) for item in catalog.problems]
     return ToolList(format=form, tools=tools, problems=shown, generation=catalog.generation)
 

@@ -67,7 +67,10 @@ def why_it_asks(args: RemoteTriggerArgs, services: Services) -> str | None:
     timeout_s=40,
     tags=("http", "webhook"),
     argument_aliases={"trigger": "name", "data": "body"},
-    aliases=(Alias("RemoteTriggerTool"), Alias("RemoteTrigger", families=("claude",))),
+    aliases=(
+        Alias("RemoteTriggerTool", families=("jarvis",)),
+        Alias("RemoteTrigger", families=("claude",)),
+    ),
 )
 async def remote_trigger(args: RemoteTriggerArgs, ctx: ToolContext) -> ToolResult:
     """Send one HTTP request to an address the operator lists, or send a stored one by its name.

@@ -172,7 +172,7 @@ def _claw(schedule: dict[str, Any]) -> dict[str, Any]:
         "message": "prompt",
     },
     aliases=(
-        Alias("ScheduleCronTool"),
+        Alias("ScheduleCronTool", families=("jarvis",)),
         Alias("cron"),
         Alias("cron_create", _from_cron_create, _as_created),
         Alias("cron_list", _from_cron_list, _as_listed),

@@ -41,7 +41,7 @@ class GetWeatherArgs(ToolArgs):
 
 
 @tool(
-    category="data",
+    category="weather",
     toolset="data",
     permission=PermissionClass.READ,
     side_effect=SideEffectScope.NETWORK,

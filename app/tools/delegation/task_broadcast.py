@@ -33,7 +33,7 @@ class TaskBroadcastArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("agents", "team"),
     argument_aliases={"message": "text"},
-    aliases=(Alias("TaskBroadcastTool"),),
+    aliases=(Alias("TaskBroadcastTool", families=("jarvis",)),),
 )
 async def task_broadcast(args: TaskBroadcastArgs, ctx: ToolContext) -> ToolResult:
     """Tell something to every sub-agent of this chat that is at work, once each.

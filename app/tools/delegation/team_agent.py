@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -99,6 +99,33 @@ class TeamAgentArgs(ToolArgs):
         return self
 
 
+_WORKER = "worker"
+
+
+def _as_team_create(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Tasks that name a prompt and no member: one member works on all of them at once."""
+    tasks = arguments.get("tasks")
+    if not isinstance(tasks, list) or "members" in arguments:
+        return arguments
+    if not any(isinstance(task, dict) and "prompt" in task for task in tasks):
+        return arguments
+    member = {"name": _WORKER, "role": "Works on one task of the team and answers with its result."}
+    numbered = [_as_team_task(task, at) for at, task in enumerate(tasks, start=1)]
+    return {"mode": "parallel", **arguments, "members": [member], "tasks": numbered}
+
+
+def _as_team_task(task: Any, at: int) -> Any:
+    if not isinstance(task, dict) or "prompt" not in task:
+        return task
+    rest = {name: value for name, value in task.items() if name not in ("prompt", "description")}
+    # A description is free text, a label one short line: its words head the instruction.
+    described = task.get("description")
+    heading = f"{described}\n\n" if isinstance(described, str) and described.strip() else ""
+    prompt = task["prompt"]
+    instruction = f"{heading}{prompt}" if isinstance(prompt, str) and prompt.strip() else prompt
+    return {"name": f"task {at}", "member": _WORKER, "instruction": instruction, **rest}
+
+
 @tool(
     category="agent",
     toolset="delegation",
@@ -110,7 +137,7 @@ class TeamAgentArgs(ToolArgs):
     routing_hint="main-process-proxy",
     timeout_s=LONGEST_S,
     tags=("agents", "team"),
-    aliases=(Alias("TeamAgentTool"),),
+    aliases=(Alias("TeamAgentTool", adapt=_as_team_create, families=("jarvis",)),),
 )
 async def team_agent(args: TeamAgentArgs, ctx: ToolContext) -> ToolResult:
     """Let a team of sub-agents with roles work on tasks that build on each other.

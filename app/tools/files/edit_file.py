@@ -146,7 +146,10 @@ class _Change:
         "new_string": "new_text",
         "new_str": "new_text",
     },
-    aliases=(Alias("edit", families=("netaclaw",)), Alias("EditTool", families=("claude",))),
+    aliases=(
+        Alias("edit", families=("netaclaw",)),
+        Alias("EditTool", families=("jarvis", "claude")),
+    ),
 )
 async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
     """Change part of a text file: replace old_text by new_text, or lines by number.

@@ -45,7 +45,7 @@ class PatchArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("file", "write", "edit"),
     argument_aliases={"input": "patch", "diff": "patch", "patch_text": "patch"},
-    aliases=(Alias("apply_patch", families=("netaclaw",)),),
+    aliases=(Alias("apply_patch"),),
     paths_in=paths_in_patch,
 )
 async def patch(args: PatchArgs, ctx: ToolContext) -> ToolResult:

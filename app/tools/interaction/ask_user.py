@@ -117,7 +117,7 @@ def check_choices(choices: list[Any], *, multi_select: bool) -> None:
         Alias("clarify", families=("netaclaw",)),
         Alias("ask_user_question", adapt=as_one_question, reshape=one_question_shape),
         Alias("AskUserQuestion", adapt=as_claude, reshape=claude_shape, families=("claude",)),
-        Alias("AskUserQuestionTool", adapt=as_claude, reshape=claude_shape),
+        Alias("AskUserQuestionTool", adapt=as_claude, reshape=claude_shape, families=("jarvis",)),
     ),
 )
 async def ask_user(args: AskUserArgs, ctx: ToolContext) -> ToolResult:

@@ -60,7 +60,7 @@ class FindFilesArgs(ToolArgs):
         "limit": "head_limit",
         "max_results": "head_limit",
     },
-    aliases=(Alias("glob"), Alias("GlobTool", families=("claude",))),
+    aliases=(Alias("glob"), Alias("GlobTool", families=("jarvis", "claude"))),
 )
 async def find_files(args: FindFilesArgs, ctx: ToolContext) -> ToolResult:
     """Find files by name pattern; prefer it over find or ls in bash.

@@ -95,7 +95,7 @@ def _as_grep(arguments: dict[str, Any]) -> dict[str, Any]:
         "limit": "head_limit",
         "max_results": "head_limit",
     },
-    aliases=(Alias("GrepTool", adapt=_as_grep, families=("claude",)),),
+    aliases=(Alias("GrepTool", adapt=_as_grep, families=("jarvis", "claude")),),
 )
 async def grep(args: GrepArgs, ctx: ToolContext) -> ToolResult:
     """Search file contents with a regular expression; prefer it over grep or rg in bash.

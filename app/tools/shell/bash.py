@@ -63,7 +63,7 @@ def _text_only(result: ToolResult) -> ToolResult:
     argument_aliases=ARGUMENT_ALIASES,
     aliases=(
         Alias("exec", reshape=_text_only, families=("countbot",)),
-        Alias("BashTool", adapt=from_claude, families=("claude",)),
+        Alias("BashTool", adapt=from_claude, families=("jarvis", "claude")),
         Alias("terminal"),
         Alias("shell"),
     ),

@@ -35,7 +35,10 @@ PROGRAM = "pwsh"
     timeout_s=MAX_TIMEOUT_S + KILL_GRACE_S,
     tags=("shell", "execute", "powershell"),
     argument_aliases=ARGUMENT_ALIASES,
-    aliases=(Alias("PowerShellTool", adapt=from_claude, families=("claude",)), Alias("pwsh")),
+    aliases=(
+        Alias("PowerShellTool", adapt=from_claude, families=("jarvis", "claude")),
+        Alias("pwsh"),
+    ),
 )
 async def powershell(args: ShellArgs, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
     """Run a PowerShell command in the workspace and wait for it to end.

@@ -117,7 +117,7 @@ def asks(args: ProcessArgs, _: Services) -> str | None:
         "close_stdin": "close_input",
         "wait_for": "pattern",
     },
-    aliases=(Alias("ProcessTool", families=("claude",)),),
+    aliases=(Alias("ProcessTool", families=("jarvis", "claude")),),
 )
 async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
     """Look after processes of this session that run in the background.

@@ -27,7 +27,7 @@ class CrawlBatchArgs(ToolArgs):
 
 
 @tool(
-    category="web",
+    category="crawler",
     toolset="web",
     permission=PermissionClass.EXTERNAL,
     side_effect=SideEffectScope.NETWORK,

@@ -56,7 +56,7 @@ def _fetch_page_shape(result: ToolResult) -> ToolResult:
 
 
 @tool(
-    category="web",
+    category="crawler",
     toolset="web",
     permission=PermissionClass.EXTERNAL,
     side_effect=SideEffectScope.NETWORK,
@@ -66,7 +66,12 @@ def _fetch_page_shape(result: ToolResult) -> ToolResult:
     routing_hint="main-process-proxy",
     timeout_s=240,
     aliases=(
-        Alias("fetch_page", adapt=_as_fetch_page, reshape=_fetch_page_shape),
+        Alias(
+            "fetch_page",
+            adapt=_as_fetch_page,
+            reshape=_fetch_page_shape,
+            families=("nanoclaw",),
+        ),
         Alias("WebFetch", adapt=_as_web_fetch, families=("claude",)),
     ),
     argument_aliases={"extractMode": "extract_mode", "maxChars": "max_chars"},

@@ -18,7 +18,7 @@ class WebSearchArgs(ToolArgs):
 
 
 @tool(
-    category="web",
+    category="crawler",
     toolset="web",
     permission=PermissionClass.EXTERNAL,
     side_effect=SideEffectScope.NETWORK,

@@ -6,6 +6,12 @@ import pytest
 from app.core.settings import Settings
 from tests.api.rest.client import call
 
+SEED_CATEGORIES = {
+    "crawler": {"web_search", "web_fetch", "crawl_batch"},
+    "weather": {"get_weather"},
+    "data": {"calculator", "text_process", "json_process", "time_reasoning"},
+    "database": {"mysql_list_sources", "mysql_schema", "mysql_table_sample", "mysql_query"},
+}
 BROKEN = "raise RuntimeError('this plugin is broken')\n"
 
 
@@ -28,6 +34,20 @@ async def test_anthropic_definitions_have_exactly_their_shape(client: httpx2.Asy
     assert {frozenset(item) for item in listed} == {
         frozenset({"name", "description", "input_schema"})
     }
+
+
+@pytest.mark.requirement("REG-13")
+async def test_a_category_or_a_toolset_shows_a_part_of_the_catalog(client: httpx2.AsyncClient):
+    for category, names in SEED_CATEGORIES.items():
+        for path in ("/tools", "/admin/tools"):
+            found = await client.get(path, params={"category": category})
+            rows = [row for row in found.json()["tools"] if row.get("alias_of") is None]
+            assert {row["name"] for row in rows} == names
+    shown = (await client.get("/tools", params={"format": "openai", "category": "weather"})).json()
+    assert [item["function"]["name"] for item in shown["tools"]] == ["get_weather"]
+    files = (await client.get("/tools", params={"toolset": "files"})).json()["tools"]
+    assert {row["toolset"] for row in files} == {"files"}
+    assert (await client.get("/tools", params={"category": "nope"})).json()["tools"] == []
 
 
 async def test_native_rows_show_aliases_and_state(client: httpx2.AsyncClient):

@@ -165,3 +165,19 @@ async def test_a_circle_is_refused(house: House):
     tasks = [{**READ, "after": ["write"]}, {**WRITE, "after": ["read"]}]
     with pytest.raises(InvalidInput, match="after"):
         await call(team_agent, house.ctx(), **_team(tasks=tasks))
+
+
+async def test_tasks_with_a_prompt_alone_are_worked_on_at_once(house: House):
+    tasks = [{"prompt": "Read it"}, {"prompt": "Write it", "description": "The text"}]
+    result = await call_as("TeamAgentTool", team_agent, house.ctx(), name="crew", tasks=tasks)
+
+    assert result.success
+    (started,) = house.delegation.started
+    assert [spec.goal for spec in started.specs] == ["Read it", "The text\n\nWrite it"]
+    assert [spec.after for spec in started.specs] == [(), ()]
+
+
+async def test_a_prompt_that_is_none_is_refused_by_its_field(house: House):
+    with pytest.raises(InvalidArguments) as refused:
+        await call_as("TeamAgentTool", team_agent, house.ctx(), name="crew", tasks=[{"prompt": 5}])
+    assert [item["path"] for item in refused.value.details["errors"]] == ["tasks[0].instruction"]

@@ -6,7 +6,7 @@ type Profile = Schemas["AgentProfile"];
 type Change = Schemas["AgentChange"];
 
 export const EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const;
-export const FAMILIES = ["nanoclaw", "countbot", "netaclaw", "claude"] as const;
+export const FAMILIES = ["nanoclaw", "netaclaw", "jarvis", "countbot", "claude"] as const;
 export const PARTS = [
   ...(["hints", "skills", "instructions", "listing"] as const),
   ...(["memory", "todo", "date"] as const),

@@ -174,6 +174,7 @@ async def list_governed_tools(
         str | None, Query(max_length=200, description="In name, alias or description.")
     ] = None,
     toolset: Annotated[str | None, Query(max_length=128)] = None,
+    category: Annotated[str | None, Query(max_length=128)] = None,
     source: Annotated[str | None, Query(max_length=40)] = None,
     state: State | None = None,
     permission: Literal["READ", "WRITE", "EXTERNAL"] | None = None,
@@ -187,6 +188,7 @@ async def list_governed_tools(
         row
         for row in _rows(service)
         if (toolset is None or row.toolset == toolset)
+        and (category is None or row.category == category)
         and (source is None or row.source == source)
         and (state is None or state == (row.effective.state if row.present else "absent"))
         and (permission is None or row.permission_class == permission)

@@ -108,6 +108,7 @@ _ACTIONS = {"status": "Status", "diff": "Diff", "log": "Log", "show": "Show", "b
         "skip": "offset",
     },
     aliases=(
+        Alias("Git", families=("jarvis",)),
         *(Alias(f"git_{action}", adapt=_as(action)) for action in _ACTIONS),
         *(Alias(f"Git{name}", adapt=_as(action)) for action, name in _ACTIONS.items()),
     ),
