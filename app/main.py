@@ -28,6 +28,7 @@ from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.rooms import EmptyRooms
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspaces
+from app.toolkit.ports import LLM_CLIENT
 from app.tools.automation.ports import SCHEDULES
 from app.tools.delegation.ports import DELEGATION
 from app.tools.skills.ports import SKILL_RUNS
@@ -70,7 +71,7 @@ async def gate_as_served(settings: Settings) -> AsyncIterator[Gate]:
         ConfigurationError: the workspace or the plugin folder cannot be used.
     """
     async with local_gate(settings) as gate:
-        for name in (DELEGATION, SCHEDULES):
+        for name in (DELEGATION, SCHEDULES, LLM_CLIENT):
             gate.services.register(name, object())
         gate.resolver.forget()
         yield gate
@@ -221,11 +222,15 @@ def _agents(
     from app.agents.loop import AgentLoop
     from app.agents.runs import RunEngine
     from app.agents.sessions import Sessions
+    from app.agents.tool_model import ModelForTools
 
     gate.services.register(SESSION_SEARCH, reading)
     sessions = Sessions(gate.ledger, gate.events, gate.clock, reading.load, gate.redactor)
     loop = AgentLoop(gate, sessions, client, gate.settings)
-    return sessions, RunEngine(gate, sessions, loop, reading, keeping)
+    runs = RunEngine(gate, sessions, loop, reading, keeping)
+    gate.services.register(LLM_CLIENT, ModelForTools(gate, sessions, runs, client))
+    gate.resolver.forget()
+    return sessions, runs
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.agents.budget import Spending
 from app.agents.loop import Turns
 from app.agents.progress import Progress
 from app.agents.sessions import BUSINESS, Block, Session
@@ -36,6 +37,7 @@ class Run:
             know them.
         before: what it had come to in the process that began it.
         is_left: it stops with the service, and the next process goes on with it.
+        asked: what its tools asked a model for, where it has no model of its own.
     """
 
     id: str
@@ -57,6 +59,7 @@ class Run:
     unheard: tuple[str, ...] = ()
     before: Progress | None = None
     is_left: bool = False
+    asked: Spending = field(default_factory=Spending)
 
     @property
     def has_model(self) -> bool:

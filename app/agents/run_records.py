@@ -7,7 +7,6 @@ from typing import Any
 
 import orjson
 
-from app.agents.budget import Spending
 from app.agents.durability import Durability
 from app.agents.run import Queued, Run, error_body
 from app.core import process
@@ -82,7 +81,7 @@ class RunRecords:
 
     def _write_end(self, run: Run, status: RunStatus, error: TollgateError | None) -> None:
         turns, before = run.turns, run.before
-        usage = before.usage if before else Spending().fields()
+        usage = before.usage if before else run.asked.fields()
         stop_reason = before.stop_reason if before else None
         if turns is not None:
             usage, stop_reason = turns.spending.fields(), turns.stop_reason

@@ -28,6 +28,7 @@ from app.catalog.seed_api import PluginApi, recording
 from app.core.errors import ConfigurationError
 from app.core.guarded_import import Interrupt, limited, watched_for_interrupt
 from app.core.text import clean
+from app.toolkit.services import register_for_plugins
 from app.toolkit.tool import Source, Tool
 
 log = logging.getLogger(__name__)
@@ -182,7 +183,7 @@ def _register(registry: ToolRegistry, source: _Source, check_hooks: CheckHooks |
         _collect(api, exposed)
     api.close()
     hooks = _hooks_of(exposed)
-    if not api.registrations and not hooks:
+    if not api.registrations and not hooks and not api.services:
         raise EmptyPlugin(
             "defines no tools: expose TOOLS, register(registry), or use the @tool decorator"
         )
@@ -197,6 +198,8 @@ def _register(registry: ToolRegistry, source: _Source, check_hooks: CheckHooks |
                 check_hooks(item.hooks)
             tool = replace(item.tool, source=source.brings)
             registry.register(tool, replace=item.replace, hooks=item.hooks)
+    for name, service in api.services.items():
+        register_for_plugins(name, service)
 
 
 def _collect(api: PluginApi, exposed: Any) -> None:

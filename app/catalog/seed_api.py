@@ -8,7 +8,8 @@
 While plugins are being loaded, importing such a file registers its tools. Importing it
 anywhere else, in a test for instance, checks them and registers nothing.
 `register_extra_modules` works at any time: it is about the whole process. The four services
-are the seeds', asynchronous here; each is given what it needs.
+are the seeds', asynchronous here; each is given what it needs. `register_service` and
+`get_service` are the seeds' service locator; `get_service("llm_client")` is the model.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from app.catalog.adapters import Handler, from_schema
+from app.catalog.errors import InvalidTool
 from app.core.errors import ConfigurationError
+from app.toolkit.context import current_context
+from app.toolkit.result import ToolResult
+from app.toolkit.services import register_for_plugins, shared_service
 from app.toolkit.tool import Tool
 from app.tools.code.modules import register_extra_modules
 from app.tools.data.services import CalculatorService
@@ -33,9 +38,12 @@ __all__ = [
     "PluginApi",
     "Registration",
     "SearchService",
+    "ToolResult",
+    "get_service",
     "recording",
     "register",
     "register_extra_modules",
+    "register_service",
     "tool",
 ]
 
@@ -56,6 +64,7 @@ class PluginApi:
 
     def __init__(self) -> None:
         self.registrations: list[Registration] = []
+        self.services: dict[str, Any] = {}
         self._open = True
 
     def register(self, tool: Tool, *, replace: bool = False, hooks: Sequence[Any] = ()) -> None:
@@ -67,6 +76,16 @@ class PluginApi:
         if not self._open:
             raise ConfigurationError("a plugin registers tools while it is loaded, not later")
         self.registrations.append(Registration(tool, replace, tuple(hooks)))
+
+    def register_service(self, name: str, service: Any) -> None:
+        """Offer an object to every tool, once the plugin is loaded.
+
+        Raises:
+            InvalidTool: the name is no text, or there is no service.
+        """
+        if not isinstance(name, str) or not name.strip() or service is None:
+            raise InvalidTool(f"a service needs a name and an object, got {name!r}")
+        self.services[name] = service
 
     def define(
         self,
@@ -152,6 +171,24 @@ def register(
         InvalidTool: as `tool`.
     """
     _api().define(name, handler, description, parameters, category, **options)
+
+
+def register_service(name: str, service: Any) -> None:
+    """Offer an object to every tool of the process; none of the service's own is replaced.
+
+    Raises:
+        InvalidTool: the name is no text, or there is no service.
+    """
+    api = _api()
+    api.register_service(name, service)
+    if _active.get() is None:
+        register_for_plugins(name, service)
+
+
+def get_service(name: str) -> Any | None:
+    """A service of the installation whose tool is running, or one of a plugin; else None."""
+    context = current_context()
+    return shared_service(name) if context is None else context.services.get(name)
 
 
 def _api() -> PluginApi:

@@ -164,7 +164,7 @@ class Runner:
         """The one place where a tool's exceptions end."""
         assert call.prepared is not None
         result = _UNFINISHED
-        with Contained(call.task) as held:
+        with Contained(call.task) as held, context.as_current():
             if call.context.subagent is not None and call.route == "worker-local":
                 result = await _in_own_process(call, context, live)
                 if result.code != NOT_HERE:

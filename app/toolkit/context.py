@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
@@ -100,6 +102,15 @@ class ToolContext:
         """Whose shell the call goes on with: a sub-agent has its own."""
         return self.subagent_id or self.session_id
 
+    @contextmanager
+    def as_current(self) -> Iterator[None]:
+        """Inside, `current_context()` is this call; tasks and threads begun inside see it too."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
     async def progress(
         self,
         stage: str,
@@ -111,3 +122,11 @@ class ToolContext:
     ) -> None:
         """Tell the clients of this session how far the call is."""
         await self.report(Progress(stage, message, current, total, unit))
+
+
+_current: ContextVar[ToolContext | None] = ContextVar("current_tool_context", default=None)
+
+
+def current_context() -> ToolContext | None:
+    """The call whose tool is running here; None outside of a call."""
+    return _current.get()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
+
+from app.toolkit.context import ToolContext
 
 ARTIFACTS = "artifacts"
+LLM_CLIENT = "llm_client"
 CODE_SERVERS = "code_servers"
 CODE_OPERATIONS = "code_operations"
 """`CodeOperations` for calls without a project."""
@@ -38,6 +41,53 @@ class Artifacts(Protocol):
         Raises:
             StorageUnavailable: the disk is full or the data directory cannot be written.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What a model wrote for a tool, and what it cost.
+
+    Attributes:
+        model: who answered; a fallback may have.
+        stop_reason: `end_turn`, or `max_tokens` when the text is cut off.
+    """
+
+    text: str
+    model: str
+    stop_reason: str | None
+    input_tokens: int
+    output_tokens: int
+
+
+@runtime_checkable
+class LlmClient(Protocol):
+    """The service `LLM_CLIENT`: the model, for tools; counted for the session that calls."""
+
+    async def complete(
+        self,
+        prompt: str,
+        ctx: ToolContext | None = None,
+        *,
+        system: str = "",
+        model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> ModelAnswer:
+        """One question and its answer, without tools.
+
+        Args:
+            ctx: the call that asks; not needed inside a tool's function.
+            model: another than the conversation's.
+
+        Raises:
+            ToolFailed: it is not asked during a call, or the call has no session.
+            BudgetExceeded: the session has used up what it may.
+            ModelFailed: the provider failed.
+            InvalidInput: an argument is out of range.
+        """
+
+    def ask(self, prompt: str, **options: Any) -> ModelAnswer:
+        """`complete` for a sync handler, which runs in a thread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,6 @@ async def test_other_errors_of_a_handler_reach_the_executor_as_they_are():
         await run(make_tool(handler=divide))
 
 
-@pytest.mark.requirement("REG-29")
 async def test_a_handler_obtains_a_service_through_its_context():
     def ask(_: dict[str, Any], ctx: ToolContext) -> str:
         return str(ctx.services.require("llm_client", str))

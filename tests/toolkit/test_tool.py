@@ -112,7 +112,6 @@ def test_a_function_that_cannot_be_a_tool_is_refused():
             tool()(function)  # type: ignore[arg-type]
 
 
-@pytest.mark.requirement("REG-29")
 def test_a_service_is_found_by_name_and_a_missing_one_is_a_clean_tool_error():
     services = Services()
     assert services.get("llm_client") is None
@@ -123,7 +122,6 @@ def test_a_service_is_found_by_name_and_a_missing_one_is_a_clean_tool_error():
     assert services.require("llm_client", str) == "client"
 
 
-@pytest.mark.requirement("REG-29")
 def test_a_service_of_another_kind_is_not_available():
     with pytest.raises(ToolFailed, match="not available"):
         Services(llm_client=1).require("llm_client", str)

@@ -1,0 +1,117 @@
+"""The service `llm_client`: tools ask the model as the agent does, and it is counted as such."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+from app.agents.budget import Budget
+from app.agents.models.protocol import Completed, ModelClient, ModelRequest
+from app.agents.requesting import temperature_of
+from app.agents.run import Run
+from app.agents.runs import RunEngine
+from app.agents.sessions import Session, Sessions
+from app.core.errors import ModelFailed, ToolFailed
+from app.execution.setup import Gate
+from app.governance.limits import NOBODY
+from app.toolkit.context import ToolContext, current_context
+from app.toolkit.ports import ModelAnswer
+
+
+class ModelForTools:
+    """See `LlmClient`. Prompts lose the service's secrets; tokens count for session and run."""
+
+    def __init__(self, gate: Gate, sessions: Sessions, runs: RunEngine, model: ModelClient) -> None:
+        self._gate = gate
+        self._sessions = sessions
+        self._runs = runs
+        self._model = model
+        self._budget = Budget(gate, gate.settings.model_prices)
+        self._loop = asyncio.get_running_loop()
+
+    async def complete(
+        self,
+        prompt: str,
+        ctx: ToolContext | None = None,
+        *,
+        system: str = "",
+        model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+    ) -> ModelAnswer:
+        """See `LlmClient.complete`."""
+        ctx = ctx or current_context()
+        session = await self._session(ctx)
+        assert ctx is not None
+        profile, settings = self._gate.agents.get(ctx.agent_id), self._gate.settings
+        run = self._run(ctx)
+        name = str(
+            model
+            or ctx.model.get("model")
+            or session.model
+            or (profile and profile.model)
+            or settings.model
+        )
+        payer = run.payer if run else NOBODY
+        self._budget.check(session, model=name, agent_id=ctx.agent_id, payer=payer)
+        mask = self._gate.redactor.text
+        own = ctx.model.get("temperature", temperature_of(settings, profile))
+        request = ModelRequest(
+            model=name,
+            messages=[{"role": "user", "content": [{"type": "text", "text": mask(prompt)}]}],
+            system=mask(system),
+            max_tokens=max_tokens or (profile and profile.max_tokens) or settings.max_tokens,
+            temperature=own if temperature is None else temperature,
+        )
+        completed = await self._answer(request)
+        asked = completed.asked or name
+        spending = None
+        if run is not None:
+            spending = run.turns.spending if run.turns else run.asked
+        self._budget.add(session, model=asked, usage=completed.usage, spending=spending)
+        self._gate.metrics.count("tool_model_requests", asked)
+        texts = [block["text"] for block in completed.content if block.get("type") == "text"]
+        return ModelAnswer(
+            text="".join(texts),
+            model=asked,
+            stop_reason=completed.stop_reason,
+            input_tokens=completed.usage.input_tokens,
+            output_tokens=completed.usage.output_tokens,
+        )
+
+    def ask(self, prompt: str, **options: Any) -> ModelAnswer:
+        """See `LlmClient.ask`.
+
+        Raises:
+            ToolFailed: it is called on the service's own thread, which it would stop.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            ctx = options.pop("ctx", None) or current_context()
+            asking = self.complete(prompt, ctx, **options)
+            return asyncio.run_coroutine_threadsafe(asking, self._loop).result()
+        raise ToolFailed("ask() is for sync handlers: use `await complete()` here")
+
+    async def _session(self, ctx: ToolContext | None) -> Session:
+        if ctx is None:
+            raise ToolFailed("The model is asked during a call of a tool only", code="no_call")
+        session = await self._sessions.get(ctx.session_id) if ctx.session_id else None
+        if session is None:
+            raise ToolFailed(
+                "The model is asked in a session only, which its tokens are counted for",
+                code="no_session",
+            )
+        return session
+
+    def _run(self, ctx: ToolContext) -> Run | None:
+        run = self._runs.active(ctx.session_id or "")
+        return run if run is not None and run.id == ctx.run_id else None
+
+    async def _answer(self, request: ModelRequest) -> Completed:
+        async with aclosing(self._model.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, Completed):
+                    return event
+        raise ModelFailed("The model's answer ended early", provider_code="stream_cut")
