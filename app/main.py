@@ -15,6 +15,7 @@ from app.catalog.builtin import register_all_tools
 from app.channels.desktop import swept
 from app.core.clock import Clock, isoformat
 from app.core.errors import ConfigurationError
+from app.core.loop_watch import watched_loop
 from app.core.models import split_model
 from app.core.settings import Settings
 from app.db.schema import ensure_schema
@@ -192,7 +193,8 @@ async def open_service(
             )
             async with delegating as delegator:
                 await runs.resume(recovered, tokens)
-                async with scheduling(gate, schedules, sessions, runs, tokens):
+                calendar = scheduling(gate, schedules, sessions, runs, tokens)
+                async with calendar, watched_loop(gate.metrics) as watch:
                     yield Service(
                         settings=settings,
                         gate=gate,
@@ -207,6 +209,7 @@ async def open_service(
                         authenticator=authenticator,
                         has_model=model is not None or settings.has_model,
                         started_at=isoformat(gate.clock.now()),
+                        loop_watch=watch,
                     )
                 delegator.closing()
                 await runs.close()

@@ -15,6 +15,7 @@ from app.api.auth import Authenticator
 from app.api.principal import Principal
 from app.api.tickets import Tickets
 from app.core.errors import NotFound
+from app.core.loop_watch import LoopWatch
 from app.core.settings import Settings
 from app.execution.doctor.live import Doctor
 from app.execution.setup import Gate
@@ -45,6 +46,7 @@ class Service:
     started_at: str
     tickets: Tickets = field(default_factory=Tickets)
     doctor: Doctor = field(default_factory=Doctor)
+    loop_watch: LoopWatch | None = None
 
     @property
     def database(self) -> Database:

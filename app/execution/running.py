@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +14,7 @@ from app.core.clock import Clock
 from app.core.contain import Contained
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
+from app.core.loop_watch import BlockedTheLoop, foreign
 from app.core.redaction import Redactor
 from app.db.ledger import Ledger
 from app.events.durable import CallStatus
@@ -164,7 +165,8 @@ class Runner:
         """The one place where a tool's exceptions end."""
         assert call.prepared is not None
         result = _UNFINISHED
-        with Contained(call.task) as held, context.as_current():
+        around = nullcontext() if tool.source == "builtin" else foreign(f"tool {tool.name}")
+        with Contained(call.task) as held, around, context.as_current():
             if call.context.subagent is not None and call.route == "worker-local":
                 result = await _in_own_process(call, context, live)
                 if result.code != NOT_HERE:
@@ -285,6 +287,8 @@ def _broken(tool: Tool, error: BaseException) -> tuple[CallStatus, ToolResult]:
         return "invalid_arguments", _failure(error)
     if isinstance(error, TollgateError):
         return "error", _failure(error)
+    if isinstance(error, BlockedTheLoop):
+        return "timeout", ToolResult.fail(str(error), code=TIMEOUT_CODE)
     error_id = new_id("err")
     log.error("tool %s failed unexpectedly (%s)", tool.name, error_id, exc_info=error)
     message = f"{type(error).__name__}: {error} (internal error {error_id})"

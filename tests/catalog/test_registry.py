@@ -77,7 +77,7 @@ def test_an_alias_may_write_its_tool_in_another_case_and_no_other_tool():
     assert registry.get("Greet") is registry.get("greet") is not None
     with pytest.raises(DuplicateTool, match="as 'greet'"):
         registry.register(make_tool("other", "GREET"))
-    with pytest.raises(DuplicateTool, match="as 'b.c'"):
+    with pytest.raises(DuplicateTool, match=r"as 'b\.c'"):
         ToolRegistry().register(make_tool("b.c", "b_c"))
 
 

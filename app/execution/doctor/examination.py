@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.core.loop_watch import Blockage
 from app.core.settings import Settings
 from app.execution.doctor.access_checks import access_checks
 from app.execution.doctor.check import Check
-from app.execution.doctor.gate_checks import Gates, gate_checks
+from app.execution.doctor.gate_checks import Gates, gate_checks, loop_checks
 from app.execution.doctor.machine_checks import (
     address_check,
     kernel_and_programs,
@@ -33,6 +34,7 @@ class Installation:
         sandbox: what holds programs here.
         disabled: each tool that is off for everybody; raises what keeps it from being known.
         is_running: it is this very process that serves.
+        blockages: the last times that its event loop stood still.
     """
 
     settings: Settings
@@ -41,6 +43,7 @@ class Installation:
     sandbox: Callable[[], SandboxStatus]
     disabled: Callable[[], Mapping[str, DisabledReason]]
     is_running: bool = False
+    blockages: tuple[Blockage, ...] = ()
 
 
 def findings(installation: Installation) -> Iterator[Check]:
@@ -53,6 +56,7 @@ def findings(installation: Installation) -> Iterator[Check]:
     yield from named_checks(settings)
     yield from access_checks(settings, installation.tokens())
     yield from gate_checks(settings, installation.gates)
+    yield from loop_checks(installation.blockages)
     yield from sandbox_checks(installation.sandbox())
     yield from kernel_and_programs()
     yield from tool_checks(settings, installation.disabled)

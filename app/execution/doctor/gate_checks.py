@@ -12,6 +12,7 @@ from typing import NamedTuple
 from app.catalog.builtin import register_all_tools
 from app.catalog.catalog import Catalog
 from app.core.errors import ConfigurationError
+from app.core.loop_watch import Blockage
 from app.core.matcher import compile_matcher
 from app.core.sections import HookSettings
 from app.core.settings import Settings
@@ -111,6 +112,26 @@ def _matches(item: HookSettings, catalog: Catalog) -> bool:
 
 def _is_inside(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
+
+
+def loop_checks(blockages: Iterable[Blockage]) -> Iterator[Check]:
+    """Plugins that kept the whole service waiting, each once with its longest time."""
+    longest: dict[tuple[str, str], Blockage] = {}
+    for item in blockages:
+        if item.name is None:
+            continue
+        key = (item.name, item.at)
+        if key not in longest or longest[key].seconds < item.seconds:
+            longest[key] = item
+    for item in longest.values():
+        yield Check(
+            "loop",
+            "warning",
+            "loop.stopped" if item.was_stopped else "loop.blocked",
+            culprit=visible(item.name or ""),
+            at=visible(item.at),
+            seconds=f"{item.seconds:.1f}",
+        )
 
 
 def _left_out(catalog: Catalog) -> Iterator[Check]:

@@ -114,6 +114,11 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "open_house.idle": Subject("open house", _OPEN),
         "plugins": Subject("plugins", "tools and hooks of this installation"),
         "plugin": Subject("plugin {plugin}", "it is left out; everything else runs", "{mend}"),
+        "loop": Subject(
+            "event loop",
+            "while one plugin blocks it, nobody gets an answer",
+            "await in {culprit}, or do its work in a thread (asyncio.to_thread)",
+        ),
         "hook": Subject("hook {hook}", _RUNS),
         "hook.missing": Subject(
             "hook {hook}",
@@ -277,6 +282,8 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "memory.unusable": "PostgreSQL cannot be used: {error}",
         "stronger_model.keyless": "{model} has no key",
         "plugin.left_out": "{at}: {error}",
+        "loop.blocked": "{culprit} blocked it for {seconds} s at {at}",
+        "loop.stopped": "{culprit} blocked it for {seconds} s at {at} and was stopped",
         "hook.works": "{event}, {origin}",
         "hook.missing": "program not found: {program}",
         "hook.exposed": "{path} lies in the workspace",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from typing import Any
 
 from app.core.clock import Clock, SystemClock, isoformat
 from app.core.contain import Contained, attempt
+from app.core.loop_watch import BlockedTheLoop, foreign
 from app.core.text import clean, truncate
 from app.execution.hooks.model import (
     CONTINUE,
@@ -204,7 +206,8 @@ class Hooks:
         stats = self.stats(hook)
         started = self._clock.monotonic()
         answer: object = None
-        with Contained() as held:
+        around = nullcontext() if hook.builtin else foreign(f"hook {hook.name}")
+        with Contained() as held, around:
             if hook.slots is None:
                 async with asyncio.timeout(hook.timeout_s):
                     answer = await hook.handler(seen)
@@ -299,6 +302,8 @@ def _told(hook: HookConfig, error: BaseException) -> HookFailure:
     if isinstance(error, HookBroken):
         said = truncate(clean(str(error)), MAX_MESSAGE_CHARS)
         return HookFailure(code=error.code, message=f"Hook {name} failed: {said}")
+    if isinstance(error, BlockedTheLoop):
+        return HookFailure(code="hook_timeout", message=str(error))
     # What an unknown exception says may hold anything; the log has it.
     message = f"Hook {name} failed ({type(error).__name__})"
     return HookFailure(code="hook_raised", message=message)

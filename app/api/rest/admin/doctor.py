@@ -100,6 +100,7 @@ async def _installation(service: Service) -> Installation:
         sandbox=lambda: status,
         disabled=lambda: disabled,
         is_running=True,
+        blockages=tuple(service.loop_watch.blockages) if service.loop_watch else (),
     )
 
 
