@@ -3,12 +3,30 @@
 
 import json
 import posixpath
+import re
 import sys
+from collections.abc import Iterator
 
-call = json.load(sys.stdin)
-parts = posixpath.normpath(call["tool_input"].get("path", "")).split("/")
-if ".github" in parts:
+WORDS = re.compile(r"[\s'\"`;|&<>()=,:]+")
+PROSE = {"content", "old_text", "new_text"}
+
+
+def parts(value: object, name: str = "") -> Iterator[str]:
+    """The parts of every path that a call may name: in a field, a list, a patch, a command."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from parts(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from parts(item, name)
+    elif isinstance(value, str) and name not in PROSE:
+        for word in (value, *WORDS.split(value)):
+            yield from posixpath.normpath(word.replace("\\", "/")).casefold().split("/")
+
+
+named = set(parts(json.load(sys.stdin)["tool_input"]))
+if ".github" in named:
     sys.stderr.write("Pipelines are changed by hand: say what should change")
     sys.exit(2)
-if "deploy" in parts:
+if "deploy" in named:
     json.dump({"decision": "ask", "reason": "This changes a deployment"}, sys.stdout)

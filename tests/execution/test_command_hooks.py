@@ -266,6 +266,20 @@ async def test_a_batch_starts_only_a_few_programs_at_once(guarded: Written):
     assert max(map(int, (settings.hooks_dir / "most").read_text().split())) <= 8
 
 
+def naming(path: str) -> dict[str, dict[str, Any]]:
+    """A call of each kind of tool that names a path."""
+    return {
+        "write_file": {"path": path, "content": "x"},
+        "edit_file": {"path": path, "old_text": "a", "new_text": "b"},
+        "patch": {"patch": f"*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch"},
+        "file_delete": {"path": path},
+        "file_mkdir": {"path": path},
+        "bash": {"command": f"cat '{path}'"},
+        "execute_python": {"code": f"print('{path}')"},
+        "send_media": {"file_paths": [path]},
+    }
+
+
 @pytest.mark.parametrize(
     ("path", "code"),
     [("src/a.txt", None), ("x/../.github/ci.yml", "hook_denied"), ("deploy/a.yml", "unattended")],
@@ -275,13 +289,22 @@ async def test_the_example_does_what_it_says(settings: Settings, path: str, code
     hook = HookSettings(
         name="protect_paths",
         event="pre_tool_use",
-        matcher="write_file|edit_file",
+        matcher="*",
         command=[sys.executable, program],
     )
+    requests = [
+        CallRequest(f"c{at}", name, arguments)
+        for at, (name, arguments) in enumerate(naming(path).items())
+    ]
     async with open_lab(settings.model_copy(update={"hooks": [hook]})) as lab:
-        request = CallRequest("c1", "write_file", {"path": path, "content": "x"})
-        outcome = (await lab.run(request, attended=False))[0]
-    assert outcome.result.code == code
+        outcomes = [(await lab.run(request, attended=False))[0] for request in requests]
+        # Without a file to change, some fail in the end; none is refused.
+        codes = {outcome.tool_name: outcome.result.code for outcome in outcomes}
+    refused = {"hook_denied", "unattended", "hook_failed"}
+    if code is None:
+        assert refused.isdisjoint(codes.values())
+    else:
+        assert set(codes.values()) == {code}
 
 
 def test_both_ways_of_answering_are_read_and_the_stricter_one_holds():
