@@ -258,7 +258,7 @@ async def test_logs_can_be_json(installation):
         writer.close()
         process.terminate()
         await process.communicate()
-    assert (entry["level"], entry["logger"]) == ("warning", "app.api.ws.endpoint")
+    assert (entry["level"], entry["logger"]) == ("warning", "app.api.rest.middleware")
 
 
 def test_a_traceback_in_the_log_shows_no_variables(tmp_path, capfd):
