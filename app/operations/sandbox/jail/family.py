@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+
+_BLOCK = 512
 
 
 class Proc:
@@ -65,6 +70,41 @@ class Proc:
             return os.stat(f"{pid}/fd", dir_fd=self.descriptor).st_size
         except OSError:
             return 0
+
+    def unlinked(self, pid: int, most: int) -> dict[tuple[int, int], int]:
+        """The files without a name that `pid` has open, by device and inode, and their bytes.
+
+        Args:
+            most: so many descriptors are looked at.
+        """
+        found: dict[tuple[int, int], int] = {}
+        try:
+            path = f"{pid}/fd"
+            folder = os.open(
+                path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.descriptor
+            )
+        except OSError:
+            return found
+        try:
+            for name in islice(os.listdir(folder), most):  # noqa: PTH208 - a descriptor
+                with suppress(OSError):
+                    status = os.stat(name, dir_fd=folder)
+                    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                        found[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
+        except OSError:
+            pass
+        finally:
+            os.close(folder)
+        return found
+
+    def is_in_memory(self, device: int) -> bool:
+        """Whether a file system holds its files in memory, where no write is counted."""
+        wanted = f"{os.major(device)}:{os.minor(device)}".encode()
+        for line in self.read("self/mountinfo").splitlines():
+            fields, _, kind = line.partition(b" - ")
+            if fields.split(b" ")[2:3] == [wanted]:
+                return kind.startswith((b"tmpfs ", b"ramfs "))
+        return False
 
     def is_hidden(self, pid: int) -> bool:
         """Whether `pid` runs and may not be looked into."""

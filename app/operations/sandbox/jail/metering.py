@@ -6,9 +6,10 @@ import os
 import time
 from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 
 from app.operations.sandbox.jail.family import Proc
-from app.operations.sandbox.jail.folder import count_since
+from app.operations.sandbox.jail.folder import bytes_since, count_since
 from app.operations.sandbox.jail.job import Policy
 
 _BUFFER = 208 << 10  # what the kernel may hold for one socket, which no process's size shows
@@ -25,6 +26,7 @@ _THREADS_PER_PROCESS = 16
 # A loop makes a file in 15 µs. Asking a file system for its count takes 2 µs.
 _GLANCE_S = 0.02
 _MAKING_GLANCE_S = 0.004
+_LOOKED_INTO = 256  # processes, and descriptors of each
 
 
 class Meter:
@@ -53,6 +55,9 @@ class Meter:
         self._sees_all = not any(map(proc.is_hidden, proc.children(proc.own)))
         self._began_ns = time.time_ns()
         self._disks = {folder: os.statvfs(folder) for folder in policy.writable}
+        self._in_memory = {
+            folder for folder in policy.writable if proc.is_in_memory(Path(folder).stat().st_dev)
+        }
         self._free_inodes = {folder: disk.f_ffree for folder, disk in self._disks.items()}
         self._free_before = dict(self._free_inodes)
         self.glance_s = _GLANCE_S if self._disks else None
@@ -103,6 +108,8 @@ class Meter:
             return "disk"
         for folder, before in self._disks.items():
             now = os.statvfs(folder)
+            if self._holds_too_much(folder, before, now, tree):
+                return "disk"
             shrinking = now.f_bavail < before.f_bavail
             if shrinking and now.f_bavail * now.f_frsize < self._policy.disk_floor_bytes:
                 return "disk"
@@ -123,6 +130,32 @@ class Meter:
                 self._free_inodes[folder] = free + made
         self.glance_s = _MAKING_GLANCE_S if making else _GLANCE_S
         return None
+
+    def _holds_too_much(
+        self,
+        folder: str,
+        before: os.statvfs_result,
+        now: os.statvfs_result,
+        tree: list[tuple[int, int]],
+    ) -> bool:
+        """Whether files hold more than may be written although no write has shown it.
+
+        So it is with files in memory, with room that was only reserved, and with either in a
+        file that has no name any more. The whole disk is looked at first, which costs nothing.
+        """
+        limit = self._policy.disk_bytes
+        if (before.f_bfree - now.f_bfree) * now.f_frsize <= limit:
+            return False
+        held: dict[tuple[int, int], int] = {}
+        for pid, _ in tree[:_LOOKED_INTO]:
+            held |= self._proc.unlinked(pid, _LOOKED_INTO)
+        used = sum(held.values())
+        if folder in self._in_memory and used <= limit:
+            used += bytes_since(folder, self._began_ns, limit - used)
+        if used <= limit:
+            # Others have written it.
+            self._disks[folder] = now
+        return used > limit
 
     def _resident(self, pid: int) -> int:
         fields = self._proc.read(f"{pid}/statm").split()

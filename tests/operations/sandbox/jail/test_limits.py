@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from scripts.parts import ROOT_USER, Part
 from tests.operations.sandbox.jail.inside import COMMON, Inside, bash, python
+from tests.support.binaries import lacks, needs
 
 MB = 1 << 20
 
@@ -124,6 +130,36 @@ def test_disk_of_the_whole_tree(inside: Inside, layers: tuple[str, ...], root: P
 
     assert result.ended["reason"] == "disk"
     assert result.ended["written_bytes"] > 64 * MB
+
+
+FILL = "for i in 1 2 3 4 5 6; do head -c 16777216 /dev/zero > f$i; done; sleep 20"
+FILL_UNLINKED = "exec 3> f; rm f; head -c 100663296 /dev/zero >&3; sleep 20"
+
+
+@pytest.fixture
+def in_memory(root: Path) -> Iterator[Path]:
+    """The workspace on a file system where no write is counted."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256m,mode=777", "tollgate", str(root)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        lacks(Part("mounts", "run as root, and allow mounts"))
+    yield root
+    subprocess.run(["umount", "--lazy", str(root)], check=True)
+
+
+@needs(ROOT_USER)
+@pytest.mark.parametrize("script", [FILL, FILL_UNLINKED], ids=["named", "unlinked"])
+def test_files_in_memory_count_as_written_with_and_without_a_name(
+    inside: Inside, layers: tuple[str, ...], in_memory: Path, script: str
+):
+    result = inside.run(bash(script, in_memory, layers, disk_bytes=64 * MB))
+    assert result.ended["reason"] == "disk", result
+
+
+def test_an_unlinked_file_on_a_disk_counts_as_written(
+    inside: Inside, layers: tuple[str, ...], root: Path
+):
+    result = inside.run(bash(FILL_UNLINKED, root, layers, disk_bytes=64 * MB))
+    assert result.ended["reason"] == "disk", result
 
 
 def test_what_may_not_be_looked_into_has_no_disk_of_its_own(
