@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from app.api.attempts import Attempts
 from app.api.principal import ALL_SCOPES, Principal, holder_of
+from app.api.sign_in_throttle import SignInThrottle, is_guessable
 from app.core.clock import Clock
 from app.core.errors import BadFrame, Forbidden, TollgateError, Unauthenticated
 from app.core.settings import Settings
@@ -48,7 +48,9 @@ class Authenticator:
         self._audit = audit
         self._hosts = LOOPBACK_HOSTS | {host.lower() for host in settings.allowed_hosts}
         self._origins = frozenset(origin.rstrip("/").lower() for origin in settings.allowed_origins)
-        self._attempts = Attempts(clock, settings.login_attempts)
+        self._throttle = SignInThrottle(
+            clock, settings.login_attempts, settings.serving.lockout_max_s, self._stopped
+        )
 
     async def authenticate(
         self, token: str | None, *, source: str = UNKNOWN_SOURCE, how: str = "token"
@@ -56,15 +58,24 @@ class Authenticator:
         """Who holds `token`.
 
         Raises:
+            RateLimited: too many guesses have come from there, or at that account.
             Unauthenticated: it is wrong, or missing where one is needed.
         """
         if not token:
             return await self._without_token()
+        counts = how == "login" or is_guessable(token)
+        if counts:
+            self._throttle.check(token, source)
         try:
-            return await self._holder(token)
+            principal = await self._holder(token)
         except Unauthenticated:
             self._refused(source, how, token)
+            if counts:
+                self._throttle.failed(token, source)
             raise
+        if counts:
+            self._throttle.succeeded(token, source)
+        return principal
 
     async def sign_in(self, token: str, *, source: str) -> tuple[str, Principal]:
         """Begin a login of whoever holds `token`; the secret of its cookie.
@@ -73,9 +84,7 @@ class Authenticator:
             RateLimited: too many have failed from there.
             Unauthenticated: the token is wrong.
         """
-        self._attempts.spend(source)
         principal = await self.authenticate(token, source=source, how="login")
-        self._attempts.refund(source)
         secret, login = await self._logins.begin(
             principal.user_id, principal.token_id, source=source
         )
@@ -182,6 +191,11 @@ class Authenticator:
         """Put on record what somebody who is known may not do."""
         detail = {"what": truncate(what, _MAX_TOLD), "token_id": principal.token_id}
         self._audit.refused(source, reason=error.message, user_id=principal.user_id, detail=detail)
+
+    def _stopped(self, key: str, seconds: float) -> None:
+        self._audit.record(
+            "auth.locked", actor="unknown", subject=key, detail={"seconds": int(seconds)}
+        )
 
     def _refused(self, source: str, how: str, token: str) -> None:
         # Of a secret of ours the stored prefix, which tells which token was tried.

@@ -103,7 +103,7 @@ class ConnectionLimits:
         place = Place(self, holder, is_proxied=peer in self._proxies)
         self._places[place] = None
         self._waiting[place] = None
-        share = None if peer is None or place.is_proxied else _share(peer)
+        share = None if peer is None or place.is_proxied else share_of(peer)
         if not (self.move(place, share) and self._has_room()):
             self._make_spare(place)
         if self._sweeping is None:
@@ -116,7 +116,7 @@ class ConnectionLimits:
         False when that address has all it may have, and none of them waits for its client: the
         place is part of no share then.
         """
-        self._leave_share(place)
+        self._leaveshare_of(place)
         if address is None or place not in self._places:
             return True
         share = self._strangers.setdefault(address, {})
@@ -134,18 +134,18 @@ class ConnectionLimits:
         place.is_known = False
         said = b", ".join(forwarded_for).decode("latin-1")
         client = self._proxies.get_trusted_client_address(said)[0] if said else ""
-        return self.move(place, _share(client) if client else None)
+        return self.move(place, share_of(client) if client else None)
 
     def end_request(self, place: Place) -> None:
         """A connection waits for its client from now on."""
         if place.is_proxied:
-            self._leave_share(place)
+            self._leaveshare_of(place)
         if place in self._places:
             self._waiting[place] = None
 
     def release(self, place: Place) -> None:
         """Give a place back."""
-        self._leave_share(place)
+        self._leaveshare_of(place)
         for places in (self._places, self._waiting, self._spare):
             places.pop(place, None)
 
@@ -161,7 +161,7 @@ class ConnectionLimits:
             self.release(oldest)
             oldest.holder.drop()
 
-    def _leave_share(self, place: Place) -> None:
+    def _leaveshare_of(self, place: Place) -> None:
         if place.address is None:
             return
         share = self._strangers.get(place.address, {})
@@ -230,8 +230,8 @@ def plain_address(text: str) -> str:
     return str(mapped or address)
 
 
-def _share(peer: str) -> str:
-    """One address, or one network of version 6, which is what one customer gets."""
+def share_of(peer: str) -> str:
+    """Whom an address stands for: itself, or its network of version 6, which one customer gets."""
     plain = plain_address(peer)
     if ":" not in plain:
         return plain

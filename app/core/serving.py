@@ -36,6 +36,11 @@ class ServingSettings(BaseModel):
     connections_per_address: int = Field(
         default=128, ge=1, description="Connections of one address that have not signed in."
     )
+    lockout_max_s: float = Field(
+        default=900,
+        ge=1,
+        description="The longest time that failed sign-ins stop those of their address.",
+    )
     trusted_proxies: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
         description="Addresses and networks of proxies, comma-separated: what they say in "

@@ -133,6 +133,9 @@ class Connection:
         except Unauthenticated as error:
             await self._send_now(Refused(error, command.id))
             return closing.UNAUTHENTICATED
+        except RateLimited as error:
+            await self._send_now(Refused(error, command.id))
+            return closing.RATE_LIMITED
         except TollgateError as error:
             # Not the client's fault: it may come again.
             await self._send_now(Refused(error, command.id))

@@ -87,6 +87,8 @@ async def desktop(socket: WebSocket) -> None:
         how = closing.FORBIDDEN
     except Unauthenticated:
         how = closing.UNAUTHENTICATED
+    except RateLimited:
+        how = closing.RATE_LIMITED
     except StorageUnavailable:
         how = closing.INTERNAL
     else:

@@ -17,7 +17,7 @@ from app.api.ws import closing
 from app.api.ws.connection import Connection
 from app.api.ws.connections import Connections
 from app.api.ws.contain import contain
-from app.core.errors import StorageUnavailable, Unauthenticated, UpgradeRequired
+from app.core.errors import RateLimited, StorageUnavailable, Unauthenticated, UpgradeRequired
 from app.events.envelope import PROTOCOL
 
 router = APIRouter()
@@ -54,6 +54,9 @@ async def chat(socket: WebSocket) -> None:
         principal = await _early_principal(socket, service, offered)
     except Unauthenticated:
         await _close(socket, closing.UNAUTHENTICATED)
+        return
+    except RateLimited:
+        await _close(socket, closing.RATE_LIMITED)
         return
     except StorageUnavailable:
         await _close(socket, closing.INTERNAL)

@@ -6,6 +6,7 @@ type Pairs = Readonly<Record<string, readonly [string, string]>>;
 export const KINDS: Pairs = {
   "audit.anchor": ["Chain anchored", "链已锚定"],
   "audit.trimmed": ["Old rows let go", "清理旧记录"],
+  "auth.locked": ["Sign-in stopped", "暂停登录"],
   "auth.login": ["Signed in", "登录"],
   "auth.logout": ["Signed out", "退出登录"],
   "auth.refused": ["Turned away", "拒绝进入"],
