@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy
 from sqlalchemy import event
@@ -20,7 +21,10 @@ class Database:
     """A read-only view of the database, for everything that lists and shows."""
 
     def __init__(self, path: Path) -> None:
-        url = sqlalchemy.URL.create("sqlite+aiosqlite", database=str(path))
+        # A file that is not there must not be made by whoever reads it.
+        query = {"mode": "rw", "uri": "true"}
+        name = f"file:{quote(str(path))}"
+        url = sqlalchemy.URL.create("sqlite+aiosqlite", database=name, query=query)
         self._engine = create_async_engine(url, connect_args={"timeout": 5})
         event.listen(self._engine.sync_engine, "connect", _prepare)
 

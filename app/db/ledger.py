@@ -16,14 +16,25 @@ import queue
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from app.core.contain import Contained
 from app.core.errors import StorageUnavailable
+from app.db.commits import (
+    REFUSED,
+    Connection,
+    bind_plainly,
+    commit_rows,
+    lost,
+    put_all,
+    put_each,
+    transaction,
+    unavailable,
+)
+from app.db.file_identity import DatabaseFiles, DatabaseLost
 from app.db.statements import Statement
 
 T = TypeVar("T")
@@ -41,18 +52,8 @@ BUSY_ROWS = 32
 LINGER_S = 0.004
 LINGER_ROWS = 1024
 RETRY_S = 0.5
+JOURNAL_BYTES = 64 << 20  # what one large commit has made of the journal is given back
 CHECKPOINT_PAGES = 4096  # 16 MiB: a checkpoint is the tail latency, so it is rare
-
-# What is wrong with one row and will be at every attempt: a broken constraint, a value that
-# SQLite cannot hold (wrong type, too large, lone surrogates, integers beyond 64 bits).
-REFUSED = (
-    sqlite3.IntegrityError,
-    sqlite3.InterfaceError,
-    sqlite3.ProgrammingError,
-    sqlite3.DataError,
-    UnicodeEncodeError,
-    OverflowError,
-)
 
 
 class Transaction(Protocol):
@@ -113,23 +114,11 @@ class _Work:
     taken: threading.Lock = field(default_factory=threading.Lock)
 
 
-@dataclass(slots=True)
-class _Connection:
-    """`Transaction` over sqlite3."""
+class _Look:
+    """A look at the files, in turn with what is written."""
 
-    raw: sqlite3.Connection
-    full: bool = field(default=False)
 
-    def execute(self, sql: str, row: Row = ()) -> int:
-        return self.raw.execute(sql, row).rowcount
-
-    def fetch(self, sql: str, row: Row = ()) -> list[tuple[Any, ...]]:
-        return self.raw.execute(sql, row).fetchall()
-
-    def synchronous(self, *, full: bool) -> None:
-        if full != self.full:
-            self.raw.execute(f"PRAGMA synchronous = {'FULL' if full else 'NORMAL'}")
-            self.full = full
+_Item = _Batch | _Work | _Look
 
 
 class SqliteLedger:
@@ -151,7 +140,9 @@ class SqliteLedger:
         self._works: deque[_Work] = deque()
         self._listeners: list[Callable[[int], None]] = []
         self._error: StorageUnavailable | None = None
-        self._queue: queue.SimpleQueue[_Batch | _Work | None] = queue.SimpleQueue()
+        self._files = DatabaseFiles(path)
+        self._is_lost = False
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -160,6 +151,16 @@ class SqliteLedger:
     def error(self) -> StorageUnavailable | None:
         """Why commits fail at the moment; None while they succeed."""
         return self._error
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the file at the path is not the one that is written to."""
+        return self._is_lost
+
+    def look(self) -> None:
+        """Find out whether the files are still there; `error` and `is_lost` tell a moment later."""
+        if self._thread is not None and not self._in_flight:
+            self._put(_Look())
 
     async def start(self) -> None:
         """Open the file and start the writer.
@@ -272,13 +273,16 @@ class SqliteLedger:
             self._rows = {}
             self._put(batch)
 
-    def _put(self, item: _Batch | _Work) -> None:
+    def _put(self, item: _Item) -> None:
         self._in_flight += 1
         self._queue.put(item)
 
-    def _done(self, item: _Batch | _Work) -> None:
+    def _done(self, item: _Item) -> None:
+        self._error, self._is_lost = None, False
+        self._ended(item)
+
+    def _ended(self, item: _Item) -> None:
         self._in_flight -= 1
-        self._error = None
         try:
             if isinstance(item, _Batch):
                 self._committed = item.mark
@@ -286,7 +290,7 @@ class SqliteLedger:
                     self._release()
                 for listener in self._listeners:
                     listener(item.mark)
-            else:
+            elif isinstance(item, _Work):
                 self._works.remove(item)
         finally:
             # Whatever a listener did: what was appended meanwhile waits for nobody else.
@@ -322,6 +326,10 @@ class SqliteLedger:
                 # After those who have just been let go, for what they write belongs to it.
                 self._schedule()
 
+    def _lost(self, error: StorageUnavailable) -> None:
+        self._is_lost = True
+        self._failing(error)
+
     def _failing(self, error: StorageUnavailable) -> None:
         self._error = error
         while self._waiters:
@@ -343,50 +351,88 @@ class SqliteLedger:
         except sqlite3.Error as error:
             self._loop.call_soon_threadsafe(opened.set_exception, unavailable(error, self._path))
             return
+        self._files.opened()
         self._loop.call_soon_threadsafe(opened.set_result, None)
         try:
             while (item := self._queue.get()) is not None:
                 if isinstance(item, _Batch):
                     self._write(connection, item)
-                else:
+                elif isinstance(item, _Work):
                     self._work(connection, item)
+                else:
+                    self._look(connection, item)
         finally:
             connection.raw.close()
 
-    def _open(self) -> _Connection:
-        _bind_plainly()
+    def _open(self) -> Connection:
+        bind_plainly()
         raw = sqlite3.connect(self._path, timeout=self._busy_timeout_s, isolation_level=None)
         raw.execute("PRAGMA journal_mode = WAL")
         raw.execute("PRAGMA synchronous = NORMAL")
         raw.execute("PRAGMA foreign_keys = ON")
         raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        return _Connection(raw)
+        raw.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
+        return Connection(raw)
 
-    def _write(self, connection: _Connection, batch: _Batch) -> None:
+    def _write(self, connection: Connection, batch: _Batch) -> None:
+        is_committed = False
         while True:
             with Contained() as held:
-                self._commit(connection, batch)
+                self._files.check()
+                if not is_committed:
+                    self._commit(connection, batch)
+                    is_committed = True
+                    # What went into a file that has gone is told to nobody as written.
+                    self._files.check()
             if held.error is None:
                 self._call(self._done, batch)
                 return
-            log.error("commit failed; trying again", exc_info=held.error)
-            self._call(self._failing, unavailable(held.error, self._path))
+            if isinstance(held.error, DatabaseLost):
+                self._tell_lost(connection, held.error)
+            else:
+                if self._error is None:
+                    log.error("commit failed; it is tried until it succeeds", exc_info=held.error)
+                self._call(self._failing, unavailable(held.error, self._path))
             if self._stop.wait(RETRY_S):
                 return
 
-    def _commit(self, connection: _Connection, batch: _Batch) -> None:
+    def _look(self, connection: Connection, look: _Look) -> None:
         try:
-            commit_rows(connection, batch.rows, _put_all)
-        except REFUSED:
-            commit_rows(connection, batch.rows, _put_each)
+            self._files.check()
+        except DatabaseLost as error:
+            self._tell_lost(connection, error)
+            self._call(self._ended, look)
+        else:
+            self._call(self._done, look)
 
-    def _work(self, connection: _Connection, work: _Work) -> None:
+    def _tell_lost(self, connection: Connection, error: DatabaseLost) -> None:
+        is_news = not self._is_lost
+        told = lost(error, self._path, self._files.rescue(connection.raw))
+        if is_news:
+            log.critical("%s", told.message)
+        self._call(self._lost, told)
+
+    def _commit(self, connection: Connection, batch: _Batch) -> None:
+        try:
+            commit_rows(connection, batch.rows, put_all)
+        except REFUSED:
+            commit_rows(connection, batch.rows, put_each)
+
+    def _work(self, connection: Connection, work: _Work) -> None:
         if not work.taken.acquire(blocking=False):
             self._call(self._done, work)
             return
         result = None
-        with Contained() as held, transaction(connection, full=True):
-            result = work.function(connection)
+        with Contained() as held:
+            self._files.check()
+            with transaction(connection, full=True):
+                result = work.function(connection)
+            self._files.check()
+        if isinstance(held.error, DatabaseLost):
+            self._tell_lost(connection, held.error)
+            self._call(_fail, work.future, lost(held.error, self._path, self._files.rescued))
+            self._call(self._ended, work)
+            return
         if held.error is None:
             self._call(_resolve, work.future, result)
         elif isinstance(held.error, sqlite3.Error):
@@ -399,81 +445,6 @@ class SqliteLedger:
         assert self._loop is not None
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *args)
-
-
-@contextmanager
-def transaction(connection: _Connection, *, full: bool) -> Iterator[None]:
-    """One transaction; whatever goes wrong, none is left open behind it."""
-    raw = connection.raw
-    connection.synchronous(full=full)
-    raw.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        raw.execute("COMMIT")
-    except BaseException:
-        # SQLite has rolled back by itself after some errors, a full disk among them.
-        if raw.in_transaction:
-            raw.execute("ROLLBACK")
-        raise
-
-
-def commit_rows(
-    connection: _Connection,
-    rows: dict[Statement, list[Row]],
-    put: Callable[[sqlite3.Connection, Statement, list[Row]], None],
-) -> None:
-    """Write all `rows` in one transaction, statement by statement in their fixed order."""
-    with transaction(connection, full=any(statement.barrier for statement in rows)):
-        for statement in sorted(rows, key=lambda item: item.order):
-            ready = rows[statement]
-            if statement.prepare is not None:
-                ready = statement.prepare(connection.fetch, ready)
-            put(connection.raw, statement, ready)
-
-
-def _put_all(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:
-    done = 0
-    for count, sql in statement.many:
-        while len(rows) - done >= count:
-            values: list[Any] = []
-            for row in rows[done : done + count]:
-                values += row
-            raw.execute(sql, values)
-            done += count
-    if done < len(rows):
-        raw.executemany(statement.sql, rows[done:])
-
-
-def _put_each(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:
-    """Keep every row that fits: one that the database refuses must not hold up the rest."""
-    for row in rows:
-        try:
-            raw.execute(statement.sql, row)
-        except REFUSED:
-            log.exception("row refused by the database", extra={"sql": statement.sql})
-
-
-def _bind_plainly() -> None:
-    """Spare values of these types the search for an adapter, 0.2 µs for each that a row holds.
-
-    sqlite3 binds text, integers and floats at once; for all else it looks for an adapter by
-    way of an `AttributeError`. These give back what they are given, in the whole process.
-    """
-    sqlite3.register_adapter(type(None), lambda null: null)
-    sqlite3.register_adapter(bytes, bytes)
-    sqlite3.register_adapter(bool, int)
-
-
-def unavailable(error: BaseException, path: Path) -> StorageUnavailable:
-    """The database's error as ours: what happened and what to do."""
-    text = str(error)
-    if "full" in text:
-        fix = "free disk space; nothing is lost, writing goes on by itself"
-    elif "locked" in text or "busy" in text:
-        fix = "another process holds the database; writing goes on when it lets go"
-    else:
-        fix = "check that the data directory exists and is writable"
-    return StorageUnavailable(f"Database cannot be written ({text}): {fix}", database=path.name)
 
 
 def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
