@@ -172,7 +172,10 @@ async def open_service(
     from app.api.service import Service
     from app.governance.identity.tokens import Tokens
 
-    async with _installation(settings, clock=clock, wake=True) as (gate, sandbox):
+    async with (
+        _installation(settings, clock=clock, wake=True) as (gate, sandbox),
+        gate.conditions.watched(),
+    ):
         await gate.workspaces.prepare()
         keeping = durability(gate, settings.durable_runs)
         recovered = await recover(gate, keeping)

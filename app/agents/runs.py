@@ -335,7 +335,7 @@ class RunEngine:
         self._begin(run, partial(self._converse, run))
 
     def _require_storage(self) -> None:
-        error = self._gate.ledger.error
+        error = self._gate.conditions.refusal(changes=True)
         if error is not None:
             raise error
 

@@ -21,6 +21,9 @@ from app.core.errors import (
     Forbidden,
     InvalidInput,
     NotFound,
+    Overloaded,
+    RateLimited,
+    RequestTimeout,
     StorageUnavailable,
     TollgateError,
     TooLarge,
@@ -30,6 +33,7 @@ from app.core.errors import (
 from app.core.field_problems import Details, field_problem
 from app.core.field_problems import problem as about_field
 from app.core.ids import new_id
+from app.core.machine_limits import overload_of
 from app.core.text import json_default, scrub, truncate
 
 log = logging.getLogger(__name__)
@@ -205,6 +209,9 @@ def _fits(template: list[str], asked: list[str]) -> bool:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
+    if (overload := overload_of(error)) is not None:
+        log.warning("%s %s: %s", request.method, request.url.path, overload.message)
+        return problem_response(overload)
     error_id = new_id("err")
     log.error(
         "%s %s failed unexpectedly (%s)",
@@ -244,6 +251,8 @@ _SAID = {
     "outside_workspace": "Path is outside project directory: 'uploads/report.pdf'",
     "project_required": "project_id is required for uploads",
     "storage_unavailable": "Database cannot be written (database or disk is full)",
+    "overloaded": "900 of 1024 open files are used; try again later",
+    "request_timeout": "The body of the request did not come in time",
     "internal": "Internal error err_0a1b2c; the log says more",
     "unsupported_media_type": "Send the body as Content-Type: application/json",
 }
@@ -266,6 +275,7 @@ _DETAILS: dict[str, dict[str, Any]] = {
     "forbidden": {"scope": "admin"},
     "version_mismatch": {"version": 4},
     "rate_limited": {"retry_after_ms": 1000},
+    "overloaded": {"retry_after_ms": 2000},
 }
 
 
@@ -280,10 +290,11 @@ def problems(
     """
     listed: list[type[TollgateError]] = [*kinds, Forbidden, TollgateError]
     if not public:
-        listed += [Unauthenticated, InvalidInput, StorageUnavailable]
+        listed += [Unauthenticated, RateLimited, InvalidInput, StorageUnavailable, Overloaded]
     if body:
-        listed += [BadFrame, TooLarge]
-    shown = [_example(kind.http_status, kind.code, retryable=kind.retryable) for kind in listed]
+        listed += [BadFrame, TooLarge, RequestTimeout]
+    different = dict.fromkeys(listed)
+    shown = [_example(kind.http_status, kind.code, retryable=kind.retryable) for kind in different]
     if body:
         shown.append(_example(415, "unsupported_media_type"))
     by_status: dict[int | str, dict[str, Any]] = {}

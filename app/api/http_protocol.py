@@ -23,14 +23,12 @@ from app.api.connection_limits import (
     plain_address,
 )
 from app.api.errors import problem_response
-from app.api.rest.routing import PREFIX
+from app.api.rest.routing import ALWAYS_ANSWERED
 from app.api.ws.raw import FastWebSocketProtocol
 from app.core.errors import BadFrame, HeadersTooLarge, RequestTimeout, TollgateError
 
 MAX_HEAD_BYTES = 64 << 10
 BODY_BYTES_PER_S = 16 << 10
-# What is answered whatever the state of the service is.
-ALWAYS_ANSWERED = frozenset({f"{PREFIX}/health", f"{PREFIX}/ready"})
 _FULL = "All connections are in use; try again"
 _SHARE_FULL = "Too many connections of this address have not signed in; try again"
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import faulthandler
 import logging
 import os
 import resource
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from threading import Thread, Timer
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -42,6 +44,8 @@ STOP_FAILED = 1
 STOP_S = 60.0
 """Seconds in which a service ends; what it waits for is bounded by less, each for itself."""
 OPEN_FILES = 65_536
+_M_ARENA_MAX = -8
+_STACK_BYTES = 2 << 20
 
 
 def serve_until_stopped(settings: Settings) -> int:
@@ -62,6 +66,7 @@ def _prepared(settings: Settings) -> int:
         signal.signal(number, leave)
     configure_logging(settings)
     _allow_open_files()
+    _save_address_space()
     asyncio.run(needs_token(settings))
     try:
         make_folder(settings.workspace_dir)
@@ -179,6 +184,20 @@ def _allow_open_files() -> None:
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _save_address_space() -> None:
+    """Where `ulimit -v` counts addresses, take few that are never used.
+
+    The allocator reserves 64 MiB for each of up to 8 threads per processor, and each thread its
+    stack; none of it is given back, so a service at its limit would stay there.
+    """
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        return
+    threading.stack_size(_STACK_BYTES)
+    with suppress(OSError, AttributeError):  # another C library has no such setting
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def stop_in_time() -> None:

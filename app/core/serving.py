@@ -41,6 +41,11 @@ class ServingSettings(BaseModel):
         ge=1,
         description="The longest time that failed sign-ins stop those of their address.",
     )
+    disk_reserve_mb: int = Field(
+        default=64,
+        ge=0,
+        description="Free MiB of the data directory's disk below which no new work is taken.",
+    )
     trusted_proxies: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
         description="Addresses and networks of proxies, comma-separated: what they say in "

@@ -8,6 +8,7 @@ from dataclasses import replace
 from app.core.contain import attempt
 from app.core.errors import StorageUnavailable
 from app.core.ids import new_id
+from app.core.machine_limits import overload_of
 from app.core.redaction import Redactor
 from app.core.text import clean, dump_json
 from app.events.durable import CallStatus
@@ -176,6 +177,12 @@ class Finisher:
 
     def broken(self, call: Call, error: BaseException | None) -> CallOutcome:
         """A call on whose way something of ours, or a plugin's adapter, failed."""
+        overload = overload_of(error) if error is not None else None
+        if overload is not None:
+            log.warning("call of %s: %s", call.tool_name, overload.message)
+            if not call.is_started:
+                self._recorder.started(call)
+            return self._ended(call, "error", overload.code, overload.message)
         error_id = new_id("err")
         log.error("call of %s broke (%s)", call.tool_name, error_id, exc_info=error)
         if not call.is_started:

@@ -15,6 +15,7 @@ from app.core.contain import Contained
 from app.core.errors import InvalidArguments, TollgateError
 from app.core.ids import new_id
 from app.core.loop_watch import BlockedTheLoop, foreign
+from app.core.machine_limits import overload_of
 from app.core.redaction import Redactor
 from app.db.ledger import Ledger
 from app.events.durable import CallStatus
@@ -289,6 +290,9 @@ def _broken(tool: Tool, error: BaseException) -> tuple[CallStatus, ToolResult]:
         return "error", _failure(error)
     if isinstance(error, BlockedTheLoop):
         return "timeout", ToolResult.fail(str(error), code=TIMEOUT_CODE)
+    if (overload := overload_of(error)) is not None:
+        log.warning("tool %s: %s", tool.name, overload.message)
+        return "error", _failure(overload)
     error_id = new_id("err")
     log.error("tool %s failed unexpectedly (%s)", tool.name, error_id, exc_info=error)
     message = f"{type(error).__name__}: {error} (internal error {error_id})"

@@ -21,6 +21,7 @@ from app.execution.background.notices import processes_of
 from app.execution.background.processes import Processes
 from app.execution.cache import ResultCache
 from app.execution.checkpoints.undo import Undo
+from app.execution.conditions import Conditions
 from app.execution.confirmation.confirmations import Confirmations
 from app.execution.deferred import DeferredTools
 from app.execution.executor import Executor
@@ -91,6 +92,7 @@ class Gate:
     audit: Audit
     metrics: Metrics
     services: Services
+    conditions: Conditions
 
     @property
     def parking(self) -> Parking:
@@ -238,6 +240,7 @@ def assemble(
         audit=audit,
         metrics=metrics,
         services=services,
+        conditions=Conditions(settings, ledger, clock, metrics, audit),
     )
 
 

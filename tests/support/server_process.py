@@ -89,8 +89,13 @@ class Server:
 
 
 @asynccontextmanager
-async def server(folder: Path, environment: dict[str, str] | None = None) -> AsyncIterator[Server]:
-    """`tollgate serve` as a process of its own, on a database that need not be migrated."""
+async def server(
+    folder: Path, environment: dict[str, str] | None = None, *, before: str = ""
+) -> AsyncIterator[Server]:
+    """`tollgate serve` as a process of its own, on a database that need not be migrated.
+
+    `before` is what Python runs first: where its limits are set, for instance.
+    """
     if not (folder / "data").exists():
         new_database(folder / "data" / "tollgate.db")
     complaints = folder / "stderr.txt"
@@ -99,6 +104,7 @@ async def server(folder: Path, environment: dict[str, str] | None = None) -> Asy
             ["serve", "--data-dir", str(folder / "data")],
             cwd=folder,
             environment=ENVIRONMENT | (environment or {}),
+            before=before,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=written.fileno(),

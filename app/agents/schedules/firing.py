@@ -48,6 +48,7 @@ class Scheduler:
         """Look whenever something is due, until cancelled."""
         await self._contained(self.recover)
         while True:
+            await self._gate.conditions.admitted()
             self._book.news.clear()
             await self._contained(self.tick)
             wait = await self._wait()

@@ -73,15 +73,19 @@ class Health(BaseModel):
         started_at=MOMENT,
         uptime_s=12.5,
         database="ok",
+        conditions=[],
         model={"configured": False},
         sandbox=_SANDBOX,
     )
 
-    status: str = Field(description="`ok`, or `degraded` while the database cannot be written.")
+    status: str = Field(description="`ok`, or `degraded` while `conditions` is not empty.")
     version: str
     started_at: str
     uptime_s: float
     database: str = Field(description="`ok` or `failing`.")
+    conditions: list[str] = Field(
+        description="What is wrong with the machine or the database; docs/operations.md has a list."
+    )
     model: dict[str, bool]
     sandbox: SandboxView
 
@@ -91,13 +95,15 @@ async def get_health(service: ServiceDep) -> Health:
     """Without a token. 200 as long as the process answers; `ready` tells whether it can work."""
     gate = service.gate
     failing = gate.ledger.error is not None
+    conditions = [condition.code for condition in gate.conditions.current()]
     uptime = gate.clock.now() - datetime.fromisoformat(service.started_at)
     return Health(
-        status="degraded" if failing else "ok",
+        status="degraded" if conditions else "ok",
         version=__version__,
         started_at=service.started_at,
         uptime_s=round(uptime.total_seconds(), 3),
         database="failing" if failing else "ok",
+        conditions=conditions,
         model={"configured": service.has_model},
         sandbox=SandboxView(**gate.workspaces.status.to_dict()),
     )

@@ -14,7 +14,7 @@ from app.api.rest.examples import example
 from app.api.rest.figures import Figures
 from app.api.rest.routing import routes_of
 from app.api.tickets import TTL_S
-from app.core.errors import RateLimited, StorageUnavailable
+from app.core.errors import Overloaded, RateLimited, StorageUnavailable
 
 router = routes_of("service")
 
@@ -27,6 +27,9 @@ _METRICS: dict[str, Any] = {
         }
     },
 }
+
+
+_NOT_READY = problems(StorageUnavailable, Overloaded, public=True)
 
 
 class Ready(BaseModel):
@@ -64,11 +67,13 @@ class Ticket(BaseModel):
     expires_in_s: int
 
 
-@router.get("/ready", summary="Can it work?", responses=problems(StorageUnavailable, public=True))
+@router.get("/ready", summary="Can it work?", responses=_NOT_READY)
 async def get_ready(service: ServiceDep) -> Ready:
-    """Without a token. 503 while the database cannot be written."""
-    error = service.gate.ledger.error
+    """Without a token. 503 while no new work is taken: `details.conditions` says why."""
+    conditions = service.gate.conditions
+    error = conditions.refusal(changes=True)
     if error is not None:
+        error.details["conditions"] = [condition.code for condition in conditions.current()]
         raise error
     return Ready(status="ready")
 

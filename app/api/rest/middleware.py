@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.deps import SAFE_METHODS
 from app.api.errors import problem_response
-from app.api.rest.routing import PREFIX
+from app.api.rest.routing import ALWAYS_ANSWERED, PREFIX
 from app.api.service import Service
 from app.api.ws import closing
 from app.core.errors import TollgateError, TooLarge
@@ -20,6 +20,7 @@ from app.core.turns import Turns
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 8 << 20
+_ENDING = re.compile(r"/(?:login|logout|cancel)\Z")
 _UPLOAD = re.compile(rf"{PREFIX}/sessions/[^/]+/files\Z")
 # A route that knows better (a download, a page) sets its own.
 _ANSWER_HEADERS = {
@@ -38,7 +39,8 @@ class SameSite:
     It stands before every door, so that none is forgotten: REST, pages, webhooks, WebSockets.
 
     Every answer tells browsers not to guess, keep, embed or name it elsewhere. Changes that
-    come at once take turns: what only reads, health among it, is answered between them.
+    come at once take turns: what only reads, health among it, is answered between them. What the
+    state of the machine or of the database forbids is refused before anything is read.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -51,6 +53,9 @@ class SameSite:
             return
         service: Service = scope["app"].state.service
         headers = Headers(scope=scope)
+        if (refusal := _refusal(service, scope)) is not None:
+            await problem_response(refusal)(scope, receive, send)
+            return
         if scope["type"] == "websocket":
             try:
                 _check_page(service, headers)
@@ -79,6 +84,17 @@ class SameSite:
             await problem_response(error)(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
+
+
+def _refusal(service: Service, scope: Scope) -> TollgateError | None:
+    """Why the machine or the database lets this not be done now."""
+    path = scope["path"]
+    if path in ALWAYS_ANSWERED:
+        return None
+    method = scope.get("method", "GET")
+    # What ends something, or frees space, is let through, and so is who comes to see to it.
+    changes = method not in SAFE_METHODS and method != "DELETE" and not _ENDING.search(path)
+    return service.gate.conditions.refusal(changes=changes)
 
 
 def _check_page(service: Service, headers: Headers) -> None:

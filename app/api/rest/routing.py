@@ -8,6 +8,8 @@ from fastapi.routing import APIRoute
 from app.api.rest.body import JsonRoute
 
 PREFIX = "/api/v1"
+# What is answered whatever the state of the service is.
+ALWAYS_ANSWERED = frozenset({f"{PREFIX}/health", f"{PREFIX}/ready"})
 
 
 def routes_of(

@@ -9,6 +9,7 @@ from typing import TypeVar
 from app.core.contain import Contained
 from app.core.errors import TollgateError
 from app.core.ids import new_id
+from app.core.machine_limits import overload_of
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -24,6 +25,9 @@ async def contain(work: Awaitable[T], what: str) -> tuple[T | None, TollgateErro
         return await work, None
     if isinstance(held.error, TollgateError):
         return None, held.error
+    if held.error is not None and (overload := overload_of(held.error)) is not None:
+        log.warning("%s: %s", what, overload.message)
+        return None, overload
     error_id = new_id("err")
     log.error("%s failed unexpectedly (%s)", what, error_id, exc_info=held.error)
     return None, TollgateError(f"Internal error {error_id}", error_id=error_id)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.loop_watch import Blockage
 from app.core.settings import Settings
+from app.execution.conditions import Condition
 from app.execution.doctor.access_checks import access_checks
 from app.execution.doctor.check import Check
+from app.execution.doctor.condition_checks import condition_checks
 from app.execution.doctor.gate_checks import Gates, gate_checks, loop_checks
 from app.execution.doctor.machine_checks import (
-    address_check,
+    address_checks,
     kernel_and_programs,
     model_check,
     runtime_and_storage,
@@ -33,6 +35,7 @@ class Installation:
         gates: raises ConfigurationError when the plugin folder cannot be used.
         sandbox: what holds programs here.
         disabled: each tool that is off for everybody; raises what keeps it from being known.
+        conditions: what is wrong with the service that runs.
         is_running: it is this very process that serves.
         blockages: the last times that its event loop stood still.
     """
@@ -42,6 +45,7 @@ class Installation:
     gates: Callable[[], Gates]
     sandbox: Callable[[], SandboxStatus]
     disabled: Callable[[], Mapping[str, DisabledReason]]
+    conditions: Callable[[], Sequence[Condition]] = tuple
     is_running: bool = False
     blockages: tuple[Blockage, ...] = ()
 
@@ -50,8 +54,10 @@ def findings(installation: Installation) -> Iterator[Check]:
     """Every check; it blocks: files, sockets and programs are looked at."""
     settings = installation.settings
     yield from runtime_and_storage(settings)
-    if not installation.is_running:
-        yield address_check(settings)
+    if installation.is_running:
+        yield from condition_checks(installation.conditions())
+    else:
+        yield from address_checks(settings)
     yield model_check(settings)
     yield from named_checks(settings)
     yield from access_checks(settings, installation.tokens())

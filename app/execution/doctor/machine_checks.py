@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import socket
 import sqlite3
@@ -11,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
@@ -22,6 +24,7 @@ from app.execution.doctor.requirements import dependencies
 NEEDED_PYTHON = (3, 11)
 NEEDED_SQLITE = (3, 37)
 LITTLE_SPACE = 256 << 20
+MANY_FILES = 4096
 _PROGRAMS = ("bash", "rg", "git", "node")
 
 
@@ -30,6 +33,14 @@ def runtime_and_storage(settings: Settings) -> Iterator[Check]:
     yield from _runtime()
     yield from _packages()
     yield from _storage(settings)
+    yield _open_files()
+
+
+def _open_files() -> Check:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = max(soft, hard) if resource.RLIM_INFINITY not in (soft, hard) else MANY_FILES
+    state: State = "ok" if limit >= MANY_FILES else "warning"
+    return Check("open_files", state, "open_files.limit", limit=limit)
 
 
 def _runtime() -> Iterator[Check]:
@@ -90,8 +101,22 @@ def model_check(settings: Settings) -> Check:
     return Check("model_key", state, found, setting=settings.model_key_setting)
 
 
-def address_check(settings: Settings) -> Check:
-    """Whether a service could listen, or does."""
+def address_checks(settings: Settings) -> Iterator[Check]:
+    """Whether a service could listen; of one that does, whether it takes new work."""
+    found = _address_check(settings)
+    yield found
+    if found.found_code == "address.ours":
+        yield _work_check(settings)
+
+
+def _work_check(settings: Settings) -> Check:
+    told = _asked(settings, "ready")
+    if told is None or told.get("status") == "ready":
+        return Check("condition", "ok", "condition.none")
+    return Check("condition.told", "broken", "condition.told", error=told.get("detail", ""))
+
+
+def _address_check(settings: Settings) -> Check:
     where = f"{settings.host}:{settings.port}"
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -108,13 +133,22 @@ def address_check(settings: Settings) -> Check:
 
 
 def _is_ours(settings: Settings) -> bool:
+    return "sandbox" in (_asked(settings, "health") or {})
+
+
+def _asked(settings: Settings, what: str) -> dict[str, Any] | None:
+    """What the service answers that listens here; None where it is none of ours."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{settings.client_url}/api/v1/health", timeout=2) as answer:
-            health = json.loads(answer.read(1 << 16))
-    except (OSError, ValueError, urllib.error.URLError):
-        return False
-    return isinstance(health, dict) and "sandbox" in health
+        try:
+            answer = opener.open(f"{settings.client_url}/api/v1/{what}", timeout=2)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            told = json.loads(answer.read(1 << 16))
+    except (OSError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def kernel_and_programs() -> Iterator[Check]:

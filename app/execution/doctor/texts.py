@@ -48,6 +48,8 @@ _SANDBOX = (
     " call"
 )
 
+_NO_WORK = "no new work is taken while it lasts; `/api/v1/ready` says the same"
+
 SUBJECTS: Mapping[str, Subject] = MappingProxyType(
     {
         "python": Subject("python", "runs the service", "install Python 3.11 or newer"),
@@ -238,6 +240,58 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
             "its files may be data sources",
             "make it, or change TOLLGATE_SOURCES__SQLITE_FOLDERS",
         ),
+        "condition": Subject("running service", "whether it takes new work"),
+        "condition.database_lost": Subject(
+            "running service",
+            "nothing is written or read any more, so that nothing is lost",
+            "stop it, put the right database in place, start it again",
+        ),
+        "condition.database_failing": Subject(
+            "running service", _NO_WORK, "free some space, or end what holds the database"
+        ),
+        "condition.disk_low": Subject(
+            "running service",
+            _NO_WORK,
+            "free some space, or lower TOLLGATE_SERVING__DISK_RESERVE_MB",
+        ),
+        "condition.disk_silent": Subject(
+            "running service",
+            _NO_WORK,
+            "see to the disk or the network drive that holds the data directory",
+        ),
+        "condition.data_dir_gone": Subject(
+            "running service", _NO_WORK, "mount or make the data directory again"
+        ),
+        "condition.data_dir_read_only": Subject(
+            "running service", _NO_WORK, "mount the disk of the data directory for writing"
+        ),
+        "condition.files_low": Subject(
+            "running service", _NO_WORK, "raise `ulimit -n`, or LimitNOFILE of the unit"
+        ),
+        "condition.memory_low": Subject(
+            "running service",
+            _NO_WORK,
+            "raise the limit of the container, of the unit or of `ulimit -v`",
+        ),
+        "condition.processes_low": Subject(
+            "running service", _NO_WORK, "raise the limit of processes of the container or the unit"
+        ),
+        "condition.journal_large": Subject(
+            "running service",
+            "the journal of the database grows while something reads from it",
+            "end the program that has the database open",
+        ),
+        "condition.clock_set": Subject(
+            "running service",
+            "what expires may do so too early or too late",
+            "see to the machine's time service",
+        ),
+        "open_files": Subject(
+            "limit of open files",
+            "each connection needs one, each running command five",
+            "raise `ulimit -n`, or LimitNOFILE of the unit",
+        ),
+        "condition.told": Subject("running service", _NO_WORK, "see docs/operations.md"),
         "tools": Subject("tools", "which of them are on"),
         "tool": Subject("tool {tool}", "{message}", "{fix}"),
     }
@@ -302,5 +356,19 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "source_keys.unreadable": "{path}: {error}",
         "source_keys.exposed": "others may read {path} (mode {mode}), so it is not used",
         "sqlite_folder.none": "{path} is not a folder",
+        "condition.none": "takes new work",
+        "condition.database_lost": "{error}",
+        "condition.database_failing": "{error}",
+        "condition.disk_low": "{mib} MiB are free where the data directory is",
+        "condition.disk_silent": "the data directory does not answer",
+        "condition.data_dir_gone": "the data directory cannot be reached: {error}",
+        "condition.data_dir_read_only": "the data directory is read-only",
+        "condition.files_low": "{used} of {limit} files are open",
+        "condition.memory_low": "{used} of {limit} MiB of memory are used",
+        "condition.processes_low": "{used} of {limit} processes run",
+        "condition.journal_large": "the journal has {mib} MiB",
+        "condition.clock_set": "the machine's clock was set",
+        "condition.told": "{error}",
+        "open_files.limit": "{limit}",
     }
 )

@@ -42,6 +42,7 @@ export const KINDS: Pairs = {
   "memory.undone": ["Memories taken back", "撤回记忆"],
   "question.answered": ["Question answered", "问题答复"],
   "question.asked": ["Question asked", "提出问题"],
+  "service.conditions": ["State of the service", "服务状态"],
   schedule: ["Schedule changed", "更改定时任务"],
   "sql.query": ["Database asked", "查询数据库"],
   "sql.trimmed": ["Old queries let go", "清理旧查询"],

@@ -99,6 +99,7 @@ async def _installation(service: Service) -> Installation:
         gates=lambda: gates,
         sandbox=lambda: status,
         disabled=lambda: disabled,
+        conditions=gate.conditions.current,
         is_running=True,
         blockages=tuple(service.loop_watch.blockages) if service.loop_watch else (),
     )

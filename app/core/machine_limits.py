@@ -1,0 +1,122 @@
+"""What the machine gives this process, how much of it is used, and errors that say: no more."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.errors import Overloaded
+
+_RETRY_MS = 2000
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_CGROUP = Path("/sys/fs/cgroup")
+_FEW_FILES = 64
+_PART_OF_FILES = 8
+_LITTLE_MEMORY = 64 << 20
+_PART_OF_MEMORY = 10
+_FEW_PROCESSES = 16
+_REASONS = {
+    errno.EMFILE: "files are open",
+    errno.ENFILE: "files are open on this machine",
+    errno.ENOMEM: "memory is used",
+    errno.EAGAIN: "processes run",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of something is used; `reserve` is what new work must leave."""
+
+    used: int
+    limit: int
+    reserve: int
+
+    @property
+    def is_short(self) -> bool:
+        return self.used > self.limit - self.reserve
+
+    @property
+    def has_recovered(self) -> bool:
+        """Whether there is so much again that the next request does not use it up."""
+        return self.used <= self.limit - self.reserve - self.reserve // 4
+
+
+def open_files() -> Use:
+    """Descriptors of this process."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = soft if soft != resource.RLIM_INFINITY else 1 << 20
+    return Use(_descriptors(), limit, max(_FEW_FILES, limit // _PART_OF_FILES))
+
+
+def address_space() -> Use | None:
+    """What `ulimit -v` allows; None without such a limit."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft == resource.RLIM_INFINITY:
+        return None
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * _PAGE
+    return Use(used, soft, max(_LITTLE_MEMORY, soft // _PART_OF_MEMORY))
+
+
+def cgroup_memory() -> Use | None:
+    """What a container or a unit allows, without what the kernel can take back at any time."""
+    use = _cgroup("memory.current", "memory.max")
+    if use is None:
+        return None
+    used, limit = use
+    folder = _own_cgroup()
+    assert folder is not None
+    with suppress(OSError, ValueError):
+        for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines():
+            name, _, value = line.partition(" ")
+            if name == "inactive_file":
+                used -= int(value)
+    return Use(used, limit, min(max(_LITTLE_MEMORY, limit // _PART_OF_MEMORY), limit // 4))
+
+
+def cgroup_processes() -> Use | None:
+    """How many processes and threads a container or a unit allows."""
+    use = _cgroup("pids.current", "pids.max")
+    return None if use is None else Use(*use, min(_FEW_PROCESSES, use[1] // 4))
+
+
+def overload_of(error: BaseException) -> Overloaded | None:
+    """An error that a limit of the machine caused, as ours; None for any other."""
+    if isinstance(error, MemoryError):
+        why = _REASONS[errno.ENOMEM]
+    elif isinstance(error, RuntimeError) and "start new thread" in str(error):
+        why = "threads run"
+    elif isinstance(error, OSError) and error.errno in _REASONS:
+        why = _REASONS[error.errno]
+    else:
+        return None
+    return Overloaded(f"As many {why} as the machine allows; try again", retry_after_ms=_RETRY_MS)
+
+
+def _descriptors() -> int:
+    # Before Linux 6.2 the size is 0, and they have to be counted.
+    return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))  # noqa: PTH116, PTH208
+
+
+def _cgroup(current: str, most: str) -> tuple[int, int] | None:
+    folder = _own_cgroup()
+    if folder is None:
+        return None
+    try:
+        limit = (folder / most).read_text(encoding="ascii").strip()
+        return None if limit == "max" else (int((folder / current).read_text("ascii")), int(limit))
+    except (OSError, ValueError):
+        return None
+
+
+def _own_cgroup() -> Path | None:
+    """The folder of this process's cgroup, of version 2."""
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines():
+            if line.startswith("0::"):
+                folder = _CGROUP / line[3:].lstrip("/")
+                return folder if folder.is_dir() else _CGROUP
+    return None

@@ -1,0 +1,258 @@
+"""What is wrong with the machine or the database at this moment, and what is refused meanwhile.
+
+Whatever runs out is found out before it has: new work is refused while what runs can still be
+finished and recorded, and let in again by itself when there is enough. A thread looks at the
+machine, because a disk that does not answer must not stop the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from app.core import machine_limits
+from app.core.clock import Clock
+from app.core.contain import attempt
+from app.core.errors import Overloaded, StorageUnavailable, TollgateError
+from app.core.machine_limits import Use
+from app.core.metrics import Metrics
+from app.core.settings import Settings
+from app.db.ledger import SqliteLedger
+from app.governance.audit.writing import Audit
+
+log = logging.getLogger(__name__)
+
+Refuses = Literal["nothing", "changes", "everything"]
+
+LOOK_S = 0.5
+_SILENT_S = 15.0
+_JUMP_S = 30.0
+_JUMP_SHOWN_S = 600.0
+_LARGE_WAL = 512 << 20
+_FEW_INODES = 1000
+_RETRY_MS = {"everything": 2000, "changes": 5000, "nothing": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that is wrong, or nearly so.
+
+    Attributes:
+        code: what, a key of `found_code` of the doctor after `condition.`.
+        refuses: what is not admitted while it lasts.
+        values: what the doctor's sentence names.
+    """
+
+    code: str
+    refuses: Refuses
+    message: str
+    values: dict[str, str] = field(default_factory=dict)
+
+    def error(self) -> TollgateError:
+        """What whoever is refused is told."""
+        kind = StorageUnavailable if self.refuses == "changes" else Overloaded
+        return kind(
+            f"{self.message}; try again later",
+            condition=self.code,
+            retry_after_ms=_RETRY_MS[self.refuses],
+        )
+
+
+class Conditions:
+    """Watches one service. Everything but the look at the machine is on the loop's thread."""
+
+    def __init__(
+        self, settings: Settings, ledger: SqliteLedger, clock: Clock, metrics: Metrics, audit: Audit
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._metrics = metrics
+        self._audit = audit
+        self._machine = Machine(settings.data_dir, settings.serving.disk_reserve_mb << 20, clock)
+        self._known: dict[str, Condition] = {}
+        self._admits = asyncio.Event()
+        self._admits.set()
+
+    def current(self) -> tuple[Condition, ...]:
+        """What is wrong, the worst first."""
+        return (*self._of_the_database(), *self._machine.found)
+
+    def refusal(self, *, changes: bool) -> TollgateError | None:
+        """Why new work is refused; None while it is admitted.
+
+        Args:
+            changes: it writes something; reading goes on for longer.
+        """
+        for condition in self.current():
+            if condition.refuses == "everything" or (changes and condition.refuses == "changes"):
+                failing = self._ledger.error
+                is_ours = condition.code.startswith("database_")
+                return failing if is_ours and failing is not None else condition.error()
+        return None
+
+    async def admitted(self) -> None:
+        """Wait until new work is admitted, which is at once as long as nothing is wrong."""
+        await self._admits.wait()
+
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Look at the machine and the database for as long as the block lasts."""
+        self._machine.start()
+        task = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            self._machine.stop()
+
+    async def _watch(self) -> None:
+        while True:
+            self._ledger.look()
+            self._note()
+            await asyncio.sleep(LOOK_S)
+
+    def _note(self) -> None:
+        """Say what has begun and what has ended: in the log, the figures and the audit."""
+        now = {condition.code: condition for condition in self.current()}
+        for code in now.keys() - self._known.keys():
+            log.warning("%s (%s)", now[code].message, code)
+            self._metrics.count("conditions", code)
+        for code in self._known.keys() - now.keys():
+            log.info("%s has ended", code)
+        if now.keys() != self._known.keys() and self._ledger.error is None:
+            detail = {"conditions": sorted(now)}
+            self._audit.record("service.conditions", actor="system", detail=detail)
+        refuses = self.refusal(changes=True) is not None
+        (self._admits.clear if refuses else self._admits.set)()
+        self._metrics.gauges["not_ready"] = float(refuses)
+        self._known = now
+
+    def _of_the_database(self) -> Iterator[Condition]:
+        error = self._ledger.error
+        if error is None:
+            return
+        if self._ledger.is_lost:
+            yield Condition("database_lost", "everything", error.message, {"error": error.message})
+        else:
+            yield Condition("database_failing", "changes", error.message, {"error": error.message})
+
+
+class Machine:
+    """Looks at the machine again and again, in a thread.
+
+    Attributes:
+        found: what was wrong at the last look.
+    """
+
+    def __init__(self, folder: Path, disk_reserve: int, clock: Clock) -> None:
+        self._folder = folder
+        self._disk_reserve = disk_reserve
+        self._clock = clock
+        self._found: tuple[Condition, ...] = ()
+        self._short: set[str] = set()
+        self._stop = threading.Event()
+        self._looked_at = time.monotonic()
+        self._thread: threading.Thread | None = None
+        self._offset: float | None = None
+        self._jumped_at = float("-inf")
+
+    @property
+    def found(self) -> tuple[Condition, ...]:
+        silent = time.monotonic() - self._looked_at
+        if self._thread is None or silent < _SILENT_S:
+            return self._found
+        message = f"The data directory has not answered for {silent:.0f} s"
+        return (*self._found, Condition("disk_silent", "changes", message))
+
+    def start(self) -> None:
+        """Look once, and go on in a thread."""
+        self._stop.clear()
+        self._look()
+        self._thread = threading.Thread(target=self._run, name="conditions", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more; a look that hangs keeps its thread."""
+        self._stop.set()
+        self._thread = None
+
+    def _run(self) -> None:
+        while not self._stop.wait(LOOK_S):
+            _, error = attempt(self._look)
+            if error is not None:
+                log.error("the machine cannot be looked at", exc_info=error)
+
+    def _look(self) -> None:
+        found = tuple(
+            condition
+            for look in (self._of_limits, self._of_the_disk, self._of_the_clock)
+            for condition in look()
+        )
+        self._looked_at = time.monotonic()
+        self._found = found
+
+    def _of_limits(self) -> Iterator[Condition]:
+        yield from self._short_of("files_low", machine_limits.open_files(), "open files")
+        for use in (machine_limits.address_space(), machine_limits.cgroup_memory()):
+            yield from self._short_of("memory_low", use, "MiB of memory", shift=20)
+        yield from self._short_of("processes_low", machine_limits.cgroup_processes(), "processes")
+
+    def _short_of(
+        self, code: str, use: Use | None, what: str, *, shift: int = 0
+    ) -> Iterator[Condition]:
+        if use is None:
+            return
+        key = f"{code} {use.limit}"
+        is_short = not use.has_recovered if key in self._short else use.is_short
+        (self._short.add if is_short else self._short.discard)(key)
+        if is_short:
+            used, limit = use.used >> shift, use.limit >> shift
+            message = f"{used} of {limit} {what} are used"
+            yield Condition(code, "everything", message, {"used": str(used), "limit": str(limit)})
+
+    def _of_the_disk(self) -> Iterator[Condition]:
+        try:
+            disk = os.statvfs(self._folder)
+        except OSError as error:
+            message = f"The data directory cannot be reached ({error.strerror})"
+            yield Condition("data_dir_gone", "changes", message, {"error": str(error.strerror)})
+            return
+        if disk.f_flag & os.ST_RDONLY:
+            yield Condition("data_dir_read_only", "changes", "The data directory is read-only")
+        free = disk.f_bavail * disk.f_frsize
+        short = self._disk_reserve * (5 if "disk" in self._short else 4) // 4
+        is_short = free < short or (disk.f_files > 0 and disk.f_favail < _FEW_INODES)
+        (self._short.add if is_short else self._short.discard)("disk")
+        if is_short:
+            mib = str(free >> 20)
+            message = f"The disk of the data directory is nearly full ({mib} MiB free)"
+            yield Condition("disk_low", "changes", message, {"mib": mib})
+        yield from self._of_the_journal()
+
+    def _of_the_journal(self) -> Iterator[Condition]:
+        try:
+            size = (self._folder / "tollgate.db-wal").stat().st_size
+        except OSError:
+            return
+        if size > _LARGE_WAL:
+            mib = str(size >> 20)
+            message = f"The database's journal has {mib} MiB: something has read for too long"
+            yield Condition("journal_large", "nothing", message, {"mib": mib})
+
+    def _of_the_clock(self) -> Iterator[Condition]:
+        offset = self._clock.time() - self._clock.monotonic()
+        if self._offset is not None and abs(offset - self._offset) > _JUMP_S:
+            self._jumped_at = self._clock.monotonic()
+            log.warning("the machine's clock was set by %+.0f s", offset - self._offset)
+        self._offset = offset
+        if self._clock.monotonic() - self._jumped_at < _JUMP_SHOWN_S:
+            yield Condition("clock_set", "nothing", "The machine's clock was set")

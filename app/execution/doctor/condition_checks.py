@@ -1,0 +1,18 @@
+"""What doctor says about the service that runs: what keeps it from taking new work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.execution.conditions import Condition
+from app.execution.doctor.check import Check
+
+
+def condition_checks(conditions: Sequence[Condition]) -> Iterator[Check]:
+    """Everything that is wrong with it, or that nothing is."""
+    if not conditions:
+        yield Check("condition", "ok", "condition.none")
+    for condition in conditions:
+        state = "warning" if condition.refuses == "nothing" else "broken"
+        code = f"condition.{condition.code}"
+        yield Check(code, state, code, **condition.values)

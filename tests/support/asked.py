@@ -1,0 +1,61 @@
+"""Waiting for what a service says about itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.support.http import HttpClient
+
+PATIENCE_S = 60
+
+
+class Asked:
+    """A service as its operator asks it."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self.client = client
+
+    async def health(self) -> dict[str, Any]:
+        """It is always answered."""
+        answer = await self.client.get("/health")
+        assert answer.status_code == 200, answer.text
+        told: dict[str, Any] = answer.json()
+        return told
+
+    async def until(self, *conditions: str) -> dict[str, Any]:
+        """Wait until health names exactly these conditions; what `ready` says then."""
+        now: list[str] = []
+        for _ in range(PATIENCE_S * 20):
+            now = sorted((await self.health())["conditions"])
+            if now == sorted(conditions):
+                break
+            await asyncio.sleep(0.05)
+        assert now == sorted(conditions)
+        ready = await self.client.get("/ready")
+        assert ready.status_code == (503 if conditions else 200), ready.text
+        told: dict[str, Any] = ready.json()
+        if conditions:
+            assert set(conditions) <= set(told["details"]["conditions"])
+            assert ready.headers["content-type"] == "application/problem+json"
+        return told
+
+    async def new_session(self) -> str:
+        """The id of a session, which is acknowledged."""
+        answer = await self.client.post("/sessions", json={})
+        assert answer.status_code == 201, answer.text
+        made: str = answer.json()["id"]
+        return made
+
+    async def sessions(self) -> set[str]:
+        answer = await self.client.get("/sessions")
+        assert answer.status_code == 200, answer.text
+        return {session["id"] for session in answer.json()["sessions"]}
+
+
+@asynccontextmanager
+async def asking(url: str) -> AsyncIterator[Asked]:
+    async with HttpClient(base_url=f"{url}/api/v1") as client:
+        yield Asked(client)
