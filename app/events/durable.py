@@ -208,12 +208,31 @@ class ShownSegment(Part):
 
 
 class ShownTarget(Part):
-    """What a call would hit. `files` is there where it was cheap to count."""
+    """What a call would hit: a path, or a pattern of the shell.
+
+    `files` is there where it was cheap to count.
+    """
 
     path: str
     type: Literal["file", "directory", "missing", "unknown"] = "unknown"
     files: int | None = None
     more: bool = Field(default=False, description="There are more than `files`.")
+    names: list[str] = Field(
+        default_factory=list,
+        description="The first files in the folder, or behind the pattern; at most 50 in all.",
+    )
+
+
+class TargetList(Part):
+    """The list of everything that a call would hit, folders and patterns expanded.
+
+    An approval holds for this list: when it is another one right before the call runs, the
+    question is put again.
+    """
+
+    count: int = Field(description="Files and folders.")
+    more: bool = Field(default=False, description="There are more than the list holds.")
+    digest: str
 
 
 class RequestedBy(Part):
@@ -251,6 +270,12 @@ class ToolConfirmationRequest(DurableEvent):
     expires_at: str | None = None
     segments: list[ShownSegment] = Field(default_factory=list)
     targets: list[ShownTarget] = Field(default_factory=list)
+    target_list: TargetList | None = Field(
+        default=None, description="Null where nothing could be listed, and nothing is compared."
+    )
+    asked_again: str | None = Field(
+        default=None, description="What has changed since an approval that no longer holds."
+    )
     cwd: str | None = Field(default=None, description="Where the call would work.")
     requested_by: RequestedBy | None = None
 

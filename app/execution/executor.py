@@ -241,6 +241,15 @@ class Executor:
         if call.refusal is not None:
             self._waiting.give_up(call)
             return await self._finisher.refused(call, call.refusal)
+        while (outcome := await self._placed(call, slots, limited=limited)) is None:
+            # What a person agreed to is no longer what it would hit.
+            call.refusal = await self._confirmer.confirm(call)
+        return outcome
+
+    async def _placed(
+        self, call: Call, slots: asyncio.Semaphore | None, *, limited: bool
+    ) -> CallOutcome | None:
+        """Run it in a place of its batch; None where a person has to be asked again."""
         if slots is None or (call.tool is not None and call.tool.interactive):
             # Who waits for a person takes no place that others of the batch could work in.
             return await self._turn(call, limited=limited, in_batch=False, waited=limited)
@@ -269,12 +278,22 @@ class Executor:
 
     async def _turn(
         self, call: Call, *, limited: bool, in_batch: bool, waited: bool
-    ) -> CallOutcome:
-        """Run it, once there is a place for it; what waits for one is not claimed yet."""
-        if limited and not (call.tool is not None and call.tool.interactive):
+    ) -> CallOutcome | None:
+        """Run it, once there is a place for it; what waits for one is not claimed yet.
+
+        None where it would hit something else by now than a person agreed to.
+        """
+        if (
+            call.refusal is None
+            and limited
+            and not (call.tool is not None and call.tool.interactive)
+        ):
             call.refusal = await self._limits.enter(call, in_batch=in_batch)
         if call.refusal is None and (waited or _runs_files(call, in_batch=in_batch)):
             call.refusal = self._decided_anew(call)
+            if call.refusal is None and await self._confirmer.must_ask_again(call):
+                self._limits.leave(call)
+                return None
         if call.refusal is None and _leaves_a_trace(call) and not call.is_claimed:
             call.refusal = await self._claim(call)
         if call.refusal is not None:

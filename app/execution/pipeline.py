@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +16,7 @@ from app.core.errors import InvalidArguments
 from app.events.durable import CallStatus, Route
 from app.execution.arguments import Prepared, parse_object
 from app.execution.calls import CallRequest
+from app.execution.confirmation.targets import Targets
 from app.execution.context import CallContext
 from app.execution.outcome import CallOutcome
 from app.policy.decision import ALLOW, Decision
@@ -37,11 +38,16 @@ class Refusal:
 
 @dataclass(slots=True)
 class Asked:
-    """The question about a call, why it asked as codes, and who has answered it."""
+    """The question about a call, why it asked as codes, and who has answered it.
+
+    Attributes:
+        targets: what the call would hit, as the person saw it.
+    """
 
     id: str
     reasons: frozenset[str]
     by: str | None = None
+    targets: Targets = field(default_factory=Targets)
 
 
 LEAST_TOLD = 1000
@@ -74,6 +80,7 @@ class Call:
         is_claimed: its row is in the database already, because it has side effects.
         batch: what it was asked for together with.
         asked: the question that it waits for, or whose approval it runs on.
+        asked_again: why it has to be asked about once more, in words.
         writes: absolute paths of files that its shell command writes by itself.
         kept_cwd: where the session's shell was left, for a call that goes on there: it is
             judged there and runs there, wherever other calls lead the shell meanwhile.
@@ -107,6 +114,7 @@ class Call:
     is_claimed: bool = False
     batch: Batch | None = None
     asked: Asked | None = None
+    asked_again: str = ""
     kept_cwd: str | None = None
     writes: tuple[str, ...] = ()
     note: str = ""

@@ -22,6 +22,7 @@ from app.execution.confirmation.confirmer import Confirmer
 from app.execution.confirmation.offers import offer_of
 from app.execution.confirmation.pending import Question
 from app.execution.confirmation.questions import digest_of, tool_version
+from app.execution.confirmation.targets import kept_targets
 from app.execution.context import CallContext
 from app.execution.finishing import Finisher
 from app.execution.outcome import CallOutcome
@@ -100,7 +101,8 @@ class Resumer:
         self._take_arguments(call, kept, stored.digest)
         self._recorder.edited(call)
         call.ask_reasons = kept.get("ask_reasons", ())
-        call.asked = Asked(stored.id, frozenset(kept.get("reasons", ())))
+        targets = kept_targets(kept.get("targets"))
+        call.asked = Asked(stored.id, frozenset(kept.get("reasons", ())), targets=targets)
         request = orjson.loads(stored.request)
         context = call.context
         offers = [
@@ -147,7 +149,8 @@ class Resumer:
             except InvalidArguments:
                 fits = False
             else:
-                fits = digest_of(call, version) == digest
+                listed = kept_targets(kept.get("targets")).digest
+                fits = digest_of(call, version, listed) == digest
         if not fits:
             call.entry = None
 

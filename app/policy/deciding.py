@@ -74,6 +74,8 @@ def decide(
         decision = _Weighing(facts, report, concerned, grants, now).decide()
     else:
         decision = _unruled(facts, report, grants, now)
+    if paths and decision.verdict is Verdict.ASK:
+        decision = replace(decision, resolved_targets=paths)
     reported = tuple(text for text in map(reported_write, paths) if text is not None)
     judged = report.judged if report is not None else ()
     if not (reported or judged):

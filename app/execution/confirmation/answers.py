@@ -58,6 +58,7 @@ class Answer:
 
     Attributes:
         edited_args: the arguments a person put in place of the model's.
+        is_released: a lasting approval that was given for another question answers this one.
         grant_id: the lasting approval that came with it, or that released the call.
     """
 
@@ -67,6 +68,7 @@ class Answer:
     message: str | None = None
     edited_args: dict[str, Any] | None = None
     grant_id: str | None = None
+    is_released: bool = False
 
 
 def offered(

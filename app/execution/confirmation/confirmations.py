@@ -295,7 +295,9 @@ class Confirmations:
 
     async def _release(self, grant: StoredGrant, answer: Answer) -> None:
         """Let go on what waits for the same answer and is covered by it now."""
-        released = Answer("approved", answer.option_id, answer.by, None, None, grant.id)
+        released = Answer(
+            "approved", answer.option_id, answer.by, grant_id=grant.id, is_released=True
+        )
         writes = {
             key: self._rows.answered(key, item, released)
             for key, item in self._open.items.items()

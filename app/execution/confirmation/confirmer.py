@@ -25,7 +25,7 @@ from app.execution.confirmation.questions import (
     restored_arguments,
     shown_arguments,
 )
-from app.execution.confirmation.targets import targets_of
+from app.execution.confirmation.targets import Targets, targets_of
 from app.execution.parking import Parking
 from app.execution.pipeline import Asked, Batch, Call, Refusal
 from app.execution.record import Recorder
@@ -123,23 +123,42 @@ class Confirmer:
     async def confirm(self, call: Call) -> Refusal | None:
         """Ask, and check afterwards that what was approved is still what would run."""
         try:
+            again = call.asked_again
             while True:
                 if call.asked is None:
-                    await self._put(call)
+                    await self._put(call, again)
                 assert call.asked is not None
                 answer = await self._confirmations.wait(call.asked.id)
                 call.asked.by = answer.by
                 if answer.outcome != "approved":
                     return self._unanswered(call, answer)
                 refused = self._accepted(call, answer)
+                again = ""
                 if refused is None and reasons_of(call) <= call.asked.reasons:
-                    return None
+                    again = await self._hits_others(call, answer)
+                    if not again:
+                        return None
                 self._confirmations.void(call.asked.id)
                 if refused is not None:
                     return refused
                 call.asked = None
         except TollgateError as error:
             return Refusal("error", error.code, error.message)
+
+    async def must_ask_again(self, call: Call) -> bool:
+        """Whether an approved call, which had to wait for a place, would hit something else.
+
+        Its approval is void then, and `confirm` asks again.
+        """
+        asked = call.asked
+        if asked is None or not _may_hit(call):
+            return False
+        changed = asked.targets.changed(await self._targets(call))
+        if not changed:
+            return False
+        self._confirmations.void(asked.id)
+        call.asked, call.asked_again = None, changed
+        return True
 
     async def consume(self, call: Call) -> Refusal | None:
         """Use the approval and claim the call: together, and at most once."""
@@ -255,22 +274,52 @@ class Confirmer:
 
     # -- within -----------------------------------------------------------------------
 
-    async def _put(self, call: Call) -> None:
-        """Ask, and keep what a restarted service would need."""
+    async def _targets(self, call: Call) -> Targets:
+        """What the call would hit now."""
+        if call.decision is None or not call.decision.resolved_targets:
+            return Targets()
+        return await targets_of(call.decision.resolved_targets, call.context.project)
+
+    async def _hits_others(self, call: Call, answer: Answer) -> str:
+        """How what the call would hit differs from what the person saw, in words; "" if not.
+
+        An approval that was to last is taken back with the one that it came with.
+        """
+        assert call.asked is not None
+        if answer.edited_args is not None:
+            # Whoever wrote these arguments has seen no list of what they hit.
+            call.asked.targets = await self._targets(call)
+            return ""
+        if not _may_hit(call) or _is_covered_elsewhere(call, answer):
+            return ""
+        changed = call.asked.targets.changed(await self._targets(call))
+        if changed and answer.grant_id is not None:
+            await self._grants.revoke(answer.grant_id, by="system")
+            self._admission.readmit(call)
+        return changed
+
+    async def _put(self, call: Call, again: str = "") -> None:
+        """Ask, and keep what a restarted service would need.
+
+        Args:
+            again: why the call is asked about once more.
+        """
         assert call.decision is not None
         context = call.context
         profile = self._admission.agent(context)
-        targets = await targets_of(call.decision.resolved_targets, context.project)
+        targets = await self._targets(call)
         question = question_for(
             call,
             redactor=self._redactor,
             times=self._times,
             pattern=self._pattern(call),
             targets=targets,
+            again=again,
             agent=profile.title or None if profile else None,
         )
         confirmation_id = self._confirmations.put(context.log, question, CallAsker(self, call))
-        call.asked = Asked(confirmation_id, reasons_of(call))
+        call.asked = Asked(confirmation_id, reasons_of(call), targets=targets)
+        call.asked_again = ""
         self.keep(call)
 
     def _pattern(self, call: Call) -> dict[str, Any] | None:
@@ -310,6 +359,19 @@ class Confirmer:
         if answer.outcome == "expired":
             return Refusal("expired", "expired", "Nobody answered in time; the call was not run")
         return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")
+
+
+def _may_hit(call: Call) -> bool:
+    """Whether the call hits something by now, and a list of it was shown."""
+    listed = call.asked is not None and call.asked.targets.digest
+    return bool(listed and call.decision and call.decision.resolved_targets)
+
+
+def _is_covered_elsewhere(call: Call, answer: Answer) -> bool:
+    """Whether the call runs by a lasting approval that was given for another question."""
+    decision = call.decision
+    granted = decision is not None and decision.grant_id is not None
+    return answer.is_released or (granted and answer.grant_id is None)
 
 
 def _hook_asks(call: Call) -> bool:

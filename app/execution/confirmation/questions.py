@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +13,7 @@ from app.core.text import truncate
 from app.core.visible import unpadded, visible_json
 from app.execution.confirmation.offers import Coverage, GrantTimes, offers_for
 from app.execution.confirmation.pending import Question
+from app.execution.confirmation.targets import Targets
 from app.execution.context import CallContext
 from app.execution.pipeline import Call
 from app.execution.record import bounded, title
@@ -25,21 +26,31 @@ MAX_SEGMENTS = 50
 MAX_SEGMENT_CHARS = 2_000
 MAX_RULES = 20
 MAX_SCHEMA_BYTES = 64_000
+TARGETS_CHANGED = "targets_changed"
+"""Why a call asks again that would hit something else than a person agreed to."""
 
 
 def call_digest(
-    *, tool: str, canonical: bytes, cwd: str | None, agent_id: str | None, version: str = ""
+    *,
+    tool: str,
+    canonical: bytes,
+    cwd: str | None,
+    agent_id: str | None,
+    version: str = "",
+    targets: str = "",
 ) -> str:
     """What an approval is bound to: tool and its definition, arguments, directory, agent.
+
+    And the list of what it hits, where one could be made.
 
     Rules and switches are no part of it: they are asked again before the call runs, so that
     a change elsewhere does not void every open question.
     """
-    parts = orjson.dumps([tool, cwd, agent_id, version])
+    parts = orjson.dumps([tool, cwd, agent_id, version, *([targets] if targets else [])])
     return sha256(parts + b"\0" + canonical).hexdigest()
 
 
-def digest_of(call: Call, version: str) -> str:
+def digest_of(call: Call, version: str, targets: str = "") -> str:
     """What an approval of this call, as it stands, is bound to."""
     assert call.prepared is not None
     context = call.context
@@ -49,6 +60,7 @@ def digest_of(call: Call, version: str) -> str:
         cwd=call.cwd,
         agent_id=context.agent_id,
         version=version,
+        targets=targets,
     )
 
 
@@ -81,10 +93,15 @@ def question_for(
     redactor: Redactor,
     times: GrantTimes,
     pattern: Mapping[str, Any] | None,
-    targets: Sequence[Mapping[str, Any]],
+    targets: Targets,
+    again: str,
     agent: str | None,
 ) -> Question:
-    """The question for a call that asks: exactly what would run, and why it asks."""
+    """The question for a call that asks: exactly what would run, and why it asks.
+
+    Args:
+        again: why it is asked once more.
+    """
     assert call.prepared is not None
     assert call.decision is not None
     assert call.tool is not None
@@ -92,7 +109,7 @@ def question_for(
     cwd = call.cwd
     shown = shown_arguments(call.prepared.raw, redactor)
     version = tool_version(call.tool)
-    coverage = None if pattern is None else _coverage(pattern, redactor)
+    coverage = None if pattern is None else _coverage(pattern, redactor, targets)
     offers = offers_for(
         coverage=coverage,
         run_id=context.run_id,
@@ -102,20 +119,22 @@ def question_for(
     )
     fields: dict[str, Any] = {
         "title": title(call.tool_name, shown),
-        "description": redactor.text("; ".join(call.ask_reasons) or decision.reason),
+        "description": redactor.text(_description(call, decision, again)),
         "subject": _subject(call.tool, shown, cwd),
-        "risk": {"level": decision.risk, "rules": redactor.secrets_in(_rules(decision))},
+        "risk": {"level": decision.risk, "rules": redactor.secrets_in(_rules(decision, again))},
         "editable": True,
         "response_schema": _schema(call.tool),
         "segments": redactor.secrets_in(_segments(decision)),
-        "targets": redactor.secrets_in(list(targets)),
+        "targets": redactor.secrets_in(list(targets.shown)),
+        "target_list": targets.to_dict(),
+        "asked_again": redactor.text(again) if again else None,
         "cwd": cwd,
         "requested_by": _requester(context, agent),
     }
     return Question(
         ids=call.head(),
         tool_name=call.tool_name,
-        digest=digest_of(call, version),
+        digest=digest_of(call, version, targets.digest),
         fields=fields,
         offers={offer.option_id: offer for offer in offers},
         pattern=pattern,
@@ -125,6 +144,7 @@ def question_for(
             "reasons": sorted(reasons_of(call)),
             "ask_reasons": list(call.ask_reasons),
             "pattern": pattern,
+            "targets": targets.to_dict(),
         },
     )
 
@@ -150,8 +170,19 @@ def restored_arguments(edited: Any, shown: Any, original: Any) -> Any:
     return edited
 
 
-def _coverage(pattern: Mapping[str, Any], redactor: Redactor) -> Coverage:
-    return Coverage(redactor.text(unpadded(describe_pattern(pattern))), pattern["kind"])
+def _description(call: Call, decision: Decision, again: str) -> str:
+    why = "; ".join(call.ask_reasons) or decision.reason
+    return f"{again}. {why}" if again else why
+
+
+def _coverage(pattern: Mapping[str, Any], redactor: Redactor, targets: Targets) -> Coverage:
+    """What a lasting approval covers: the call, and whatever is there for it to hit then."""
+    told = redactor.text(unpadded(describe_pattern(pattern)))
+    later = _WHATEVER_IS_THERE if targets.count > len(targets.shown) else ""
+    return Coverage(told + later, pattern["kind"])
+
+
+_WHATEVER_IS_THERE = ", whatever is in the folders and behind the patterns then"
 
 
 def _requester(context: CallContext, agent: str | None) -> dict[str, Any]:
@@ -175,7 +206,8 @@ def _subject(tool: Tool, shown: Any, cwd: str | None) -> dict[str, Any]:
     }
 
 
-def _rules(decision: Decision) -> list[dict[str, Any]]:
+def _rules(decision: Decision, again: str) -> list[dict[str, Any]]:
+    changed = [{"rule_id": TARGETS_CHANGED, "reason": again}] if again else []
     found = [
         {"rule_id": finding.code, "reason": unpadded(finding.why)} for finding in decision.findings
     ]
@@ -185,7 +217,7 @@ def _rules(decision: Decision) -> list[dict[str, Any]]:
         for rule in decision.rule_ids
         if rule not in known
     ]
-    return [*found, *told][:MAX_RULES]
+    return [*changed, *found, *told][:MAX_RULES]
 
 
 def _segments(decision: Decision) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ class ConfirmationRows:
             subject=confirmation_id,
             **_about(session_id, question),
             verdict="ask",
-            detail={"digest": question.digest, "risk": question.fields["risk"]},
+            detail=_asked(question),
         )
         row = (
             *(confirmation_id, session_id, ids.get("run_id")),
@@ -171,6 +171,13 @@ def _about(session_id: str, question: Question) -> dict[str, Any]:
         "tool_name": question.tool_name,
         "operation_id": ids["operation_id"],
     }
+
+
+def _asked(question: Question) -> dict[str, Any]:
+    fields = question.fields
+    listed = {name: fields.get(name) for name in ("target_list", "asked_again")}
+    told = {"digest": question.digest, "risk": fields["risk"]}
+    return told | {name: value for name, value in listed.items() if value is not None}
 
 
 def _told(answer: Answer) -> dict[str, Any]:

@@ -1,57 +1,235 @@
-"""What a call would hit, looked up before a person is asked."""
+"""What a call would hit: looked up before a person is asked, and again before it runs."""
 
 from __future__ import annotations
 
 import asyncio
 import posixpath
+import re
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 from app.core.errors import ToolFailed
 from app.core.visible import unpadded
 from app.execution.context import Project
+from app.operations.protocols.files import FileStat
 from app.operations.protocols.search import FindQuery
+from app.policy.rules.globs import GLOBBED
 
 MAX_TARGETS = 20
-MAX_FILES = 10_000
-LOOK_S = 1.0
+"""Targets that are shown."""
+MAX_NAMES = 50
+"""Names that are shown of what is in folders and behind patterns, all targets together."""
+MAX_LISTED = 10_000
+"""Files and folders that one list holds."""
+LOOK_S = 5.0
+"""So long it may take to look."""
+_MAX_TOLD = 5
+_UNSEEN = "unseen"
+_NO_LETTER = re.compile(r"[*?\[\]{},!\\]")
+_NO_SHELLS = re.compile(r"[{},\\]")
+"""Characters that mean something in our patterns and stand for themselves in a shell's."""
 
 
-async def targets_of(paths: Sequence[str], project: Project | None) -> list[dict[str, Any]]:
-    """Each path as a `ShownTarget`: how many files a folder in the workspace holds, too.
+class Entry(NamedTuple):
+    """A file or folder that would be hit, or a name where nothing is."""
 
-    Looking takes at most a second; what is not known by then is shown without a count.
+    path: str
+    type: str
+
+
+@dataclass(slots=True)
+class Targets:
+    """Everything that a call would hit at one moment, folders and patterns expanded.
+
+    Attributes:
+        shown: each target as a `ShownTarget`.
+        entries: what was listed, in a fixed order; empty after a restart.
+        count: files and folders in all.
+        more: there is more than could be listed.
+        digest: of the list; "" where it could not be made, and nothing can be compared.
     """
-    shown: list[dict[str, Any]] = [{"path": unpadded(path)} for path in paths[:MAX_TARGETS]]
-    if project is None:
-        return shown
+
+    shown: list[dict[str, Any]] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    count: int = 0
+    more: bool = False
+    digest: str = ""
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """As the event carries it; None where nothing was listed."""
+        if not self.digest:
+            return None
+        return {"count": self.count, "more": self.more, "digest": self.digest}
+
+    def changed(self, now: Targets) -> str:
+        """How `now` differs from what a person saw, in words; "" where it does not.
+
+        What was not listed then cannot differ; what can no longer be listed does.
+        """
+        if not self.digest or self.digest == now.digest:
+            return ""
+        if not now.digest:
+            return "What it would hit could not be looked at again"
+        told = f"What it would hit has changed: {now.count} instead of {self.count}"
+        if not self.entries:
+            return told
+        before, after = set(self.entries), set(now.entries)
+        parts = [_named("new", after - before), _named("gone", before - after)]
+        return f"{told} ({'; '.join(filter(None, parts))})"
+
+
+def kept_targets(kept: dict[str, Any] | None) -> Targets:
+    """`Targets.to_dict` as a value again."""
+    if not kept:
+        return Targets()
+    return Targets(count=kept["count"], more=kept["more"], digest=kept["digest"])
+
+
+async def targets_of(paths: Sequence[str], project: Project | None) -> Targets:
+    """What is at each of `paths`, which may hold patterns of a shell, and below it.
+
+    Stops after `LOOK_S` seconds: what is not known by then is shown without a count, and
+    there is no digest.
+    """
+    found = Targets([{"path": unpadded(path)} for path in paths[:MAX_TARGETS]])
+    if project is None or not paths:
+        return found
+    look = _Look(project, found)
     try:
         async with asyncio.timeout(LOOK_S):
-            for entry, path in zip(shown, paths, strict=False):
-                entry.update(await _looked_at(path, project))
+            for at, path in enumerate(paths):
+                await look.at(path, found.shown[at] if at < len(found.shown) else {})
     except TimeoutError:
-        pass
-    return shown
+        found.more = True
+        return found
+    listed = "\n".join(f"{entry.type} {entry.path}" for entry in found.entries)
+    whole = f"{found.count}\n{listed}".encode("utf-8", "surrogatepass")
+    found.digest = sha256(whole).hexdigest()
+    return found
 
 
-async def _looked_at(path: str, project: Project) -> dict[str, Any]:
-    root = project.root.rstrip("/")
-    normal = posixpath.normpath(path)
-    if normal != root and not normal.startswith(root + "/"):
-        return {}
-    operations = project.operations
-    try:
-        stat = await operations.files.stat(normal)
-        if stat is None:
-            return {"type": "missing"}
-        if stat.type != "directory":
-            return {"type": "file" if stat.type == "file" else "unknown", "files": 1}
-        query = FindQuery(path=normal, limit=MAX_FILES, respect_ignore=False, include_hidden=True)
-        found = await operations.search.find(query)
-    except ToolFailed:
-        return {}
-    return {
-        "type": "directory",
-        "files": min(found.total, MAX_FILES),
-        "more": found.truncated or found.total > MAX_FILES,
-    }
+class _Look:
+    """One look at everything that a call names."""
+
+    def __init__(self, project: Project, found: Targets) -> None:
+        self._root = project.root.rstrip("/")
+        self._operations = project.operations
+        self._found = found
+        self._names = MAX_NAMES
+
+    async def at(self, path: str, shown: dict[str, Any]) -> None:
+        """List `path` and what is below it; note in `shown` what a person sees of it."""
+        normal = posixpath.normpath(path)
+        if normal != self._root and not normal.startswith(self._root + "/"):
+            self._add(Entry(normal, _UNSEEN))
+            return
+        try:
+            stat = await self._operations.files.stat(normal)
+            if stat is None and GLOBBED.search(normal):
+                await self._pattern(normal, shown)
+            elif stat is None:
+                shown["type"] = "missing"
+                self._add(Entry(normal, "missing"))
+            elif stat.type == "directory":
+                shown["type"] = "directory"
+                await self._folder(stat.path, normal, shown)
+            else:
+                is_link = stat.type == "file" and await self._is_link(normal)
+                shown |= {"type": "file" if stat.type == "file" else "unknown", "files": 1}
+                self._add(Entry(stat.path, "link" if is_link else stat.type))
+        except ToolFailed:
+            self._add(Entry(normal, _UNSEEN))
+
+    async def _is_link(self, path: str) -> bool:
+        """Whether the name itself is one: what is done to the file is done elsewhere then."""
+        folder, _, name = path.rpartition("/")
+        query = FindQuery(
+            path=folder,
+            pattern=_NO_LETTER.sub(r"\\\g<0>", name),
+            type="all",
+            limit=1,
+            max_depth=1,
+            respect_ignore=False,
+            include_hidden=True,
+        )
+        found = await self._operations.search.find(query)
+        return any(entry.type != "file" for entry in found.entries)
+
+    async def _folder(self, path: str, where: str, shown: dict[str, Any]) -> None:
+        self._add(Entry(path, "directory"))
+        query = FindQuery(
+            path=where, type="all", limit=self._left, respect_ignore=False, include_hidden=True
+        )
+        found = await self._operations.search.find(query)
+        self._take(found.entries, found.total, shown)
+
+    async def _pattern(self, path: str, shown: dict[str, Any]) -> None:
+        """What a shell would put in the place of `path`, and what is below that."""
+        parts = path.removeprefix(self._root + "/").split("/")
+        first = next(at for at, part in enumerate(parts) if GLOBBED.search(part))
+        pattern = "/".join(parts[first:])
+        query = FindQuery(
+            path="/".join([self._root, *parts[:first]]),
+            pattern=_NO_SHELLS.sub(r"\\\g<0>", pattern),
+            type="all",
+            limit=self._left,
+            max_depth=None if "**" in pattern else len(parts) - first,
+            respect_ignore=False,
+            # A shell leaves out hidden names, and `find` does not.
+            include_hidden="**" in pattern or any(p.startswith(".") for p in parts[first:]),
+        )
+        shown |= {"type": "unknown", "files": 0}
+        try:
+            found = await self._operations.search.find(query)
+        except ToolFailed as error:
+            if error.code not in {"file_not_found", "not_a_directory"}:
+                raise
+            self._add(Entry(path, "missing"))
+            return
+        self._take(found.entries, found.total, shown)
+        for entry in found.entries:
+            if entry.type == "directory":
+                below = FindQuery(
+                    path=posixpath.join(self._root, entry.path),
+                    type="all",
+                    limit=self._left,
+                    respect_ignore=False,
+                    include_hidden=True,
+                )
+                inside = await self._operations.search.find(below)
+                self._take(inside.entries, inside.total, shown)
+
+    @property
+    def _left(self) -> int:
+        """How many more may be listed; at least one, for without a limit all would be."""
+        return max(1, MAX_LISTED - len(self._found.entries))
+
+    def _take(self, entries: Sequence[FileStat], total: int, shown: dict[str, Any]) -> None:
+        found = self._found
+        room = MAX_LISTED - len(found.entries)
+        found.entries.extend(Entry(entry.path, entry.type) for entry in entries[: max(0, room)])
+        found.count += total
+        found.more = found.more or total > max(0, room)
+        files = [entry.path for entry in entries if entry.type != "directory"]
+        names = shown.setdefault("names", [])
+        names.extend(map(unpadded, files[: self._names]))
+        self._names -= min(len(files), self._names)
+        shown["files"] = shown.get("files", 0) + len(files)
+        shown["more"] = shown.get("more", False) or total > len(entries)
+
+    def _add(self, entry: Entry) -> None:
+        self._found.count += entry.type not in {"missing", _UNSEEN}
+        if len(self._found.entries) < MAX_LISTED:
+            self._found.entries.append(entry)
+        else:
+            self._found.more = True
+
+
+def _named(word: str, entries: set[Entry]) -> str:
+    if not entries:
+        return ""
+    paths = sorted(unpadded(entry.path) for entry in entries)
+    rest = f" and {len(paths) - _MAX_TOLD} more" if len(paths) > _MAX_TOLD else ""
+    return f"{word}: {', '.join(paths[:_MAX_TOLD])}{rest}"

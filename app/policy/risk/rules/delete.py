@@ -74,7 +74,7 @@ def _destroy(call: Call) -> Iterator[Answer]:
         yield deny("raw_device", f"overwrites the device {devices[0]}")
     if any(floor.is_account_file(call.at(arg)) for arg in call.args):
         yield deny("account_file", f"{call.name} destroys the account database")
-    named = options(call.args, "n s u -iterations -size -random-source -remove=").rest
+    named = options(call.args, "n s -iterations -size -random-source -remove=").rest
     yield emptying(call, ask("destroy", f"{call.name} destroys file content"), named)
 
 

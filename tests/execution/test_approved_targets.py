@@ -1,0 +1,246 @@
+"""An approval holds for what a person saw that a call would hit, and for nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.execution.calls import CallRequest
+from app.execution.confirmation import targets
+from app.execution.outcome import CallOutcome
+from tests.execution.lab import Event, Lab
+
+DELETIONS = [
+    "rm -rf build",
+    "rm build/*.txt",
+    "find build -name '*.txt' -delete",
+    "find build -type f -delete",
+    "cd build && rm ./*.txt",
+    "python3 -c \"import shutil; shutil.rmtree('build')\"",
+]
+
+
+@pytest.fixture
+def root(house: Lab) -> Path:
+    folder = Path(house.context["project"].root)
+    (folder / "build" / "deep").mkdir(parents=True)
+    for name in ("a.txt", "b.txt", "deep/c.txt"):
+        (folder / "build" / name).write_text(name, encoding="utf-8")
+    return folder
+
+
+def start(house: Lab, command: str, **changes: Any) -> asyncio.Task[list[CallOutcome]]:
+    request = CallRequest("rm", "bash", {"command": command})
+    return asyncio.create_task(house.run(request, **{"run_id": "run_1", **changes}))
+
+
+async def asked(house: Lab, count: int = 1) -> Event:
+    return await house.watcher.until("tool_confirmation_request", count=count)
+
+
+@pytest.mark.parametrize("command", DELETIONS[:3])
+async def test_what_is_still_the_same_runs(house: Lab, root: Path, command: str):
+    running = start(house, command)
+    question = await asked(house)
+    await house.answer("approve_once", question)
+
+    assert (await running)[0].status == "success"
+    assert not (root / "build" / "a.txt").exists()
+    assert len(house.watcher.of("tool_confirmation_request")) == 1
+
+
+@pytest.mark.parametrize("command", DELETIONS)
+async def test_a_file_that_came_meanwhile_is_asked_about(house: Lab, root: Path, command: str):
+    running = start(house, command)
+    first = await asked(house)
+    (root / "build" / "new.txt").write_text("not seen", encoding="utf-8")
+    await house.answer("approve_once", first)
+    second = await asked(house, 2)
+
+    assert (root / "build" / "a.txt").exists()
+    assert "new: build/new.txt" in second["asked_again"]
+    assert second["description"].startswith(second["asked_again"])
+    assert second["risk"]["rules"][0]["rule_id"] == "targets_changed"
+    assert second["digest"] != first["digest"]
+    assert second["target_list"]["count"] == first["target_list"]["count"] + 1
+    await house.answer("approve_once", second)
+    assert (await running)[0].status == "success"
+    assert not (root / "build" / "new.txt").exists()
+
+
+def remove(root: Path) -> None:
+    (root / "build" / "b.txt").unlink()
+
+
+def replace(root: Path) -> None:
+    (root / "build" / "b.txt").unlink()
+    (root / "build" / "b.txt").mkdir()
+
+
+@pytest.mark.parametrize("change", [remove, replace])
+async def test_what_is_gone_or_something_else_is_asked_about_too(
+    house: Lab, root: Path, change: Callable[[Path], None]
+):
+    running = start(house, "rm -rf build")
+    first = await asked(house)
+    change(root)
+    await house.answer("approve_once", first)
+    second = await asked(house, 2)
+
+    assert "build/b.txt" in second["asked_again"]
+    await house.answer("decline", second)
+    assert (await running)[0].status == "declined"
+    assert (root / "build" / "a.txt").exists()
+
+
+async def test_the_question_lists_what_is_in_folders_and_behind_patterns(house: Lab, root: Path):
+    running = start(house, "rm -rf build *.md; rm -f none")
+    (root / "x.md").write_text("x", encoding="utf-8")
+    question = await asked(house)
+
+    shown = {Path(target["path"]).name: target for target in question["targets"]}
+    assert (shown["build"]["type"], shown["build"]["files"]) == ("directory", 3)
+    assert shown["build"]["names"] == ["build/a.txt", "build/b.txt", "build/deep/c.txt"]
+    assert shown["none"]["type"] == "missing"
+    assert question["target_list"]["more"] is False
+    await house.answer("decline", question)
+    await running
+
+
+async def test_a_file_that_would_be_emptied_is_bound_as_well(house: Lab, root: Path):
+    running = start(house, ": > build/a.txt")
+    first = await asked(house)
+    (root / "build" / "a.txt").unlink()
+    (root / "build" / "a.txt").mkdir()
+    await house.answer("approve_once", first)
+    await running
+
+    # A folder cannot be emptied so: there is nothing left to ask, and nothing is lost.
+    assert len(house.watcher.of("tool_confirmation_request")) == 1
+    assert (root / "build" / "a.txt").is_dir()
+
+
+@pytest.mark.parametrize("command", ["shred -u build/a.txt", "truncate -s 0 build/a.txt"])
+async def test_what_destroys_a_file_names_it(house: Lab, root: Path, command: str):
+    running = start(house, command)
+    question = await asked(house)
+
+    assert [target["files"] for target in question["targets"]] == [1]
+    await house.answer("decline", question)
+    await running
+
+
+async def test_file_tools_that_ask_are_bound(house: Lab, root: Path):
+    await house.gate.rules.create(
+        {"tool": "file_delete", "decision": "ask", "justification": "looked at"}, actor="ann"
+    )
+    request = CallRequest("rm", "file_delete", {"path": "build/a.txt"})
+    running = asyncio.create_task(house.run(request, run_id="run_1"))
+    first = await asked(house)
+    assert [target["path"] for target in first["targets"]] == [str(root / "build" / "a.txt")]
+    (root / "build" / "a.txt").unlink()
+    (root / "build" / "a.txt").symlink_to("b.txt")
+    await house.answer("approve_once", first)
+    second = await asked(house, 2)
+
+    await house.answer("decline", second)
+    assert (await running)[0].status == "declined"
+    assert (root / "build" / "a.txt").is_symlink()
+
+
+async def test_a_lasting_approval_that_came_too_late_is_taken_back(house: Lab, root: Path):
+    running = start(house, "rm -rf build")
+    first = await asked(house)
+    offered = {option["option_id"]: option for option in first["options"]}
+    assert offered["approve_session"]["covers"].endswith("behind the patterns then")
+    (root / "build" / "new.txt").write_text("not seen", encoding="utf-8")
+    await house.answer("approve_session", first)
+    second = await asked(house, 2)
+
+    assert (root / "build" / "a.txt").exists()
+    rows = await house.rows("SELECT revoked_by FROM grants")
+    assert rows == [("system",)]
+    await house.answer("decline", second)
+    assert (await running)[0].status == "declined"
+    again = start(house, "rm -rf build")
+    await house.answer("decline", await asked(house, 3))
+    assert (await again)[0].status == "declined"
+
+
+async def test_a_lasting_approval_covers_what_is_there_later(house: Lab, root: Path):
+    running = start(house, "rm -rf build")
+    await house.answer("approve_session", await asked(house))
+    assert (await running)[0].status == "success"
+    (root / "build").mkdir()
+    (root / "build" / "other.txt").write_text("later", encoding="utf-8")
+
+    assert (await start(house, "rm -rf build"))[0].status == "success"
+    assert not (root / "build").exists()
+
+
+async def test_a_tree_that_is_too_large_is_bound_by_its_count_and_its_first_part(
+    house: Lab, root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(targets, "MAX_LISTED", 3)
+    running = start(house, "rm -rf build")
+    first = await asked(house)
+    assert first["target_list"]["more"] is True
+    (root / "build" / "zz.txt").write_text("not seen", encoding="utf-8")
+    await house.answer("approve_once", first)
+    second = await asked(house, 2)
+
+    assert second["target_list"]["count"] == first["target_list"]["count"] + 1
+    await house.answer("decline", second)
+    await running
+
+
+async def test_what_takes_too_long_to_look_at_is_said_and_not_bound(
+    house: Lab, root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(targets, "LOOK_S", 0)
+    running = start(house, "rm -rf build")
+    question = await asked(house)
+
+    assert "target_list" not in question
+    await house.answer("approve_once", question)
+    assert (await running)[0].status == "success"
+
+
+async def test_calls_of_one_batch_are_asked_about_again_one_by_one(house: Lab, root: Path):
+    requests = [
+        CallRequest(f"c{at}", "bash", {"command": f"rm -rf build/{name}"})
+        for at, name in enumerate(("deep", "*.txt"))
+    ]
+    running = asyncio.create_task(house.run(*requests, run_id="run_1", workers=1))
+    await house.answer("approve_once", await asked(house))
+    pattern = await asked(house, 2)
+    (root / "build" / "d.txt").write_text("not seen", encoding="utf-8")
+    await house.answer("approve_once", pattern)
+    again = await asked(house, 3)
+    await house.answer("decline", again)
+
+    assert [outcome.status for outcome in await running] == ["success", "declined"]
+    assert not (root / "build" / "deep").exists()
+    assert (root / "build" / "a.txt").exists()
+
+
+async def test_the_audit_says_what_was_shown_and_what_changed(house: Lab, root: Path):
+    running = start(house, "rm -rf build")
+    first = await asked(house)
+    (root / "build" / "new.txt").write_text("not seen", encoding="utf-8")
+    await house.answer("approve_once", first)
+    second = await asked(house, 2)
+    await house.answer("decline", second)
+    await running
+
+    rows = await house.rows(
+        "SELECT detail FROM audit WHERE kind = 'confirmation.asked' ORDER BY seq"
+    )
+    told = [str(row[0]) for row in rows]
+    assert first["target_list"]["digest"] in told[0]
+    assert second["target_list"]["digest"] in told[1]
+    assert "new: build/new.txt" in told[1]
