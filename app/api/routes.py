@@ -29,6 +29,7 @@ from app.api.rest import (
 )
 from app.api.rest.admin import agents as admin_agents
 from app.api.rest.admin import audit as admin_audit
+from app.api.rest.admin import can_i as admin_can_i
 from app.api.rest.admin import channels as admin_channels
 from app.api.rest.admin import confirmations as admin_confirmations
 from app.api.rest.admin import delegations as admin_delegations
@@ -67,7 +68,7 @@ def every_route() -> Sequence[BaseRoute]:
         *(checkpoints, timeline, todos),
         *(admin_confirmations, admin_grants, admin_tickets),
         *(admin_tools, admin_agents, admin_projects, admin_resolve, admin_tokens, admin_skills),
-        admin_sources,
+        *(admin_can_i, admin_sources),
         *(admin_channels, admin_desktop_tasks, desktop),
         *(admin_audit, admin_forum, admin_schedules),
         *(admin_doctor, admin_settings),

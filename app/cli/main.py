@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from app import __version__
+from app.cli.can_i_command import can_i_command
 from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
 from app.cli.memory_commands import memory
@@ -50,6 +51,7 @@ app.add_typer(rules, name="rules")
 app.add_typer(checkpoints, name="checkpoints")
 app.add_typer(memory, name="memory")
 app.command("desktop-operator")(desktop_operator)
+app.command("can-i")(can_i_command)
 app.add_typer(skills, name="skills")
 app.add_typer(sources, name="sources")
 

@@ -92,8 +92,13 @@ class Admission:
         context: CallContext,
         *,
         operation_id: str | None = None,
+        is_real: bool = True,
     ) -> Call:
-        """Look the tool up, check that it is on, validate, decide."""
+        """Look the tool up, check that it is on, validate, decide.
+
+        Args:
+            is_real: it may be made, so that the rules which speak are counted.
+        """
         entry = self._catalog().lookup(request.name)
         operation_id = operation_id or call_id("op")
         if context is not self._context:
@@ -104,6 +109,9 @@ class Admission:
         name = tool.name if tool else self._shown(request.name)
         call = Call(request, index, operation_id, context, name, ids, entry, tool)
         call.refusal, error = attempt(self._refusal, call)
+        decision = call.decision
+        if is_real and decision is not None and decision.spoke and self._on_rules is not None:
+            self._on_rules(decision.spoke)
         if error is not None:
             error_id = new_id("err")
             log.error("%s could not be judged (%s)", name, error_id, exc_info=error)
@@ -168,11 +176,7 @@ class Admission:
         except InvalidArguments as error:
             return Refusal("invalid_arguments", error.code, error.message, error.details)
         decision = call.decision = self._judge(entry, call, resolved)
-        if decision is ALLOW:
-            return None
-        if decision.spoke and self._on_rules is not None:
-            self._on_rules(decision.spoke)
-        return denial(decision)
+        return None if decision is ALLOW else denial(decision)
 
     def _judge(self, entry: CatalogEntry, call: Call, resolved: ResolvedToolset) -> Decision:
         rules = self._rules()

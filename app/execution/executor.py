@@ -99,6 +99,10 @@ class Executor:
             call.batch = batch
         return await self._carry_out(batch, {} if finished is None else finished)
 
+    def foresee(self, request: CallRequest, context: CallContext) -> Call:
+        """A call as it would be decided about before its hooks; it is not made, nor counted."""
+        return self._admission.take_up(request, 0, context, is_real=False)
+
     def rebuild(self, parked: ParkedBatch, context: CallContext) -> Batch:
         """What a former process left of a batch; its open questions can be answered now."""
         return self._resumer.rebuild(parked, context)

@@ -1,0 +1,100 @@
+"""What would be decided about one call, without making it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.admin.resolve import RiskFinding
+from app.api.rest.body import Body, Identifier
+from app.api.rest.examples import example
+from app.api.rest.routing import routes_of
+from app.core.errors import NotFound
+from app.execution.can_i import can_i
+from app.execution.projects import DEFAULT_PROJECT
+
+router = routes_of("admin", below="/admin")
+
+
+class CallQuestion(Body):
+    """A call that nobody makes."""
+
+    model_config = example(tool="bash", arguments={"command": "rm -rf build"}, agent_id="writer")
+
+    tool: str = Field(min_length=1, max_length=128)
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    agent_id: Identifier | None = None
+    project_id: Identifier | None = Field(
+        default=None, description="Missing: that of the session, else the default project."
+    )
+    session_id: Identifier | None = Field(
+        default=None, description="Its own files, folder and lasting approvals count then."
+    )
+
+
+class CallDecision(BaseModel):
+    """What the service would decide about a call, and why."""
+
+    model_config = example(
+        tool="bash",
+        verdict="ask",
+        status=None,
+        code=None,
+        reason="rm deletes without a way back",
+        risk="high",
+        rules=["delete"],
+        covered_by=[],
+        grant_id=None,
+        floor=False,
+        findings=[{"code": "delete", "segment": 0, "why": "rm deletes without a way back"}],
+        segments=["rm -rf build"],
+        targets=["/workspace/build"],
+        hooks=[],
+    )
+
+    tool: str
+    verdict: Literal["allow", "ask", "deny"]
+    status: str | None = Field(description="How the call would end, where it is not made.")
+    code: str | None
+    reason: str
+    risk: Literal["low", "medium", "high", "critical"] | None
+    rules: list[str] = Field(description="Rules and findings that speak, the strongest first.")
+    covered_by: list[str] = Field(default_factory=list, description="Rules that allow it.")
+    grant_id: str | None = Field(
+        default=None, description="The lasting approval that answers for a person."
+    )
+    floor: bool = Field(default=False, description="Denied whatever a rule says.")
+    findings: list[RiskFinding]
+    segments: list[str]
+    targets: list[str]
+    hooks: list[str] = Field(description="Hooks that would be asked as well; here they are not.")
+
+
+@router.post(
+    "/can-i", summary="What would be decided about a call?", responses=problems(NotFound, body=True)
+)
+async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin) -> CallDecision:
+    """Scope `admin`. By the switches, the tool's schema, rules, risk and lasting approvals.
+
+    The call is not made, counted or recorded. Hooks are not asked, and limits are not looked at.
+    """
+    log, project_id, agent_id = None, body.project_id, body.agent_id
+    if body.session_id is not None:
+        session = await service.sessions.get(body.session_id)
+        if session is None:
+            raise NotFound(f"No session {body.session_id!r}", session_id=body.session_id)
+        log = session.log
+        project_id = project_id or session.project_id
+        agent_id = agent_id or session.agent_id
+    told = can_i(
+        service.gate,
+        body.tool,
+        body.arguments,
+        agent_id=agent_id,
+        project_id=project_id or DEFAULT_PROJECT,
+        log=log,
+    )
+    return CallDecision(**told)

@@ -1,0 +1,53 @@
+"""The words of `tollgate can-i`; what it does is imported when it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def can_i_command(
+    tool: Annotated[str, typer.Argument(help="Name or alias of the tool.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")
+    ] = None,
+    json_text: Annotated[
+        str | None, typer.Option("--json-args", help="Arguments as one JSON object; - reads them.")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="Id of the agent that would call.")] = None,
+    project: Annotated[str | None, typer.Option(help="Id of the project.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")
+    ] = None,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what would be decided about one call: allow, ask or deny, and why. It is not made.
+
+    Switches, the tool's schema, rules, risk and lasting approvals are asked, as for a call.
+
+    Exit code: 0 allow, 2 usage, 3 deny, 4 ask.
+    """
+    from app.cli.can_i import show_decision
+    from app.core.errors import InvalidInput
+    from app.core.settings import load_settings
+
+    if json_text is not None and arguments:
+        raise InvalidInput("give key=value words or --json-args, not both", field="--json-args")
+    if json_text == "-":
+        json_text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    work = show_decision(
+        settings,
+        tool,
+        arguments or (),
+        json_text=json_text,
+        agent=agent,
+        project=project,
+        as_json=as_json,
+    )
+    raise typer.Exit(asyncio.run(work))

@@ -1,0 +1,110 @@
+"""What the gate would decide about one call, which is not made.
+
+The same steps as for a call: the catalog, the switches, validation, rules, risk and grants.
+Hooks may run programs, so they are named and not asked; limits are of the moment and not
+looked at. Nothing is counted, recorded or kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from app.core.ids import new_id
+from app.events.log import SessionLog
+from app.execution.calls import CallRequest
+from app.execution.context import CallContext
+from app.execution.hooks.builtin import CONFIRM_DANGEROUS
+from app.execution.pipeline import Call
+from app.execution.setup import Gate
+from app.policy.decision import Decision
+from app.policy.risk.model import Verdict
+
+Answer = Literal["allow", "ask", "deny"]
+_MAX_SHOWN = 50
+
+
+def can_i(
+    gate: Gate,
+    tool: str,
+    arguments: dict[str, Any] | str,
+    *,
+    agent_id: str | None = None,
+    project_id: str | None = None,
+    user_id: str | None = None,
+    log: SessionLog | None = None,
+) -> dict[str, Any]:
+    """The decision about a call of `tool`, as a document.
+
+    Args:
+        arguments: as they would come, also as JSON text.
+        log: of the session that would make it, whose own files, folder and lasting approvals
+            count then.
+
+    Raises:
+        NotFound: there is no such agent or project.
+    """
+    if agent_id is not None:
+        gate.agents.require(agent_id)
+    opened = log or gate.events.open(new_id("ses"), new_id("epo"), 0)
+    try:
+        context = CallContext(
+            log=opened,
+            agent_id=agent_id,
+            user_id=user_id,
+            project=gate.projects.get(project_id) if project_id else None,
+            caller="agent",
+        )
+        call = gate.executor.foresee(CallRequest("can-i", tool, arguments), context)
+    finally:
+        if log is None:
+            gate.events.release(opened.session_id)
+    return _told(gate, call)
+
+
+def _told(gate: Gate, call: Call) -> dict[str, Any]:
+    decision, refusal = call.decision, call.refusal
+    answer: Answer = "deny" if refusal is not None else _answer(gate, call)
+    hooks = [] if call.tool is None else _hooks(gate, call)
+    told: dict[str, Any] = {
+        "tool": call.tool_name,
+        "verdict": answer,
+        "status": refusal.status if refusal else None,
+        "code": refusal.code if refusal else None,
+        "reason": refusal.message if refusal else (decision.reason if decision else ""),
+        "hooks": [name for name in hooks if name != CONFIRM_DANGEROUS],
+        **_details(decision),
+    }
+    return dict(gate.redactor.secrets_in(told))
+
+
+def _answer(gate: Gate, call: Call) -> Answer:
+    """What is left of the verdict where the operator does not let findings ask."""
+    decision = call.decision
+    if decision is None or decision.verdict is not Verdict.ASK:
+        return "allow"
+    asks = decision.asks or not decision.findings or CONFIRM_DANGEROUS in _hooks(gate, call)
+    return "ask" if asks else "allow"
+
+
+def _hooks(gate: Gate, call: Call) -> list[str]:
+    plan = gate.hooks.plan(call.tool_name)
+    found = call.decision is not None and bool(call.decision.findings)
+    return [hook.name for hook in (plan.pre_with_findings if found else plan.pre)]
+
+
+def _details(decision: Decision | None) -> dict[str, Any]:
+    if decision is None:
+        return {"risk": None, "rules": [], "findings": [], "segments": [], "targets": []}
+    return {
+        "risk": decision.risk,
+        "rules": list(decision.rule_ids),
+        "covered_by": list(decision.covered_by),
+        "grant_id": decision.grant_id,
+        "floor": decision.floor,
+        "findings": [
+            {"code": found.code, "segment": found.segment, "why": found.why}
+            for found in (*decision.findings, *decision.released)[:_MAX_SHOWN]
+        ],
+        "segments": [segment.text for segment in decision.segments[:_MAX_SHOWN]],
+        "targets": list(decision.resolved_targets[:_MAX_SHOWN]),
+    }

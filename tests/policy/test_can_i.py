@@ -1,0 +1,94 @@
+"""What would be decided about one call: by rules, switches and risk, without making it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from tests.api.people import user
+from tests.support.service import serving, settings_for
+
+RULE = {
+    "tool": "bash",
+    "decision": "deny",
+    "justification": "not from here",
+    "match": {"argv": ["git", "push", "..."]},
+}
+
+
+async def ask(client: httpx2.AsyncClient, tool: str, **fields: Any) -> dict[str, Any]:
+    answer = await client.post("/admin/can-i", json={"tool": tool, **fields})
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+async def test_a_running_service_says_what_it_would_decide(tmp_path: Path) -> None:
+    push = {"command": "git push origin main"}
+    async with serving(settings_for(tmp_path)) as running, user(running, "root", "admin") as root:
+        assert (await ask(root, "bash", arguments=push))["verdict"] == "allow"
+        rule = (await root.post("/admin/rules", json=RULE)).json()
+        denied = await ask(root, "bash", arguments=push)
+        assert (denied["verdict"], denied["status"]) == ("deny", "denied")
+        assert denied["rules"][:2] == ["denied_by_rule", rule["id"]]
+        assert "not from here" in denied["reason"]
+
+        risky = await ask(root, "bash", arguments={"command": "rm -rf build"})
+        assert (risky["verdict"], risky["rules"]) == ("ask", ["delete"])
+        assert [Path(target).name for target in risky["targets"]] == ["build"]
+
+        wrong = await ask(root, "bash", arguments={"comand": "ls"})
+        assert (wrong["verdict"], wrong["status"]) == ("deny", "invalid_arguments")
+        unknown = await ask(root, "no_such_tool")
+        assert (unknown["verdict"], unknown["code"]) == ("deny", "tool_not_found")
+
+        await root.patch("/admin/tools/bash", json={"enabled": False})
+        off = await ask(root, "bash", arguments={"command": "ls"})
+        assert (off["verdict"], off["status"]) == ("deny", "disabled")
+
+        missing = await root.post("/admin/can-i", json={"tool": "bash", "agent_id": "nobody"})
+        assert missing.status_code == 404
+        listed = (await root.get("/admin/rules")).json()["rules"]
+        assert [row["hits"] for row in listed if row["id"] == rule["id"]] == [0]
+        # Nothing was made, and nothing recorded of it.
+        assert not (tmp_path / "workspace" / "build").exists()
+
+
+async def test_only_administrators_may_ask(tmp_path: Path) -> None:
+    async with serving(settings_for(tmp_path)) as running, user(running, "ann") as ann:
+        answer = await ann.post("/admin/can-i", json={"tool": "bash"})
+
+        assert answer.status_code == 403
+
+
+def tollgate(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    settings = {"TOLLGATE_DATA_DIR": str(data), "TOLLGATE_WORKSPACE": str(data / "workspace")}
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli", *words],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_terminal_says_it_with_an_exit_code(tmp_path: Path) -> None:
+    settings_for(tmp_path)
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps(RULE), encoding="utf-8")
+    added = tollgate(tmp_path, "rules", "add", str(rules))
+    assert added.returncode == 0, added.stderr
+
+    denied = tollgate(tmp_path, "can-i", "bash", "command=git push origin main")
+    assert denied.returncode == 3
+    assert denied.stdout.startswith("deny")
+    assert "not from here" in denied.stdout
+    asks = tollgate(tmp_path, "can-i", "bash", "command=rm -rf build", "--json")
+    assert asks.returncode == 4
+    assert json.loads(asks.stdout)["verdict"] == "ask"
