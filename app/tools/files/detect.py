@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
+from app.tools.files.charsets import guess
+
 _SAMPLE = 64 << 10
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -14,18 +16,21 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_PAIRS = re.compile(rb"[\x81-\xfe][\x30-\xfe]")
-_COMMON_PAIR = re.compile(rb"[\xa1-\xf7][\xa1-\xfe]")
 _NOT_IN_TEXT = re.compile("[\x00-\x08\x0e-\x1f\ufffd]")
-_COMMON_SHARE = 0.8
 _WIDE_SHARE = 0.3
+# Bytes that are no UTF-8: among so many characters that are, or in so much ASCII, they are strays.
+_CHARACTERS_A_STRAY = 4
+_BYTES_A_STRAY = 500
+STRAY = re.compile("[\udc80-\udcff]")
+_STRAYS = re.compile("[\udc80-\udcff]+")
+_BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
 
 
 def detect(data: bytes) -> str:
     """`utf-8` unless a byte order mark or the bytes themselves speak for another encoding.
 
-    Told apart are UTF-8, UTF-16, UTF-32 and the Chinese encodings, of which GB18030 holds
-    the others. Single-byte encodings are never guessed: every text fits them all.
+    Told apart are UTF-8, UTF-16, UTF-32 and the encodings of East Asia. Encodings of one byte a
+    letter are never taken for granted: nearly every text fits them all.
     """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -33,9 +38,25 @@ def detect(data: bytes) -> str:
     sample = data[:_SAMPLE]
     if b"\x00" in sample:
         return _wide(sample)
-    if _decodes(sample, "utf-8"):
+    if _decodes(sample, "utf-8") or is_mostly_utf8(sample):
         return "utf-8"
-    return "gb18030" if _decodes(sample, "gb18030") and _is_chinese(sample) else "utf-8"
+    found = guess(data)
+    return found.encoding if found is not None and found.is_sure else "utf-8"
+
+
+def is_mostly_utf8(data: bytes) -> bool:
+    """Whether a text is UTF-8 but for some stray bytes, as a log is into which others write."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "surrogateescape")
+    else:
+        return True
+    # A character that was cut leaves up to three bytes.
+    strays = sum(-(-len(run) // 3) for run in _STRAYS.findall(text))
+    return strays * _BYTES_A_STRAY <= len(data) or (
+        strays * _CHARACTERS_A_STRAY <= len(_BEYOND_ASCII.findall(text))
+    )
 
 
 def _wide(sample: bytes) -> str:
@@ -59,10 +80,3 @@ def _decodes(sample: bytes, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _is_chinese(sample: bytes) -> bool:
-    """Whether the pairs are those of common characters, not accented Latin letters."""
-    pairs = _PAIRS.findall(sample)
-    common = sum(1 for pair in pairs if _COMMON_PAIR.fullmatch(pair))
-    return bool(pairs) and common >= _COMMON_SHARE * len(pairs)

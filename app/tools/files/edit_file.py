@@ -13,9 +13,10 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
-from app.tools.files.diff import diff_of_edit
+from app.tools.files.diff import unified_diff
+from app.tools.files.document import open_exactly, with_escapes
 from app.tools.files.edits import insert_lines, replace_lines, replace_text
-from app.tools.files.text import MAX_FILE_BYTES, decode, exact_codec
+from app.tools.files.text import MAX_FILE_BYTES
 
 _SHOWN_DIFF = 6000
 
@@ -40,7 +41,9 @@ class EditFileArgs(ToolArgs):
         default=None, ge=1, description="Last line, inclusive; start_line by default."
     )
     insert: bool = Field(default=False, description="Insert before start_line, replace nothing.")
-    encoding: Encoding = Field(default="utf-8", description="Such as utf-8 or gbk.")
+    encoding: Encoding | None = Field(
+        default=None, description="Such as utf-8 or gbk; the file's own if left out."
+    )
     overwrite_changed: bool = Field(
         default=False,
         description="With start_line: also edit a file that changed since it was read.",
@@ -83,12 +86,12 @@ class EditFileArgs(ToolArgs):
 
 
 class _Change:
-    """The change as a function of bytes; remembers how many places it touched."""
+    """The change as a function of bytes; remembers the texts and how many places it touched."""
 
     def __init__(self, args: EditFileArgs) -> None:
         self.args = args
         self.replacements = 0
-        self.codec = args.encoding
+        self.before = self.after = ""
 
     def __call__(self, data: bytes) -> bytes:
         args = self.args
@@ -97,20 +100,10 @@ class _Change:
                 f"{args.path!r} is {len(data)} bytes; {MAX_FILE_BYTES} are the most for an edit",
                 code="file_too_large",
             )
-        text = decode(data, args.encoding, args.path)
-        self.codec = exact_codec(data, args.encoding)
-        if text.encode(self.codec) != data:
-            raise ToolFailed(
-                f"{args.path!r} does not survive being read and written as {args.encoding};"
-                " name its real encoding",
-                code="wrong_encoding",
-            )
-        changed = self._changed(text)
-        try:
-            return changed.encode(self.codec)
-        except UnicodeEncodeError as error:
-            missing = changed[error.start]
-        raise ToolFailed(f"{missing!r} does not exist in {args.encoding}", code="wrong_encoding")
+        document = open_exactly(data, args.encoding, args.path)
+        changed = self._changed(document.text)
+        self.before, self.after = document.shown(), with_escapes(changed)
+        return document.encode(changed)
 
     def _changed(self, text: str) -> str:
         args = self.args
@@ -155,13 +148,13 @@ async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
     """Change part of a text file: replace old_text by new_text, or lines by number.
 
     Prefer it over write_file for existing files, and over sed in bash. Read the file
-    first: old_text must match exactly and once. Line endings are kept. Returns a diff.
+    first: old_text must match exactly and once. Encoding and line ends stay. Returns a diff.
     """
     change = _Change(args)
     # Text must match to be replaced; a line number says nothing about what stands there.
     fresh = args.start_line is not None and not args.overwrite_changed
     edited = await ctx.operations.files.edit(args.path, change, fresh=fresh)
-    diff = await asyncio.to_thread(diff_of_edit, edited, change.codec)
+    diff = await asyncio.to_thread(unified_diff, edited.path, change.before, change.after)
     data = {
         "path": args.path,
         "replacements": change.replacements,

@@ -31,7 +31,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Lines `start` to `end` of a file of `total`; `cut` when the last one is not whole."""
+    """Lines `start` to `end` of a file of `total`; `cut` when the last one is not whole.
+
+    Attributes:
+        strays: how many bytes of the file do not belong to its text.
+    """
 
     path: str
     encoding: str
@@ -41,6 +45,7 @@ class Excerpt:
     size: int
     wanted_end: int
     cut: bool
+    strays: int = 0
 
     @property
     def end(self) -> int:
@@ -60,6 +65,7 @@ class Excerpt:
             "start_line": self.start if self.lines else 0,
             "end_line": self.end,
             "truncated": self.truncated,
+            **({"stray_bytes": self.strays} if self.strays else {}),
         }
 
     def to_text(self, *, numbered: bool) -> str:
@@ -69,6 +75,9 @@ class Excerpt:
         for number, line in enumerate(self.lines, self.start):
             plain = line.rstrip("\r\n")
             parts.append(f"{number:>4}| {plain}" if numbered else plain)
+        if self.strays:
+            count = f"{self.strays} byte{'' if self.strays == 1 else 's'}"
+            parts.append(rf"[{count} of the file are no UTF-8 and shown like \xff]")
         if not self.total:
             parts.append("(empty file)")
         elif self.cut:
@@ -78,7 +87,7 @@ class Excerpt:
         return "\n".join(parts)
 
 
-def cut_out(path: str, text: str, encoding: str, wanted: Wanted) -> Excerpt:
+def cut_out(path: str, text: str, encoding: str, wanted: Wanted, strays: int = 0) -> Excerpt:
     """The wanted lines of `text`, as many as fit.
 
     Raises:
@@ -98,7 +107,7 @@ def cut_out(path: str, text: str, encoding: str, wanted: Wanted) -> Excerpt:
     first = line_start(text, start - 1)
     lines = split_lines(text[first : line_start(text, count, first)])
     shown, cut = _within(lines, wanted.room, _NUMBER_WIDTH if wanted.numbered else 0)
-    return Excerpt(path, encoding, shown, start, total, len(text), wanted_end, cut)
+    return Excerpt(path, encoding, shown, start, total, len(text), wanted_end, cut, strays)
 
 
 def _within(lines: list[str], room: int, extra: int) -> tuple[list[str], bool]:

@@ -12,9 +12,8 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.files.detect import detect
 from app.tools.files.diff import unified_diff
-from app.tools.files.text import decode
+from app.tools.files.document import open_document
 
 
 class FileDeleteArgs(ToolArgs):
@@ -45,7 +44,7 @@ def _diff_of(edited: Edited) -> RawResult | None:
     if edited.before is None:
         return None
     try:
-        text = decode(edited.before, detect(edited.before), edited.path)
+        text = open_document(edited.before, None, edited.path).shown()
     except ToolFailed:
         return None
     return unified_diff(edited.path, text, None).raw_result()

@@ -32,7 +32,9 @@ class PatchArgs(ToolArgs):
     overwrite_changed: bool = Field(
         default=False, description="Also patch files that changed since they were read."
     )
-    encoding: Encoding = Field(default="utf-8", description="Of the files, such as gbk.")
+    encoding: Encoding | None = Field(
+        default=None, description="Of the files, such as gbk; each file's own if left out."
+    )
 
 
 @tool(

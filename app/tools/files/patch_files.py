@@ -9,13 +9,13 @@ from typing import Any
 from app.core.errors import ToolFailed
 from app.operations.protocols.files import FileState, FileStates
 from app.tools.files.diff import FileDiff, unified_diff
+from app.tools.files.document import Document, open_exactly, open_leniently, with_escapes
 from app.tools.files.patch_apply import HunkMismatch, PlacedHunk, apply_hunks
 from app.tools.files.patch_model import FilePatch, paths_of
-from app.tools.files.text import MAX_FILE_BYTES, decode, exact_codec
+from app.tools.files.text import MAX_FILE_BYTES, encode
 
 _EXECUTE = 0o111
 _NEW_PROGRAM = 0o755
-_MARK = "\ufeff"
 _MAX_TOLD = 10
 
 
@@ -59,7 +59,7 @@ class PatchChange:
         patched: what the last call came to.
     """
 
-    def __init__(self, files: Sequence[FilePatch], encoding: str, *, dry_run: bool) -> None:
+    def __init__(self, files: Sequence[FilePatch], encoding: str | None, *, dry_run: bool) -> None:
         self.paths = paths_of(files)
         self.patched: list[PatchedFile] = []
         self._files = files
@@ -93,37 +93,41 @@ class PatchChange:
     def _patch(self, file: FilePatch, now: dict[str, FileState | None]) -> PatchedFile:
         state = now[file.path]
         _check_places(file, state, now)
-        codec, before = self._text(file, state)
-        mark = _MARK if before is not None and before.startswith(_MARK) else ""
-        after, placed = apply_hunks((before or "").removeprefix(_MARK), file)
+        document = self._document(file, state)
+        before, old = (None, None) if document is None else (document.text, document.shown())
+        after, placed = apply_hunks(before or "", file)
         if file.action == "delete":
             if file.hunks and after:
                 raise ToolFailed(f"{file.path!r} has more lines than the patch removes")
             now[file.path] = None
-            return PatchedFile(file, before, None, placed)
-        after = mark + after
+            return PatchedFile(file, old, None, placed)
         if after == before and file.target is None and file.executable is None:
             raise ToolFailed(f"{file.path!r} is already as the patch would make it")
-        new = FileState(_encoded(after, codec, file.path), _mode(file, state))
+        new = FileState(self._encoded(after, document, file.path), _mode(file, state))
         now[file.path] = None
         now[file.target or file.path] = new
-        return PatchedFile(file, before, after, placed)
+        return PatchedFile(file, old, with_escapes(after), placed)
 
-    def _text(self, file: FilePatch, state: FileState | None) -> tuple[str, str | None]:
-        """The codec and the text of what is there."""
+    def _document(self, file: FilePatch, state: FileState | None) -> Document | None:
+        """What is there; of a file that only goes, as far as it can be read."""
         if state is None:
-            return self._encoding, None
+            return None
         path = file.path
         if len(state.data) > MAX_FILE_BYTES:
             size = len(state.data)
             raise ToolFailed(f"{path!r} is {size} bytes; {MAX_FILE_BYTES} are the most")
-        if file.action == "delete" and not file.hunks:
-            return self._encoding, state.data.decode(self._encoding, "replace")
-        text = decode(state.data, self._encoding, path)
-        codec = exact_codec(state.data, self._encoding)
-        if text.encode(codec) != state.data:
-            raise ToolFailed(f"{path!r} does not survive being read and written as {codec}")
-        return codec, text
+        if file.action != "delete" or file.hunks:
+            return open_exactly(state.data, self._encoding, path)
+        return open_leniently(state.data, path)
+
+    def _encoded(self, text: str, document: Document | None, path: str) -> bytes:
+        if document is None:
+            data = encode(text, self._encoding or "utf-8")
+        else:
+            data = document.encode(text)
+        if len(data) > MAX_FILE_BYTES:
+            raise ToolFailed(f"{path!r} would be {len(data)} bytes; {MAX_FILE_BYTES} are the most")
+        return data
 
 
 def _check_places(
@@ -143,17 +147,6 @@ def _mode(file: FilePatch, state: FileState | None) -> int | None:
     if state is None or state.mode is None:
         return _NEW_PROGRAM if file.executable else None
     return state.mode | _EXECUTE if file.executable else state.mode & ~_EXECUTE
-
-
-def _encoded(text: str, codec: str, path: str) -> bytes:
-    try:
-        data = text.encode(codec)
-    except UnicodeEncodeError as error:
-        missing = text[error.start]
-        raise ToolFailed(f"{missing!r} does not exist in {codec}, which {path!r} is in") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise ToolFailed(f"{path!r} would be {len(data)} bytes; {MAX_FILE_BYTES} are the most")
-    return data
 
 
 def _failed(problems: list[tuple[str, int | None, str]]) -> ToolFailed:

@@ -16,12 +16,12 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
 from app.tools.code.produced import keep_files, shown
-from app.tools.files.detect import detect
+from app.tools.files.document import open_document
 from app.tools.files.excerpt import MAX_CHARS, Wanted, cut_out
 from app.tools.files.image_size import image_size
 from app.tools.files.pdf import MAX_PAGES, read_pages
 from app.tools.files.source import ARTIFACT_PATH, MAX_IMAGE_BYTES, read_bytes, too_large
-from app.tools.files.text import MAX_FILE_BYTES, decode
+from app.tools.files.text import MAX_FILE_BYTES
 from app.tools.images import image_type, shown_images
 
 MAX_LINES = 100_000
@@ -200,10 +200,9 @@ async def _content(args: ReadFileArgs, path: str, room: int, ctx: ToolContext) -
 
 
 def _text(args: ReadFileArgs, path: str, data: bytes, room: int) -> Content:
-    encoding = args.encoding or detect(data)
-    text = decode(data, encoding, path).removeprefix("\ufeff")
+    document = open_document(data, args.encoding, path)
     wanted = Wanted(args.start_line, args.end_line, args.limit, room, args.show_line_numbers)
-    excerpt = cut_out(path, text, encoding, wanted)
+    excerpt = cut_out(path, document.shown(), document.encoding, wanted, document.strays)
     return Content(excerpt.to_data(), excerpt.to_text(numbered=args.show_line_numbers))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 
 from app.core.errors import ToolFailed
+from app.tools.files.charsets import guess
 
 MAX_FILE_BYTES = 10 << 20
 """Largest file that is read or edited as text."""
@@ -24,7 +25,6 @@ _BYTE_ORDER_MARKS = {
     "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
     "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
 }
-_GUESSES = ("gb18030", "shift_jis", "cp1252")
 
 
 def decode(data: bytes, encoding: str, path: str) -> str:
@@ -33,7 +33,7 @@ def decode(data: bytes, encoding: str, path: str) -> str:
     Raises:
         ToolFailed: `binary_file` or `wrong_encoding`; the message says what may help.
     """
-    _refuse_binary(data, encoding, path)
+    refuse_binary(data, encoding, path)
     try:
         return data.decode(exact_codec(data, encoding))
     except UnicodeDecodeError as error:
@@ -120,7 +120,12 @@ def with_newlines(text: str, newline: str) -> str:
     return plain if newline == "\n" else plain.replace("\n", newline)
 
 
-def _refuse_binary(data: bytes, encoding: str, path: str) -> None:
+def refuse_binary(data: bytes, encoding: str, path: str) -> None:
+    """Refuse what is no text.
+
+    Raises:
+        ToolFailed: `binary_file`.
+    """
     wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
     known = next((label for magic, label in _MAGIC if data.startswith(magic)), None)
     if known is None and (wide or b"\x00" not in data[:_SNIFFED]):
@@ -137,13 +142,5 @@ def _refuse_binary(data: bytes, encoding: str, path: str) -> None:
 
 
 def _suggestion(data: bytes) -> str:
-    sample = data[:_SNIFFED]
-    for name in _GUESSES:
-        # A multi-byte character may be cut at the end of the sample.
-        decoder = codecs.getincrementaldecoder(name)()
-        try:
-            decoder.decode(sample)
-        except UnicodeDecodeError:
-            continue
-        return f"; try encoding={name!r}"
-    return ""
+    found = guess(data)
+    return "; name its encoding" if found is None else f"; try encoding={found.encoding!r}"

@@ -8,12 +8,16 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.core.errors import ToolFailed
+from app.operations.protocols.files import FileState, FileStates
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import Encoding, PathText
-from app.tools.files.diff import diff_of_edit
-from app.tools.files.text import MAX_FILE_BYTES, encode
+from app.tools.files.diff import unified_diff
+from app.tools.files.document import Document, open_document, open_exactly, open_leniently
+from app.tools.files.text import MAX_FILE_BYTES, encode, with_newlines
+
+_ENDS = {"lf": "\n", "crlf": "\r\n"}
 
 
 class WriteFileArgs(ToolArgs):
@@ -22,9 +26,91 @@ class WriteFileArgs(ToolArgs):
     mode: Literal["write", "overwrite", "append"] = Field(
         default="write", description="write and overwrite replace the file, append extends it."
     )
-    encoding: Encoding = Field(default="utf-8", description="Such as utf-8 or gbk.")
+    encoding: Encoding | None = Field(
+        default=None,
+        description="Such as utf-8 or gbk; if left out, the file's own, and utf-8 for a new one.",
+    )
+    line_ends: Literal["keep", "lf", "crlf"] = Field(
+        default="keep", description="keep gives an existing file the line ends that it has."
+    )
     overwrite_changed: bool = Field(
         default=False, description="Also replace a file that changed since it was read."
+    )
+
+
+class _Change:
+    """What is written as a function of what is there; remembers both texts."""
+
+    def __init__(self, args: WriteFileArgs) -> None:
+        self.args = args
+        self.append = args.mode == "append"
+        self.before: str | None = None
+        self.after = ""
+
+    def __call__(self, found: FileStates) -> FileStates:
+        args = self.args
+        there = found[args.path]
+        before = there.data if there is not None else b""
+        self.before = None if there is None else open_leniently(before, args.path).shown()
+        data = self._extended(before) if self.append and before else self._replaced(before)
+        if len(data) > MAX_FILE_BYTES:
+            raise ToolFailed(
+                f"content is {len(data)} bytes; {MAX_FILE_BYTES} are the most",
+                code="file_too_large",
+            )
+        whole = before + data if self.append else data
+        return {args.path: FileState(whole, None if there is None else there.mode)}
+
+    def _extended(self, before: bytes) -> bytes:
+        args = self.args
+        document = open_exactly(before, args.encoding, args.path)
+        if args.encoding is not None and not document.mark and not document.codec.startswith("utf"):
+            _refuse_utf8(before, args.encoding, args.path)
+        content = self._content(document)
+        self.after = (self.before or "") + content
+        return document.encode_part(content)
+
+    def _replaced(self, before: bytes) -> bytes:
+        args = self.args
+        document = self._kept(before) if before else None
+        content = self.after = self._content(document)
+        if args.encoding is None and document is not None:
+            return document.encode(content)
+        if document is not None and document.has_returns and args.line_ends == "keep":
+            content = content.replace("\n", "\r")
+        return encode(content, args.encoding or "utf-8")
+
+    def _kept(self, before: bytes) -> Document | None:
+        """What is replaced, whose encoding and ends of lines stay; None where it is no text."""
+        args = self.args
+        try:
+            return open_document(before, None, args.path)
+        except ToolFailed as error:
+            if args.encoding is not None or error.details.get("code") == "binary_file":
+                return None
+            raise ToolFailed(
+                f"{error.message}, or encoding='utf-8' to change it", **error.details
+            ) from None
+
+    def _content(self, document: Document | None) -> str:
+        args = self.args
+        if args.line_ends != "keep":
+            return with_newlines(args.content, _ENDS[args.line_ends])
+        return args.content if document is None else document.with_own_newlines(args.content)
+
+
+def _refuse_utf8(data: bytes, encoding: str, path: str) -> None:
+    """Refuse to put letters of another encoding behind those of UTF-8."""
+    if data.isascii():
+        return
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return
+    raise ToolFailed(
+        f"{path!r} is UTF-8 text, which {encoding} cannot be appended to; leave encoding out",
+        code="wrong_encoding",
+        path=path,
     )
 
 
@@ -53,20 +139,15 @@ def _file_write_shape(result: ToolResult) -> ToolResult:
     aliases=(Alias("file_write", reshape=_file_write_shape, families=("nanoclaw",)),),
 )
 async def write_file(args: WriteFileArgs, ctx: ToolContext) -> ToolResult:
-    """Create a text file, replace it, or append to it.
+    """Create a text file, replace it, or append to it; encoding and line ends stay.
 
     To change part of an existing file prefer edit_file. Returns how much was written.
     """
-    append = args.mode == "append"
-    data = encode(args.content, args.encoding, append=append)
-    if len(data) > MAX_FILE_BYTES:
-        raise ToolFailed(
-            f"content is {len(data)} bytes in {args.encoding}; {MAX_FILE_BYTES} are the most",
-            code="file_too_large",
-        )
+    change = _Change(args)
+    append = change.append
     fresh = not append and not args.overwrite_changed
-    edited = await ctx.operations.files.write(args.path, data, append=append, fresh=fresh)
-    diff = await asyncio.to_thread(diff_of_edit, edited, args.encoding)
+    (edited,) = await ctx.operations.files.apply([args.path], change, fresh=fresh)
+    diff = await asyncio.to_thread(unified_diff, edited.path, change.before, change.after)
     created = edited.before is None
     result: dict[str, Any] = {
         "path": args.path,

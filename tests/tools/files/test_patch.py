@@ -203,12 +203,14 @@ async def test_files_in_another_encoding_keep_it(ctx: ToolContext):
     await ctx.operations.files.write("g.txt", "你好\n世界\n".encode("gbk"))
     body = v4a("*** Update File: g.txt", "-世界", "+大家")
 
-    refused = await call(patch, ctx, patch=body)
-    done = await call(patch, ctx, patch=body, encoding="gbk")
+    refused = await call(patch, ctx, patch=body, encoding="utf-8")
+    done = await call(patch, ctx, patch=body)
+    named = v4a("*** Update File: g.txt", "-大家", "+世界")
 
     assert "not utf-8 text" in str(refused.error)
     assert done.error is None
     assert await ctx.operations.files.read("g.txt", max_bytes=99) == "你好\n大家\n".encode("gbk")
+    assert (await call(patch, ctx, patch=named, encoding="gbk")).error is None
 
 
 async def test_a_byte_order_mark_stays(ctx: ToolContext):
