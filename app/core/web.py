@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
 
-SearchProvider = Literal["searxng", "brave", "tavily", "ddgs"]
+SearchProvider = Literal["searxng", "brave", "tavily", "duckduckgo", "ddgs"]
 Words = Annotated[list[str], NoDecode]
 
 
@@ -50,7 +50,7 @@ class WebSettings(BaseModel):
     search_provider: SearchProvider | Literal["auto", "off"] = Field(
         default="auto",
         description="Who answers `web_search`; auto is the first of searxng, brave and tavily "
-        "that has an address or a key.",
+        "that has an address or a key, else duckduckgo.",
     )
     searxng_url: str | None = Field(
         default=None,
@@ -59,6 +59,11 @@ class WebSettings(BaseModel):
     )
     brave_api_key: SecretStr | None = Field(default=None, description="Key of Brave's search API.")
     tavily_api_key: SecretStr | None = Field(default=None, description="Key of Tavily.")
+    duckduckgo_url: str = Field(
+        default="https://html.duckduckgo.com",
+        pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$",
+        description="Where DuckDuckGo's page without scripts is, which needs no key.",
+    )
     search_region: str | None = Field(
         default=None,
         pattern=r"^[a-z]{2}-[a-z]{2}$",
@@ -114,4 +119,4 @@ class WebSettings(BaseModel):
             return "searxng"
         if self.brave_api_key is not None:
             return "brave"
-        return None if self.tavily_api_key is None else "tavily"
+        return "duckduckgo" if self.tavily_api_key is None else "tavily"

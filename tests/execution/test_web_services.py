@@ -9,8 +9,8 @@ import pytest
 from app.core.settings import Settings
 from app.execution.setup import secret_values
 from app.operations.web.client import Web
-from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS, WEB_SEARCH
-from tests.execution.lab import Lab, open_lab, settings_for
+from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from tests.execution.lab import open_lab, settings_for
 from tests.operations.web.site import answer, serving
 from tests.tools.web.pages import ARTICLE
 
@@ -19,18 +19,33 @@ KEY = "brave-very-secret-key-0123456789"
 
 @pytest.mark.requirement("REG-18")
 @pytest.mark.requirement("B-27")
-async def test_searching_is_off_with_a_reason_until_a_provider_is_configured(
-    house: Lab, tmp_path: Path, template: Path
-):
-    off = house.gate.resolver.resolve()
-    assert "web_search" not in off.tool_names
-    reason = off.disabled_reasons["web_search"]
-    assert (reason.code, "web.search_provider" in reason.message) == ("missing_config", True)
-    assert {"web_fetch", "crawl_batch"} <= set(off.tool_names)
+async def test_searching_is_off_with_a_reason_where_nobody_searches(tmp_path: Path, template: Path):
+    nobody = {"search_provider": "off"}
+    async with open_lab(settings_for(tmp_path / "off", template, web=nobody)) as house:
+        off = house.gate.resolver.resolve()
+        assert "web_search" not in off.tool_names
+        reason = off.disabled_reasons["web_search"]
+        assert (reason.code, "web.search_provider" in reason.message) == ("missing_config", True)
+        assert {"web_fetch", "crawl_batch"} <= set(off.tool_names)
     web = {"brave_api_key": KEY}
     async with open_lab(settings_for(tmp_path / "other", template, web=web)) as keyed:
         assert "web_search" in keyed.gate.resolver.resolve().tool_names
         assert KEY not in keyed.gate.redactor.text(f"the key is {KEY}")
+
+
+@pytest.mark.requirement("WEB-01")
+async def test_a_fresh_installation_searches_without_a_key(tmp_path: Path, template: Path):
+    async with serving() as site:
+        site.pages["/html/"] = answer(
+            b'<a class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.b%2F">Cats</a>'
+            b'<a class="result__snippet">About cats</a>'
+        )
+        web = {"duckduckgo_url": site.url}
+        async with open_lab(settings_for(tmp_path / "fresh", template, web=web)) as lab:
+            outcome = await lab.call("web_search", query="cats")
+        found = {"title": "Cats", "url": "https://a.b/", "snippet": "About cats"}
+        assert outcome.result.data == {"results": [found]}
+        assert site.asked[0].body.startswith(b"q=cats&")
 
 
 def test_keys_of_providers_are_secrets(settings: Settings):
@@ -48,7 +63,6 @@ async def test_a_page_is_fetched_through_the_gate(tmp_path: Path, template: Path
         service = lab.gate.services.get(WEB_ACCESS)
         assert isinstance(service, Web)
         assert lab.gate.services.get(PAGE_ROOMS) is not None
-        assert lab.gate.services.get(WEB_SEARCH) is None
         lab.gate.workspaces.keep_out(site.port)
         page = await lab.call("web_fetch", "c2", url=f"http://localhost:{site.port}/")
         assert page.result.code == "address_refused"

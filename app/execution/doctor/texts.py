@@ -212,8 +212,9 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "search.none": Subject(
             "search engine",
             _SEARCH,
-            "set TOLLGATE_WEB__SEARXNG_URL, TOLLGATE_WEB__BRAVE_API_KEY or"
-            " TOLLGATE_WEB__TAVILY_API_KEY",
+            "set TOLLGATE_WEB__SEARCH_PROVIDER=auto; TOLLGATE_WEB__SEARXNG_URL,"
+            " TOLLGATE_WEB__BRAVE_API_KEY or TOLLGATE_WEB__TAVILY_API_KEY choose another than"
+            " DuckDuckGo",
         ),
         "search.absent": Subject(
             "search engine",

@@ -1,4 +1,4 @@
-"""Search engines: SearXNG, Brave and Tavily, each by its public API.
+"""Search engines; SearXNG, Brave and Tavily each by its public API.
 
 Keys travel in headers only, and nothing of an answer but results reaches anybody.
 """
@@ -18,6 +18,7 @@ from app.core.text import clean
 from app.core.web import WebSettings
 from app.operations.web.protocol import NO_HEADERS, WebAccess, WebResponse
 from app.tools.web.ddgs_engine import DdgsEngine
+from app.tools.web.duckduckgo import DuckDuckGoEngine
 from app.tools.web.ports import Found, SearchEngine
 
 BRAVE_URL = "https://api.search.brave.com"
@@ -41,6 +42,8 @@ def search_engine(settings: WebSettings, web: WebAccess) -> SearchEngine | None:
         case "tavily":
             assert settings.tavily_api_key is not None
             return TavilyEngine(web, settings.tavily_api_key.get_secret_value())
+        case "duckduckgo":
+            return DuckDuckGoEngine(web, settings.duckduckgo_url, region)
         case "ddgs":
             return DdgsEngine(region)
     return None

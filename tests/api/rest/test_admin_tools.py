@@ -12,7 +12,7 @@ from tests.api.rest.client import call, problem
 from tests.support.service import Running
 
 LACKING_PROGRAMS = {"powershell", "screenshot"}  # where the machine has no pwsh and no Chromium
-UNCONFIGURED = {"text_to_image", "image_to_image", "remote_trigger", "web_search"}
+UNCONFIGURED = {"text_to_image", "image_to_image", "remote_trigger"}
 
 
 async def row(client: httpx2.AsyncClient, name: str) -> dict[str, Any]:

@@ -31,7 +31,9 @@ def checks(folder: Path, **fields: Any) -> dict[str, Check]:
 def test_what_is_not_configured_names_its_setting_and_breaks_nothing(tmp_path: Path):
     found = checks(tmp_path)
     assert "TOLLGATE_IMAGES__PROVIDER" in found["image provider"].fix
-    assert "TOLLGATE_WEB__SEARXNG_URL" in found["search engine"].fix
+    assert (found["search engine"].state, found["search engine"].found) == ("ok", "duckduckgo")
+    off = checks(tmp_path, web={"search_provider": "off"})["search engine"]
+    assert "TOLLGATE_WEB__SEARXNG_URL" in off.fix
     assert found["weather"].state == "ok"
     assert found["key of data sources"].found.startswith("none yet")
     assert "broken" not in {check.state for check in found.values()}

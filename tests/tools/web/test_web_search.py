@@ -21,6 +21,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult
 from app.toolkit.services import Services
 from app.tools.web.ddgs_engine import DdgsEngine
+from app.tools.web.duckduckgo import DuckDuckGoEngine
 from app.tools.web.engines import BraveEngine, SearxngEngine, TavilyEngine, search_engine
 from app.tools.web.ports import WEB_SEARCH, Found, SearchEngine
 from app.tools.web.services import SearchService
@@ -202,7 +203,7 @@ def test_the_engine_is_the_one_that_is_configured(strict_web: Web):
         {"brave_api_key": "k"},
         {"tavily_api_key": "k"},
     )
-    assert chosen() is None
+    assert chosen() == "duckduckgo"
     assert chosen(**brave) == "brave"
     assert chosen(**tavily) == "tavily"
     assert chosen(**searxng, **brave, **tavily) == "searxng"
@@ -224,6 +225,44 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("TOLLGATE_WEB__ALLOW_NETWORKS", "10.1.0.1/16")
     with pytest.raises(ConfigurationError, match="is no network"):
         load_settings(data_dir=tmp_path)
+
+
+DUCKDUCKGO = """<html><body><div class="result results_links result--ad"><h2 class="result__title">
+<a class="result__a" href="https://duckduckgo.com/y.js?ad_domain=x">Bought</a></h2></div>
+<div class="result results_links web-result"><h2 class="result__title"><a rel="nofollow"
+class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.b%2F1&amp;rut=7">The <b>first</b>
+&amp; best</a></h2><a class="result__snippet" href="//x">About <b>x</b> &lt;3</a></div>
+<div class="result web-result"><h2><a class="result__a" href="https://a.b/2">Second</a></h2></div>
+<div class="result web-result"><a class="result__a" href="https://a.b/1">Again</a></div>
+<div class="result web-result"><a class="result__a" href="javascript:alert(1)">No page</a></div>
+</body></html>"""
+
+
+async def test_duckduckgo_is_asked_and_understood(strict_web: Web, site: Site):
+    site.pages["/html/"] = answer(DUCKDUCKGO.encode())
+    engine = DuckDuckGoEngine(strict_web, site.url, "cn-zh")
+    assert list(await engine.search("a b&c", 9)) == FOUND
+    [asked] = site.asked
+    assert (asked.method, asked.body) == ("POST", b"q=a+b%26c&b=&kl=cn-zh")
+    assert len(await engine.search("a b&c", 1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (answer(b"<html>Unusual activity", "202 Accepted"), "rate_limited"),
+        (answer(b"", "403 Forbidden"), "rate_limited"),
+        (answer(b"", "500 Broken"), "provider_failed"),
+        (redirect("http://10.0.0.1/"), "provider_failed"),
+        (b"nonsense\r\n\r\n", "provider_failed"),
+    ],
+)
+async def test_duckduckgo_fails_with_a_reason(strict_web: Web, site: Site, raw: bytes, code: str):
+    site.pages["/html/"] = raw
+    with pytest.raises(ToolFailed) as caught:
+        await DuckDuckGoEngine(strict_web, site.url).search("x", 2)
+    assert caught.value.details["code"] == code
+    assert "127.0.0.1" not in caught.value.message
 
 
 async def test_ddgs_says_what_is_missing():
