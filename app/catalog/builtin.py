@@ -72,6 +72,12 @@ def load_builtin(registry: ToolRegistry, toolsets: Iterable[str] = BUILTIN_TOOLS
                     registry.register(tool)
 
 
+def init_tools(registry: ToolRegistry) -> ToolRegistry:
+    """The seeds' name for it: the built-in tools, however often it is called."""
+    load_builtin(registry)
+    return registry
+
+
 def register_all_tools(
     registry: ToolRegistry | None = None,
     *,

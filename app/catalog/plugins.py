@@ -25,6 +25,7 @@ from app.catalog.errors import EmptyPlugin, InvalidTool
 from app.catalog.plugin_problems import located, problem_of
 from app.catalog.registry import ToolRegistry
 from app.catalog.seed_api import PluginApi, recording
+from app.catalog.seed_imports import offer_seed_imports
 from app.core.errors import ConfigurationError
 from app.core.guarded_import import Interrupt, limited, watched_for_interrupt
 from app.core.text import clean
@@ -73,6 +74,7 @@ def load_plugins(
     Raises:
         ConfigurationError: `folder` is there but cannot be listed.
     """
+    offer_seed_imports()
     sources = [*(_installed() if installed else ()), *(_in_folder(folder) if folder else ())]
     with watched_for_interrupt() as interrupt, registry.transaction():
         attempts = [_attempt(registry, source, check_hooks, interrupt) for source in sources]

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from app.catalog.adapters import Handler, from_schema
+from app.catalog.adapters import Handler, ToolDefinition, from_schema
 from app.catalog.errors import InvalidTool
 from app.core.errors import ConfigurationError
 from app.toolkit.context import current_context
@@ -44,6 +44,7 @@ __all__ = [
     "register",
     "register_extra_modules",
     "register_service",
+    "registry",
     "tool",
 ]
 
@@ -67,12 +68,17 @@ class PluginApi:
         self.services: dict[str, Any] = {}
         self._open = True
 
-    def register(self, tool: Tool, *, replace: bool = False, hooks: Sequence[Any] = ()) -> None:
+    def register(
+        self, tool: Tool | ToolDefinition, *, replace: bool = False, hooks: Sequence[Any] = ()
+    ) -> None:
         """As `ToolRegistry.register`; names are checked when the plugin is complete.
 
         Raises:
             ConfigurationError: the plugin was loaded already.
+            InvalidTool: the definition cannot become a tool.
         """
+        if isinstance(tool, ToolDefinition):
+            tool = tool.to_tool()
         if not self._open:
             raise ConfigurationError("a plugin registers tools while it is loaded, not later")
         self.registrations.append(Registration(tool, replace, tuple(hooks)))
@@ -189,6 +195,16 @@ def get_service(name: str) -> Any | None:
     """A service of the installation whose tool is running, or one of a plugin; else None."""
     context = current_context()
     return shared_service(name) if context is None else context.services.get(name)
+
+
+class _SeedRegistry:
+    """The seeds' global `registry`, as far as a plugin needs it: `register(definition)`."""
+
+    def register(self, tool: Tool | ToolDefinition) -> None:
+        _api().register(tool)
+
+
+registry = _SeedRegistry()
 
 
 def _api() -> PluginApi:

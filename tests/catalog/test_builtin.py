@@ -12,6 +12,7 @@ from app.catalog.builtin import (
     create_crawler_tools,
     create_data_tools,
     create_file_tools,
+    init_tools,
     load_builtin,
     register_all_tools,
     toolset_tools,
@@ -34,6 +35,7 @@ def test_loading_the_built_in_tools_twice_changes_nothing():
     load_builtin(registry)
     once = registry.snapshot()
     load_builtin(registry)
+    init_tools(registry)
     assert registry.snapshot() is once
     assert {tool.source for tool in once.tools.values()} == {"builtin"}
 

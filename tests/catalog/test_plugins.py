@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -11,7 +12,7 @@ import pytest
 from app.catalog.catalog import PluginProblem
 from app.catalog.plugins import load_plugins
 from app.catalog.registry import ToolRegistry
-from app.catalog.seed_api import PluginApi, register, tool
+from app.catalog.seed_api import PluginApi, get_service, register, tool
 from app.core.errors import ConfigurationError
 from tests.catalog.factories import EMPTY, context, make_tool
 
@@ -253,3 +254,70 @@ def test_an_installed_package_brings_tools_through_its_entry_point(tmp_path, mon
         ("broken", "entry point pack:missing")
     ]
     assert isinstance(problems[0], PluginProblem)
+
+
+SEED_PLUGIN = """
+    from backend.tools.factory import register, tool
+    from backend.tools.core import ToolDefinition, ToolResult
+    from backend.tools import get_service, register_service, registry
+
+    register_service("greeting", "hello")
+
+    @tool(
+        name="greet",
+        description="Greets.",
+        parameters={"type": "object", "properties": {}, "required": []},
+        category="custom",
+    )
+    def greet(arguments):
+        return ToolResult.ok(get_service("greeting"))
+
+    register("double", lambda arguments: 2 * arguments["n"], "Doubles.",
+             {"properties": {"n": {"type": "integer"}}})
+    registry.register(ToolDefinition("plain", "Plain.", {}, lambda arguments: "done"))
+"""
+
+
+@pytest.mark.requirement("REG-09", "REG-10", "FS-01")
+async def test_a_plugin_with_the_seeds_import_paths_is_loaded_as_it_is(tmp_path):
+    write(tmp_path, "seed.py", SEED_PLUGIN)
+    catalog, problems = load(tmp_path)
+    assert problems == ()
+    assert list(catalog.tools) == ["greet", "double", "plain"]
+    results = [
+        await catalog.tools[name].function(catalog.tools[name].validate(given), context())
+        for name, given in (("greet", b"{}"), ("double", b'{"n": 2}'), ("plain", b"{}"))
+    ]
+    assert [result.data for result in results] == ["hello", 4, "done"]
+
+
+def test_a_package_of_that_name_comes_first(tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "backend"]:
+        monkeypatch.delitem(sys.modules, name)
+    write(tmp_path, "site/backend/__init__.py", "WHOSE = 'theirs'\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    load(tmp_path)
+    assert importlib.import_module("backend").WHOSE == "theirs"
+    monkeypatch.delitem(sys.modules, "backend")
+
+
+def test_a_plugin_of_services_alone_is_loaded(tmp_path):
+    write(
+        tmp_path,
+        "shared.py",
+        "from app.catalog.seed_api import register_service\nregister_service('colour', 'red')\n",
+    )
+    assert load(tmp_path)[1] == ()
+    assert get_service("colour") == "red"
+    assert get_service("nothing") is None
+
+
+@pytest.mark.parametrize("call", ["('', 1)", "(5, 1)", "('x', None)"])
+def test_a_service_without_name_or_object_leaves_its_plugin_out(tmp_path, call):
+    write(
+        tmp_path,
+        "bad.py",
+        f"from app.catalog.seed_api import register_service\nregister_service{call}\n",
+    )
+    [problem] = load(tmp_path)[1]
+    assert "a service needs a name" in problem.error

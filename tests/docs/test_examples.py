@@ -112,7 +112,7 @@ async def test_no_example_plugin_is_broken(client):
     listed = (await client.get("/api/v1/tools")).json()
     assert listed["problems"] == []
     plugins = {row["name"] for row in listed["tools"] if row["source"] == "plugin"}
-    assert plugins == {"first_line", "word_count"}
+    assert plugins == {"first_line", "tally", "word_count"}
 
 
 async def test_the_example_test_passes():
