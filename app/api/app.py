@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
 from app import __version__
 from app.api import errors
 from app.api.desktop_operators import OperatorRates
+from app.api.idempotency import IdempotencyKeys
 from app.api.later import LaterRoutes
+from app.api.openapi import document
 from app.api.rest import health
+from app.api.rest.idempotent import IdempotentRequests
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.routing import PREFIX
 from app.api.service import Service
 from app.api.web import Pages
 from app.api.ws.connections import Connections
+from app.api.ws.limits import Remembered
 from app.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,6 +69,9 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_service() as service:
             app.state.service = service
+            ledger, clock = service.gate.ledger, service.gate.clock
+            keys = IdempotencyKeys(ledger, clock, lambda: service.database)
+            app.state.keys, app.state.remembered = keys, Remembered(keys, ledger)
             yield
 
     app = FastAPI(
@@ -85,11 +91,12 @@ def create_app(
     app.state.operator_rates = OperatorRates()
     app.state.feeds = feeds
     app.state.later = _routed(app)
+    app.add_middleware(IdempotentRequests)
     app.add_middleware(Pages)
     app.add_middleware(BodyLimit, uploads=settings.max_upload_bytes)
     app.add_middleware(SameSite)
     errors.install(app)
-    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]
     if whole:
         app.state.later.load()
     return app
@@ -115,24 +122,3 @@ def end_feeds(app: FastAPI) -> None:
     feeds: dict[Feed, str] = app.state.feeds
     for feed in tuple(feeds):
         feed.close()
-
-
-_REF = "#/components/schemas/{model}"
-
-
-def _document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document; `Problem` is named in every error, so it must be in it."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title,
-            version=app.version,
-            description=app.description,
-            routes=app.routes,
-            tags=app.openapi_tags,
-        )
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        described = errors.Problem.model_json_schema(ref_template=_REF)
-        schemas.update(described.pop("$defs"))
-        schemas["Problem"] = described
-        app.openapi_schema = document
-    return app.openapi_schema

@@ -70,12 +70,15 @@ async def principal_of(
 ) -> Principal:
     """Who sent the request. A token wins over a cookie.
 
-    The request keeps it, so that what it is refused stands in the audit.
+    The request keeps it: it is asked once, and what it is refused stands in the audit.
 
     Raises:
         Unauthenticated: the token is wrong, or missing where one is needed.
         Forbidden: a cookie, but not from a page of ours.
     """
+    known: Principal | None = getattr(request.state, "checked_principal", None)
+    if known is not None:
+        return known
     authenticator = (await service_of(request)).authenticator
     token = bearer(request.headers.get("authorization"))
     secret = login_cookie(request.cookies)
@@ -86,9 +89,10 @@ async def principal_of(
             sign_in(request.scope)
             changes = request.method not in SAFE_METHODS
             authenticator.check_page(secret, request.headers, changes=changes)
+            request.state.checked_principal = principal
             return principal
     principal = await authenticator.authenticate(token, source=source_of(request))
-    request.state.principal = principal
+    request.state.principal = request.state.checked_principal = principal
     sign_in(request.scope)
     return principal
 

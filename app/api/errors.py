@@ -111,6 +111,13 @@ def problem_response(error: TollgateError) -> Response:
     return _response(problem(error), headers)
 
 
+async def answer_to(request: Request, error: TollgateError | HTTPException) -> Response:
+    """The answer for what was raised outside of the routes."""
+    if isinstance(error, TollgateError):
+        return await _tollgate_error(request, error)
+    return await _http_exception(request, error)
+
+
 def error_path(location: tuple[Any, ...]) -> str:
     """`("body", "calls", 0, "name")` → `body.calls[0].name`."""
     path = ""
@@ -246,6 +253,10 @@ _SAID = {
     "question_already_answered": "Already answered by local",
     "question_closed": "The question has expired; nobody waits for an answer",
     "rate_limited": "Too many open tickets; try again",
+    "idempotency_key_reused": "This Idempotency-Key was used for another request",
+    "request_in_flight": "The first request with this Idempotency-Key is still carried out",
+    "outcome_unknown": "The service stopped during the first request with this Idempotency-Key",
+    "answer_not_kept": "The first request was carried out; its answer held a secret",
     "unrecoverable_position": "The log ends at 12; load the snapshot and go on from there",
     "tool_failed": "Not a file: 'uploads/report.pdf'",
     "outside_workspace": "Path is outside project directory: 'uploads/report.pdf'",
@@ -276,6 +287,7 @@ _DETAILS: dict[str, dict[str, Any]] = {
     "version_mismatch": {"version": 4},
     "rate_limited": {"retry_after_ms": 1000},
     "overloaded": {"retry_after_ms": 2000},
+    "request_in_flight": {"retry_after_ms": 1000},
 }
 
 

@@ -5,8 +5,9 @@
     │   ├── InvalidArguments         a tool's arguments do not fit its model
     │   ├── BadFrame                 not a JSON object of the protocol
     │   ├── UnknownMessageType
-    │   └── TooLarge
-    │       └── HeadersTooLarge
+    │   ├── TooLarge
+    │   │   └── HeadersTooLarge
+    │   └── IdempotencyKeyReused     the key was used for another request
     ├── Unauthenticated
     ├── Forbidden
     ├── NotFound
@@ -20,6 +21,9 @@
     │   ├── QuestionAlreadyAnswered
     │   ├── QuestionClosed           it has ended, and nobody is there to be told
     │   ├── AlreadyExists
+    │   ├── RequestInFlight          the first request with that key is still carried out
+    │   ├── OutcomeUnknown           the service ended during the first request with that key
+    │   ├── AnswerNotKept            it was carried out; its answer held a secret
     │   └── VersionMismatch          somebody else changed it first
     ├── RateLimited
     ├── UpgradeRequired              a WebSocket that arrived as an ordinary request
@@ -98,6 +102,10 @@ class HeadersTooLarge(TooLarge):
     http_status = 431
 
 
+class IdempotencyKeyReused(InvalidInput):
+    code = "idempotency_key_reused"
+
+
 class Unauthenticated(TollgateError):
     code = "unauthenticated"
     http_status = 401
@@ -157,6 +165,21 @@ class QuestionClosed(Conflict):
 
 class AlreadyExists(Conflict):
     code = "already_exists"
+
+
+class RequestInFlight(Conflict):
+    """`details["retry_after_ms"]` says when to try again."""
+
+    code = "request_in_flight"
+    retryable = True
+
+
+class OutcomeUnknown(Conflict):
+    code = "outcome_unknown"
+
+
+class AnswerNotKept(Conflict):
+    code = "answer_not_kept"
 
 
 class VersionMismatch(Conflict):

@@ -12,6 +12,7 @@ from app.api.deps import Anyone, Auditor, ServiceDep
 from app.api.errors import problems
 from app.api.rest.examples import example
 from app.api.rest.figures import Figures
+from app.api.rest.once import SHOWN_ONCE
 from app.api.rest.routing import routes_of
 from app.api.tickets import TTL_S
 from app.core.errors import Overloaded, RateLimited, StorageUnavailable
@@ -110,6 +111,7 @@ async def list_projects(service: ServiceDep, principal: Anyone) -> ProjectList:
 @router.post(
     "/ws-tickets",
     status_code=201,
+    dependencies=SHOWN_ONCE,
     summary="A ticket for the WebSocket",
     responses=problems(RateLimited),
 )

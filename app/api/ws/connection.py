@@ -247,12 +247,9 @@ class Connection:
         """Carry a command out, or give the answer that its first sending got."""
         if command.type in _REPEATABLE:
             return await dispatcher.carry_out(command), False
-        user = self.principal.user_id
-        known = self._remembered.known(user, command)
-        if known is not None:
-            return dict(await asyncio.shield(known)), True
-        answer = self._remembered.begin(user, command, dispatcher.carry_out(command))
-        return await asyncio.shield(answer), False
+        return await self._remembered.once(
+            self.principal.user_id, command, lambda: dispatcher.carry_out(command)
+        )
 
     async def _write(self) -> closing.Close:
         timeout = self._service.settings.send_timeout_s

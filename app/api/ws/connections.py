@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.api.ws.limits import Remembered
-
 if TYPE_CHECKING:
     from app.api.ws.connection import Connection
 
 
 class Connections:
-    """The open connections of one application, and what their users have sent."""
+    """The open connections of one application."""
 
     def __init__(self) -> None:
         self.open: set[Connection] = set()
-        self.remembered = Remembered()
 
     def admit(self, connection: Connection, limit: int) -> bool:
         """Count a connection in; False when its user has `limit` of them already."""

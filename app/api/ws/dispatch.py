@@ -50,7 +50,10 @@ class Dispatcher:
         self._connection = connection
 
     async def carry_out(self, command: ClientCommand) -> dict[str, Any] | None:
-        """The result for the `ack`; None when the command has sent its own answer."""
+        """The result for the `ack`; None when the command has sent its own answer.
+
+        It returns in the turn of the loop in which a command has written what it writes.
+        """
         match command:
             case Subscribe():
                 await self._subscribe(command)
@@ -125,7 +128,6 @@ class Dispatcher:
             agent_id=command.agent_id,
             payer=principal.payer,
         )
-        await service.gate.ledger.outlast()
         return {"run_id": run_id, "message_id": message_id}
 
     async def _tool_call(self, command: ToolCall) -> dict[str, Any]:
@@ -140,7 +142,6 @@ class Dispatcher:
             cacheable=command.cacheable,
             payer=self._connection.principal.payer,
         )
-        await service.gate.ledger.outlast()
         return {"run_id": run.id, "tool_call_ids": [request.id for request in requests]}
 
     async def _confirm(self, command: ToolConfirmationResponse) -> dict[str, Any]:
@@ -159,7 +160,7 @@ class Dispatcher:
         service, principal = self._service, self._connection.principal
         principal.require("chat")
         session = await service.session_for(principal, command.session_id)
-        told = await answer_question(
+        return await answer_question(
             service,
             principal,
             session,
@@ -167,8 +168,6 @@ class Dispatcher:
             Reply(command.outcome, command.answer),
             client_message_id=command.id,
         )
-        await service.gate.ledger.outlast()
-        return told
 
     async def _cancel(self, command: Cancel) -> dict[str, Any]:
         service = self._service

@@ -18,6 +18,7 @@ from app.api.ws.connection import Connection
 from app.api.ws.connections import Connections
 from app.api.ws.contain import contain
 from app.core.errors import RateLimited, StorageUnavailable, Unauthenticated, UpgradeRequired
+from app.api.ws.limits import Remembered
 from app.events.envelope import PROTOCOL
 
 router = APIRouter()
@@ -61,7 +62,8 @@ async def chat(socket: WebSocket) -> None:
     except StorageUnavailable:
         await _close(socket, closing.INTERNAL)
         return
-    connection = Connection(socket, service, connections.remembered, principal=principal)
+    remembered: Remembered = socket.app.state.remembered
+    connection = Connection(socket, service, remembered, principal=principal)
     await _serve(socket, service, connections, connection)
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
+from app.api.idempotency import IdempotencyKeys, Key
 from app.core.errors import Conflict, RateLimited
+from app.db.ledger import Ledger
 
 if TYPE_CHECKING:
-    from app.api.ws.commands import Command
+    from app.api.ws.commands import ClientCommand
 
-REMEMBER_S = 600.0
-MAX_REMEMBERED = 10_000
+_ANSWERED = 1
+# Of these the answer is sent once what it says is stored.
+_STORED = frozenset({"user_message", "tool_call", "question_response"})
 
 
 class CommandRate:
@@ -45,11 +50,10 @@ class CommandRate:
 Result = dict[str, Any]
 
 
-@dataclass(slots=True)
-class _Sent:
-    content: int
-    expires: float
-    answer: asyncio.Future[Result]
+@dataclass(frozen=True, slots=True)
+class _Running:
+    content: str
+    answer: asyncio.Task[Result]
 
 
 class Remembered:
@@ -57,67 +61,79 @@ class Remembered:
 
     A command that is still being carried out is waited for, not carried out twice. The
     same id with another content is a mistake (a counter that began anew), and is told so.
+
+    Answers are in the database, in the commit of what their commands have written: whoever
+    sends a command again after a restart finds both, or neither.
     """
 
-    def __init__(self) -> None:
-        self._sent: OrderedDict[tuple[str, str], _Sent] = OrderedDict()
+    def __init__(self, keys: IdempotencyKeys, ledger: Ledger) -> None:
+        self._keys = keys
+        self._ledger = ledger
+        self._running: dict[Key, _Running] = {}
 
-    def known(self, user_id: str, command: Command) -> asyncio.Future[Result] | None:
-        """The answer, or the promise of one; None for a new command.
+    async def once(
+        self,
+        user_id: str,
+        command: ClientCommand,
+        work: Callable[[], Coroutine[Any, Any, Result | None]],
+    ) -> tuple[Result, bool]:
+        """Carry a command out, or give the answer that its first sending got, and which it was.
 
         Raises:
             Conflict: the id was used for another command.
+            StorageUnavailable: what was sent before cannot be read at the moment.
         """
-        self._forget_old()
-        sent = self._sent.get((user_id, command.id))
-        if sent is None:
-            return None
-        if sent.content != _content(command):
+        await self._keys.load()
+        key, content = Key("ws", user_id, command.id), _content(command)
+        running, kept = self._running.get(key), self._keys.get(key)
+        known = running or kept
+        if known is not None and known.content != content:
             raise Conflict(
                 f"The id {command.id!r} was used for another command within ten minutes;"
                 " give each command an id of its own",
                 field="id",
             )
-        return sent.answer
+        if running is not None:
+            return dict(await asyncio.shield(running.answer)), True
+        if kept is not None:
+            told: Result = orjson.loads(kept.answer or b"{}")
+            return told, True
+        answer = self._begin(key, content, work(), waits=command.type in _STORED)
+        return await asyncio.shield(answer), False
 
-    def begin(
-        self, user_id: str, command: Command, work: Coroutine[Any, Any, Result | None]
-    ) -> asyncio.Future[Result]:
+    def _begin(
+        self, key: Key, content: str, work: Coroutine[Any, Any, Result | None], *, waits: bool
+    ) -> asyncio.Task[Result]:
         """Carry out a new command in a task that outlives its connection.
 
         A client that lost its socket in the middle sends the command again under the same
         id: it must find the first one, not start a second. A refused command is forgotten
         and may be sent again.
         """
-        expires = time.monotonic() + REMEMBER_S
-        key = (user_id, command.id)
 
         async def carry_out() -> Result:
             try:
-                return await work or {}
-            except BaseException:
-                self._sent.pop(key, None)
-                raise
+                answer = await work or {}
+                # Nothing is awaited between what the command has written and this.
+                told = orjson.dumps(answer)
+                self._keys.keep(key, content, _ANSWERED, told, whole=True)
+                if waits:
+                    await self._ledger.outlast()
+                return answer
+            finally:
+                del self._running[key]
 
         answer = asyncio.create_task(carry_out())
         # Its error is the connection's to tell; without one there is nobody to tell.
         answer.add_done_callback(_retrieve)
-        self._sent[key] = _Sent(_content(command), expires, answer)
+        self._running[key] = _Running(content, answer)
         return answer
 
-    def _forget_old(self) -> None:
-        now = time.monotonic()
-        while self._sent:
-            oldest = next(iter(self._sent.values()))
-            if oldest.expires > now and len(self._sent) <= MAX_REMEMBERED:
-                return
-            self._sent.popitem(last=False)
 
-
-def _retrieve(answer: asyncio.Future[Result]) -> None:
+def _retrieve(answer: asyncio.Task[Result]) -> None:
     if not answer.cancelled():
         answer.exception()
 
 
-def _content(command: Command) -> int:
-    return hash(command.model_dump_json())
+def _content(command: ClientCommand) -> str:
+    return sha256(command.model_dump_json().encode()).hexdigest()

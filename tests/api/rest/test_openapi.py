@@ -188,3 +188,13 @@ def test_every_whole_number_in_an_address_has_a_largest(document: dict[str, Any]
                 endless.append(f"{name} {parameter['name']}")
 
     assert endless == []
+
+
+def test_whatever_changes_something_takes_an_idempotency_key(document: dict[str, Any]):
+    without = {
+        name
+        for name, item in operations(document).items()
+        if not name.startswith("GET ")
+        and not any(each["name"] == "Idempotency-Key" for each in item.get("parameters", []))
+    }
+    assert without == {"POST /api/v1/hooks/{name}", "POST /api/v1/login"}

@@ -109,3 +109,39 @@ async def test_a_message_that_waited_for_its_turn_is_kept(tmp_path: Path):
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     ends = [event["status"] for event in events if event["type"] == "run_finished"]
     assert ends == ["interrupted"] * 3
+
+
+async def test_a_command_sent_again_after_a_kill_is_not_carried_out_twice(tmp_path: Path):
+    async with ScriptedAnthropic() as provider:
+        provider.script(Turn(text("Hello.")))
+        model = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": provider.base_url}
+        async with server(tmp_path, model) as first:
+            session_id, said_in = await new_session(first), await new_session(first)
+            arguments = {"command": "echo x >> log"}
+            call: dict[str, Any] = {"type": "tool_call", "id": "call", "session_id": session_id}
+            call["name"] = "bash"
+            say = {"type": "user_message", "id": "say", "session_id": said_in, "content": "Hello?"}
+            commands: list[dict[str, Any]] = [{**call, "arguments": arguments}, say]
+            before = []
+            async with first.connect() as chat:
+                for command in commands:
+                    await chat.command(type="subscribe", session_id=command["session_id"])
+                    await chat.send(command)
+                    before.append(await chat.answer_to(command["id"]))
+                    await chat.until("run_finished")
+                await first.kill()
+        after = []
+        async with server(tmp_path, model) as second, second.connect() as chat:
+            for command in commands:
+                await chat.send(command)
+                after.append(await chat.answer_to(command["id"]))
+            await chat.send({**call, "arguments": {"command": "echo y >> log"}})
+            other = await chat.answer_to("call")
+            runs = [await second.get(f"/sessions/{key}/runs") for key in (session_id, said_in)]
+
+    assert [answer["result"] for answer in after] == [answer["result"] for answer in before]
+    assert [answer["duplicate"] for answer in (*before, *after)] == [False, False, True, True]
+    assert other["error"]["code"] == "conflict"
+    assert [len(page["runs"]) for page in runs] == [1, 1]
+    assert len(provider.requests) == 1
+    assert (tmp_path / "data" / "workspace" / "log").read_text() == "x\n"

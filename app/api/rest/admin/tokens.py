@@ -13,6 +13,7 @@ from app.api.errors import problems
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE, show_place
+from app.api.rest.once import SHOWN_ONCE
 from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import isoformat
@@ -123,6 +124,7 @@ async def list_tokens(service: ServiceDep, principal: Admin) -> TokenList:
 @router.post(
     "/tokens",
     status_code=201,
+    dependencies=SHOWN_ONCE,
     summary="Make a token",
     responses={**MADE, **problems(body=True)},
 )
@@ -170,6 +172,7 @@ async def revoke_token(token_id: PathId, service: ServiceDep, principal: Admin) 
 @router.post(
     "/tokens/{token_id}/rotate",
     status_code=201,
+    dependencies=SHOWN_ONCE,
     summary="Replace a token's secret",
     responses=problems(NotFound, body=True),
 )

@@ -16,6 +16,7 @@ from app.api.rest.admin.versions import ExpectedVersion, show_version
 from app.api.rest.body import Body, Identifier, PathId
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
+from app.api.rest.once import SHOWN_ONCE
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
 
@@ -172,6 +173,7 @@ async def list_webhooks(
 @router.post(
     "/webhooks",
     status_code=201,
+    dependencies=SHOWN_ONCE,
     summary="Make a webhook",
     responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
@@ -247,6 +249,7 @@ async def pause_webhook(
 
 @router.post(
     "/webhooks/{webhook_id}/rotate",
+    dependencies=SHOWN_ONCE,
     summary="Give a webhook a new secret",
     responses={**VERSIONED, **problems(NotFound, VersionMismatch)},
 )

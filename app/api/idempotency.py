@@ -1,0 +1,182 @@
+"""Requests under a key of their sender's choice: sent again, they get the answer they got."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from app.core.clock import Clock
+from app.db.idempotency_statements import FORGET_KEYS, KEEP_KEY
+from app.db.ledger import Ledger
+
+if TYPE_CHECKING:
+    from app.db.engine import Database
+
+KEPT_S = 600.0
+MAX_KEPT = 10_000
+"""Answers of one owner; the oldest are forgotten first."""
+# Of a request without an answer, whose service was killed: it counts from the next start.
+_CLAIMED_S = 86_400.0
+_PURGE_S = 60.0
+UNANSWERED = 0
+
+Door = Literal["rest", "ws"]
+
+
+class Key(NamedTuple):
+    """Which request: through which door, whose, and the name that they gave it."""
+
+    door: Door
+    owner: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A request that was carried out.
+
+    Attributes:
+        content: the digest of the request.
+        status: of its answer; `UNANSWERED` when the service ended before there was one.
+        answer: as its door writes it; None where it is read from the database.
+        until: when it is forgotten, as a Unix time.
+    """
+
+    content: str
+    status: int
+    answer: bytes | None
+    until: float
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nobody can tell what became of it."""
+        return self.status == UNANSWERED
+
+
+class IdempotencyKeys:
+    """The requests of the last ten minutes, in the database too.
+
+    What is carried out at the moment its door knows. Between `get` and `begin` or `keep`
+    nothing may be awaited.
+    """
+
+    def __init__(self, ledger: Ledger, clock: Clock, database: Callable[[], Database]) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._database = database
+        self._kept: dict[tuple[Door, str], OrderedDict[str, Kept]] = {}
+        self._loaded = False
+        self._purged = clock.monotonic()
+
+    async def load(self) -> None:
+        """Read what a former process has kept; needed once, before anything else.
+
+        Raises:
+            StorageUnavailable: the database cannot be read at the moment.
+        """
+        if not self._loaded:
+            self._take([row async for row in self._stored()])
+
+    def get(self, key: Key) -> Kept | None:
+        """The request of that key; None when there was none within ten minutes."""
+        of_owner = self._kept.get((key.door, key.owner))
+        kept = of_owner.get(key.name) if of_owner else None
+        return kept if kept is not None and kept.until > self._clock.time() else None
+
+    def begin(self, key: Key) -> None:
+        """Write down that a request is carried out, before anything that it does."""
+        self._purge()
+        self._write(key, Kept("", UNANSWERED, None, self._clock.time() + _CLAIMED_S))
+
+    def keep(self, key: Key, content: str, status: int, answer: bytes, *, whole: bool) -> None:
+        """Write down the answer to a request, in the commit of what was written just before.
+
+        Args:
+            whole: keep the answer itself at hand, and not only in the database.
+        """
+        self._purge()
+        until = self._clock.time() + KEPT_S
+        self._write(key, Kept(content, status, answer, until))
+        self._remember(key, Kept(content, status, answer if whole else None, until))
+
+    def lose(self, key: Key) -> None:
+        """A request that was begun has ended without an answer."""
+        self._remember(key, Kept("", UNANSWERED, None, self._clock.time() + KEPT_S))
+
+    def forget(self, key: Key) -> None:
+        """A request that was begun did nothing: it may be sent again."""
+        self._of(key).pop(key.name, None)
+        self._write(key, Kept("", UNANSWERED, None, 0.0))
+
+    async def answer_of(self, key: Key) -> bytes | None:
+        """The stored answer to a request; None when it is not there any more.
+
+        Raises:
+            StorageUnavailable: the database cannot be read at the moment.
+        """
+        from app.db.idempotency_tables import IdempotencyKeyRow
+
+        await self._ledger.durable()
+        async with self._database().session() as session:
+            row = await session.get(IdempotencyKeyRow, tuple(key))
+        return None if row is None or row.status == UNANSWERED else row.answer
+
+    async def _stored(self) -> AsyncIterator[tuple[Key, Kept]]:
+        from sqlmodel import col, select
+
+        from app.db.idempotency_tables import IdempotencyKeyRow as Row
+
+        now = self._clock.time()
+        query = select(Row).where(col(Row.kept_until) > now).order_by(col(Row.kept_until))
+        async with self._database().session() as session:
+            for row in await session.exec(query):
+                door: Door = "ws" if row.door == "ws" else "rest"
+                lost = row.status == UNANSWERED
+                until = now + KEPT_S if lost else row.kept_until
+                answer = row.answer if door == "ws" else None
+                yield Key(door, row.owner, row.key), Kept(row.content, row.status, answer, until)
+
+    def _take(self, rows: list[tuple[Key, Kept]]) -> None:
+        """Two may have read at the same time; the first of them counts."""
+        if self._loaded:
+            return
+        self._loaded = True
+        for key, kept in rows:
+            self._of(key)[key.name] = kept
+
+    def _write(self, key: Key, kept: Kept) -> None:
+        row = (*key, kept.content, kept.status, kept.answer or b"", kept.until)
+        self._ledger.append(KEEP_KEY, row)
+
+    def _remember(self, key: Key, kept: Kept) -> None:
+        of_owner = self._of(key)
+        of_owner[key.name] = kept
+        of_owner.move_to_end(key.name)
+        while len(of_owner) > MAX_KEPT:
+            name, oldest = of_owner.popitem(last=False)
+            self._write(key._replace(name=name), Kept(oldest.content, UNANSWERED, None, 0.0))
+
+    def _of(self, key: Key) -> OrderedDict[str, Kept]:
+        return self._kept.setdefault((key.door, key.owner), OrderedDict())
+
+    def _purge(self) -> None:
+        """Let go of what is too old, here and in the database, now and then."""
+        if self._clock.monotonic() - self._purged < _PURGE_S:
+            return
+        self._purged, now = self._clock.monotonic(), self._clock.time()
+        for owner, kept in list(self._kept.items()):
+            for name in list(_expired(kept, now)):
+                del kept[name]
+            if not kept:
+                del self._kept[owner]
+        self._ledger.append(FORGET_KEYS, (now,))
+
+
+def _expired(kept: OrderedDict[str, Kept], now: float) -> Iterator[str]:
+    """The oldest come first."""
+    for name, item in kept.items():
+        if item.until > now:
+            return
+        yield name

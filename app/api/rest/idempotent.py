@@ -1,0 +1,277 @@
+"""The header `Idempotency-Key`: a request that is sent again is not carried out twice."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api import errors
+from app.api.deps import SAFE_METHODS, principal_of
+from app.api.idempotency import IdempotencyKeys, Kept, Key
+from app.api.principal import Principal
+from app.api.rest.once import is_shown_once
+from app.api.rest.routing import PREFIX
+from app.api.service import Service
+from app.core.errors import (
+    AnswerNotKept,
+    BadFrame,
+    Busy,
+    Forbidden,
+    IdempotencyKeyReused,
+    InvalidArguments,
+    InvalidInput,
+    NotFound,
+    OutcomeUnknown,
+    Overloaded,
+    RateLimited,
+    RequestInFlight,
+    RequestTimeout,
+    StorageUnavailable,
+    TollgateError,
+    TooLarge,
+    ToolNotFound,
+    Unauthenticated,
+)
+
+HEADER = "idempotency-key"
+REPLAYED = "idempotency-replayed"
+MAX_KEY = 255
+RETRY_MS = 1000
+_QUOTED = re.compile(r'"((?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"\Z')
+_PLAIN = re.compile(r"[\x21\x23-\x7e]+\Z")
+# Their senders show no token: deliveries have ids of their own, a login is a secret.
+_LEFT_ALONE = re.compile(rf"{PREFIX}/(login\Z|hooks/)")
+_NOT_STORED = frozenset({"content-length", "set-cookie", "date"})
+# Answers that say that nothing was done.
+_REFUSALS = frozenset(
+    kind.code
+    for kind in (
+        BadFrame,
+        Busy,
+        Forbidden,
+        IdempotencyKeyReused,
+        InvalidArguments,
+        InvalidInput,
+        NotFound,
+        Overloaded,
+        RateLimited,
+        RequestTimeout,
+        ToolNotFound,
+        TooLarge,
+        Unauthenticated,
+    )
+) | {"method_not_allowed", "unsupported_media_type"}
+_ERROR = 400
+
+
+class IdempotentRequests:
+    """Carries out what has an `Idempotency-Key` once, and gives a repeat the answer to the first.
+
+    The request is in the database before it is carried out, its answer before that is sent.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._running: set[Key] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _is_asked(scope):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            answer = await self._answer(request)
+        except TollgateError as error:
+            answer = await errors.answer_to(request, error)
+        except HTTPException as error:
+            answer = await errors.answer_to(request, error)
+        await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        name = key_name(request.headers.getlist(HEADER))
+        principal = await principal_of(request, None, None)
+        keys: IdempotencyKeys = request.app.state.keys
+        await keys.load()
+        key = Key("rest", _owner(principal), name)
+        if key in self._running:
+            raise RequestInFlight(
+                "The first request with this Idempotency-Key is still carried out; "
+                "send it again in a moment",
+                retry_after_ms=RETRY_MS,
+            )
+        kept = keys.get(key)
+        if kept is not None:
+            return await _replay(request, keys, key, kept)
+        self._running.add(key)
+        try:
+            return await self._first(request, keys, key)
+        finally:
+            self._running.discard(key)
+
+    async def _first(self, request: Request, keys: IdempotencyKeys, key: Key) -> Response:
+        service: Service = request.app.state.service
+        keys.begin(key)
+        try:
+            await service.gate.ledger.durable()
+        except StorageUnavailable:
+            keys.forget(key)
+            raise
+        body, recorded = _Body(request), _Recorded()
+        try:
+            await self._app(request.scope, body.receive, recorded.send)
+            content = await body.digest()
+        except BaseException:
+            keys.lose(key)
+            raise
+        answer = recorded.answer()
+        code = recorded.code()
+        if code == StorageUnavailable.code:
+            keys.lose(key)
+        elif code in _REFUSALS:
+            keys.forget(key)
+        else:
+            secret = is_shown_once(request) and answer.status_code < _ERROR
+            stored = b"" if secret else recorded.packed()
+            keys.keep(key, content, answer.status_code, stored, whole=False)
+            await service.gate.ledger.outlast()
+        return answer
+
+
+async def _replay(request: Request, keys: IdempotencyKeys, key: Key, kept: Kept) -> Response:
+    """The answer that the first request got.
+
+    Raises:
+        IdempotencyKeyReused: that was another request.
+        OutcomeUnknown: the service ended before there was an answer.
+        AnswerNotKept: it held a secret.
+    """
+    if kept.is_unknown:
+        raise OutcomeUnknown(
+            "The service stopped during the first request with this Idempotency-Key; it may have "
+            "taken effect. Look at what it was to change, and use a new key to do it again"
+        )
+    if await _Body(request).digest() != kept.content:
+        raise IdempotencyKeyReused(
+            "This Idempotency-Key was used for another request within ten minutes; "
+            "give each request a key of its own",
+            field="header.Idempotency-Key",
+        )
+    packed = await keys.answer_of(key)
+    if not packed:
+        raise AnswerNotKept(
+            "The first request with this Idempotency-Key was carried out; its answer held a "
+            "secret, which is shown only once",
+            status=kept.status,
+        )
+    return _unpacked(kept.status, packed)
+
+
+def key_name(values: list[str]) -> str:
+    """The key of a request: a structured-field string, or the same without quotes.
+
+    Raises:
+        InvalidInput: it is neither, too long, or there are several.
+    """
+    value = values[0].strip() if len(values) == 1 else ""
+    quoted = _QUOTED.match(value)
+    name = re.sub(r'\\(["\\])', r"\1", quoted[1]) if quoted else value
+    if not (quoted or _PLAIN.match(value)) or len(name) > MAX_KEY:
+        raise InvalidInput(
+            f"Send one Idempotency-Key of 1 to {MAX_KEY} visible ASCII characters, such as a UUID",
+            field="header.Idempotency-Key",
+        )
+    return name
+
+
+def takes_key(path: str) -> bool:
+    """Whether what changes something there heeds an `Idempotency-Key`."""
+    return path.startswith(f"{PREFIX}/") and _LEFT_ALONE.match(path) is None
+
+
+def _is_asked(scope: Scope) -> bool:
+    if scope["method"] in SAFE_METHODS or not takes_key(scope["path"]):
+        return False
+    return HEADER in Headers(scope=scope)
+
+
+def _owner(principal: Principal) -> str:
+    """Tokens of one user may hold other rights."""
+    return principal.token_id or principal.user_id
+
+
+class _Body:
+    """The body of a request, and the digest of the whole request."""
+
+    def __init__(self, request: Request) -> None:
+        self._receive = request.receive
+        scope = request.scope
+        head = f"{scope['method']} {scope['path']}?".encode() + scope["query_string"] + b"\n"
+        self._digest = sha256(head)
+        self._is_over = False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._digest.update(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            self._is_over = True
+        return message
+
+    async def digest(self) -> str:
+        """Reads what nobody has read."""
+        while not self._is_over:
+            await self.receive()
+        return self._digest.hexdigest()
+
+
+class _Recorded:
+    """Takes an answer in place of the client."""
+
+    def __init__(self) -> None:
+        self._status = 500
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body = bytearray()
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            self._headers = list(message.get("headers", ()))
+        elif message["type"] == "http.response.body":
+            self._body += message.get("body", b"")
+
+    def answer(self) -> Response:
+        """The answer that was taken."""
+        answer = Response(bytes(self._body), self._status)
+        answer.raw_headers = self._headers
+        return answer
+
+    def code(self) -> str | None:
+        """What went wrong; None when nothing did."""
+        if self._status < _ERROR:
+            return None
+        told: Mapping[str, Any] = orjson.loads(self._body)
+        return str(told.get("code"))
+
+    def packed(self) -> bytes:
+        """The answer as it is stored."""
+        headers = [
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, value in self._headers
+            if name.decode("latin-1").lower() not in _NOT_STORED
+        ]
+        return zlib.compress(orjson.dumps(headers) + b"\n" + self._body)
+
+
+def _unpacked(status: int, packed: bytes) -> Response:
+    head, _, body = zlib.decompress(packed).partition(b"\n")
+    headers = dict(orjson.loads(head))
+    return Response(body, status, headers=headers | {REPLAYED: "true"})

@@ -1,0 +1,22 @@
+"""Answers that are given once: what they hold is stored nowhere."""
+
+from __future__ import annotations
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from app.api.deps import dependency
+
+
+@dependency
+async def _mark(request: Request) -> None:
+    request.state.shown_once = True
+
+
+SHOWN_ONCE = [Depends(_mark)]
+"""`dependencies` of a route whose answer holds a secret."""
+
+
+def is_shown_once(request: Request) -> bool:
+    """Whether the answer to a request holds a secret."""
+    return getattr(request.state, "shown_once", False)

@@ -1,0 +1,17 @@
+"""What is written of requests that were sent under a key of their sender's choice."""
+
+from __future__ import annotations
+
+from app.db.statements import Statement
+
+# Before everything that the request writes, and never in a later commit than that.
+KEEP_KEY = Statement(
+    5,
+    "INSERT INTO idempotency_keys (door, owner, key, content, status, answer, kept_until)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (door, owner, key) DO UPDATE SET"
+    " content = excluded.content, status = excluded.status, answer = excluded.answer,"
+    " kept_until = excluded.kept_until",
+)
+FORGET_KEYS = Statement(6, "DELETE FROM idempotency_keys WHERE kept_until < ?")
+
+ALL = (KEEP_KEY, FORGET_KEYS)
