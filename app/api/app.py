@@ -16,6 +16,7 @@ from app.api.idempotency import IdempotencyKeys
 from app.api.later import LaterRoutes
 from app.api.openapi import document
 from app.api.rest import health
+from app.api.rest.compressed import Compressed
 from app.api.rest.idempotent import IdempotentRequests
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.routing import PREFIX
@@ -92,6 +93,7 @@ def create_app(
     app.state.feeds = feeds
     app.state.later = _routed(app)
     app.add_middleware(IdempotentRequests)
+    app.add_middleware(Compressed)
     app.add_middleware(Pages)
     app.add_middleware(BodyLimit, uploads=settings.max_upload_bytes)
     app.add_middleware(SameSite)

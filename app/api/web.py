@@ -13,6 +13,8 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.api.rest.compressed import takes_gzip
+
 DIST = Path(__file__).resolve().parent.parent / "web" / "dist"
 _API = "/api"
 _INDEX = "index.html"
@@ -78,7 +80,7 @@ class Pages:
         packed = path.with_name(f"{path.name}.gz")
         if packed.is_file():
             shown["vary"] = "accept-encoding"
-            if _takes_gzip(headers):
+            if takes_gzip(headers):
                 shown["content-encoding"] = "gzip"
                 path = packed
         return FileResponse(path, headers=shown, media_type=_media_type(name))
@@ -90,13 +92,6 @@ def _name(path: str) -> str | None:
     if any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
         return None
     return "/".join(parts) or _INDEX
-
-
-def _takes_gzip(headers: Headers) -> bool:
-    offered = (part.strip() for part in headers.get("accept-encoding", "").split(","))
-    return any(
-        part == "gzip" or (part.startswith("gzip;q=") and part != "gzip;q=0") for part in offered
-    )
 
 
 def _media_type(name: str) -> str:

@@ -1,0 +1,56 @@
+"""Large JSON is sent compressed, but to nobody who could learn something by its length."""
+
+from __future__ import annotations
+
+import gzip
+
+import httpx2
+import pytest
+
+from tests.api.rest.client import new_session
+
+GZIP = {"accept-encoding": "gzip"}
+
+
+async def encoding_of(client: httpx2.AsyncClient, path: str, **headers: str) -> str | None:
+    async with client.stream("GET", path, headers=GZIP | headers) as answer:
+        assert answer.status_code == 200, path
+        return answer.headers.get("content-encoding")
+
+
+async def test_the_document_of_the_api_is_a_tenth_of_its_length(client: httpx2.AsyncClient):
+    async with client.stream("GET", "/openapi.json", headers=GZIP) as answer:
+        packed = b"".join([part async for part in answer.aiter_raw()])
+    plain = await client.get("/openapi.json", headers={"accept-encoding": "identity"})
+
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.headers["vary"] == "Accept-Encoding"
+    assert gzip.decompress(packed) == plain.content
+    assert len(packed) * 10 < len(plain.content)
+
+
+@pytest.mark.parametrize("accepted", ["identity", "gzip;q=0", "br", "gzip;q=x"])
+async def test_who_does_not_take_gzip_gets_none(client: httpx2.AsyncClient, accepted: str):
+    headers = {"accept-encoding": accepted}
+    assert await encoding_of(client, "/openapi.json", **headers) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "encoding"),
+    [
+        ({"sec-fetch-site": "same-origin", "cookie": "a=b"}, "gzip"),
+        ({"sec-fetch-site": "cross-site"}, None),
+        ({"sec-fetch-site": "same-site", "cookie": "a=b"}, None),
+        ({"cookie": "a=b"}, None),
+    ],
+)
+async def test_a_page_of_somebody_else_learns_nothing_by_lengths(
+    client: httpx2.AsyncClient, headers: dict[str, str], encoding: str | None
+):
+    assert await encoding_of(client, "/openapi.json", **headers) == encoding
+
+
+async def test_streams_and_small_answers_stay_as_they_are(client: httpx2.AsyncClient):
+    session_id = await new_session(client)
+    for path in (f"/sessions/{session_id}", f"/sessions/{session_id}/events/stream", "/me"):
+        assert await encoding_of(client, path) is None, path
