@@ -32,6 +32,18 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
+def unsent(default: Any = "") -> Any:
+    """The default of a text that may be missing, where an empty one would be refused.
+
+    The schema names none: whoever sent it would be refused too.
+    """
+    return Field(default=default, json_schema_extra=_without_default)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
 class JsonRequest(Request):
     """Refuses what the default reader lets pass: NaN, lone surrogates, other content types."""
 

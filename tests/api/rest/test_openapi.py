@@ -2,6 +2,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app.api.errors import Problem
 from tests.support.openapi import openapi_document
@@ -188,6 +189,13 @@ def test_every_whole_number_in_an_address_has_a_largest(document: dict[str, Any]
                 endless.append(f"{name} {parameter['name']}")
 
     assert endless == []
+
+
+def test_the_document_is_valid(document: dict[str, Any]):
+    """It refers to nothing outside: the validator would fetch that."""
+    assert all(target.startswith("#/") for target in references(document))
+
+    assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
 
 
 def test_whatever_changes_something_takes_an_idempotency_key(document: dict[str, Any]):

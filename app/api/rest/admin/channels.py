@@ -12,7 +12,7 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
@@ -94,7 +94,7 @@ class ChannelChange(Body):
 
     model_config = example(enabled=False)
 
-    name: Name = ""
+    name: Name = unsent()
     config: dict[str, Any] = Field(default_factory=dict)
     enabled: bool = True
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, PathId
+from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
@@ -129,8 +129,8 @@ class ProjectChange(Body):
 
     model_config = example(name="The website")
 
-    name: Name = ""
-    root: Root = ""
+    name: Name = unsent()
+    root: Root = unsent()
     tcp_ports: TcpPorts = ()
     unprotected_paths: UnprotectedPaths = ()
     force: bool = Field(default=False, description=FORCE)

@@ -13,7 +13,7 @@ from app.agents.schedules.book import shown
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
@@ -111,8 +111,8 @@ class ScheduleChange(Body):
 
     model_config = example(cron="0 8 * * *")
 
-    name: Name = ""
-    prompt: Prompt = ""
+    name: Name = unsent()
+    prompt: Prompt = unsent()
     cron: Cron = None
     every_seconds: EverySeconds = None
     at: Moment = None

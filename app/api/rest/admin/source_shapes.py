@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from pydantic import BaseModel, Field, SecretStr
 
-from app.api.rest.body import Body
+from app.api.rest.body import Body, unsent
 from app.api.rest.examples import MOMENT, example
 from app.db.source_tables import QueryAuditRow
 from app.knowledge.sources.drivers.protocol import TableFacts
@@ -111,7 +111,7 @@ Agents = Annotated[list[AgentEntry], Field(max_length=1000, description=AGENTS)]
 class SourceFields(Body):
     """What makes a data source, besides its kind."""
 
-    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")] = ""
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")] = unsent()
     host: Place | None = Field(default=None, description="A name or an address; private ones too.")
     port: Port | None = None
     unix_socket: Place | None = Field(

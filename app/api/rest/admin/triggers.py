@@ -13,7 +13,7 @@ from starlette.responses import Response
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, PathId
+from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
@@ -134,8 +134,8 @@ class TriggerChange(Body):
 
     model_config = example(free=True)
 
-    name: Name = ""
-    url: Url = SecretStr("")
+    name: Name = unsent()
+    url: Url = unsent(SecretStr(""))
     method: Method = "POST"
     headers: Headers = Field(default_factory=dict)
     body: JsonBody = None

@@ -13,7 +13,7 @@ from app.agents.webhooks.model import Webhook
 from app.api.deps import Admin, ServiceDep
 from app.api.errors import problems
 from app.api.rest.admin.versions import ExpectedVersion, show_version
-from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.once import SHOWN_ONCE
@@ -123,7 +123,7 @@ class NewWebhook(Body):
 
     name: Name
     template: Template
-    owner: Owner = ""
+    owner: Owner = unsent()
     agent_id: AgentId = None
     project_id: ProjectId = None
     per_minute: PerMinute = 10
@@ -134,9 +134,9 @@ class WebhookChange(Body):
 
     model_config = example(per_minute=60)
 
-    name: Name = ""
-    template: Template = ""
-    owner: Owner = ""
+    name: Name = unsent()
+    template: Template = unsent()
+    owner: Owner = unsent()
     agent_id: AgentId = None
     project_id: ProjectId = None
     per_minute: PerMinute = 10
