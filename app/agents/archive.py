@@ -59,6 +59,8 @@ class Archive:
             "project_id": row.project_id,
             "agent_id": row.agent_id,
             "model": row.model,
+            "max_tokens": row.max_tokens,
+            "temperature": row.temperature,
             "leaf": row.leaf_entry_id,
             "meta": orjson.loads(row.meta),
             "usage": orjson.loads(row.usage),

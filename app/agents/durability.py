@@ -96,7 +96,9 @@ class Continuing:
     def _progress(self, run: Run) -> Progress:
         turns = run.turns
         if turns is None:
-            return Progress(run.payer, run.attended, unheard=run.unheard)
+            return Progress(
+                run.payer, run.attended, unheard=run.unheard, tools_enabled=run.tools_enabled
+            )
         return Progress(
             run.payer,
             run.attended,
@@ -104,6 +106,7 @@ class Continuing:
             tuple(message_id for message_id, _ in turns.steering),
             self._gate.deferred.shown_to(run.id),
             turns.tries,
+            run.tools_enabled,
         )
 
     def _store(self, run: Run, progress: str | None) -> None:

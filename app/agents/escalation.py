@@ -16,6 +16,7 @@ from app.agents.budget import Budget
 from app.agents.content import user_content
 from app.agents.delegation.delegator import Delegator
 from app.agents.delegation.terms import supervisor_of
+from app.agents.model_settings import model_settings
 from app.agents.run import Run
 from app.agents.runs import RunEngine
 from app.agents.sessions import Session, Sessions
@@ -280,7 +281,7 @@ class ConfiguredSuperiors:
                 " (TOLLGATE_ESCALATION__STRONGER_MODEL), or `stronger_model` in the agent's"
                 " profile",
             )
-        if model == (run.session.model or (profile and profile.model) or settings.model):
+        if model == model_settings(run.session, profile, settings).model:
             raise _unavailable("model_tier", f"{model!r} answers this run already")
         if not settings.has_key_for(model):
             raise _unavailable(

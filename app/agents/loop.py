@@ -12,9 +12,10 @@ from app.agents.asking import call_of
 from app.agents.budget import Budget, Spending
 from app.agents.context.images import result_block
 from app.agents.history import DELEGATED, NOT_RUN, missing_result
+from app.agents.model_settings import ModelSettings, model_settings
 from app.agents.models.failures import cut_in_a_call
 from app.agents.models.protocol import Completed, ModelClient
-from app.agents.requesting import Asker, Requesting, temperature_of
+from app.agents.requesting import Asker, Requesting
 from app.agents.sessions import BUSINESS, Block, Session, Sessions
 from app.agents.tier import Tier
 from app.agents.writing import LiveMessage
@@ -33,6 +34,7 @@ from app.toolkit.context import NOTHING
 from app.tools.delegation.ports import DELEGATION
 
 Execute = Callable[..., Awaitable[list[CallOutcome]]]
+TOOLS_OFF = "Not run: tools are off for this message. Answer without them."
 STOPPED = "The run was cancelled before this call finished."
 
 
@@ -50,6 +52,7 @@ class Turns:
         attended: somebody is, or may come to be, there to confirm what asks.
         tries: how often the run was taken up after a crash since its calls last finished.
         keep: called when a step has finished, before anything else happens.
+        tools_enabled: whether its model may call tools.
         is_left: the run stops with the service, and the next process goes on with it.
         asker: what the run remembers of its requests; made at the first of them.
         tier: the stronger model that some of its requests go to.
@@ -63,6 +66,7 @@ class Turns:
     taken: int = 0
     payer: Payer = NOBODY
     attended: bool = True
+    tools_enabled: bool = True
     tries: int = 0
     keep: Callable[[], None] = lambda: None
     is_left: bool = False
@@ -128,7 +132,7 @@ class AgentLoop:
     async def _take_turns(self, session: Session, run_id: str, turns: Turns) -> RunStatus:
         while turns.taken < self._max_iterations(turns):
             turns.taken += 1
-            model = turns.tier.current or self._model_of(session, self._profile(turns))
+            model = turns.tier.current or self._chosen(session, turns).model
             self._budget.check(session, model=model, agent_id=turns.agent_id, payer=turns.payer)
             completed, message_id = await self._ask(session, run_id, turns)
             self._budget.add(
@@ -157,7 +161,9 @@ class AgentLoop:
             if completed.dropped_tool_uses:
                 raise cut_in_a_call(completed)
             uses = [block for block in content if block.get("type") == "tool_use"]
-            if uses:
+            if uses and not turns.tools_enabled:
+                self._refuse(session, run_id, turns, uses)
+            elif uses:
                 await self._act(session, run_id, turns, uses, message_id)
             elif not self._steered(session, run_id, turns):
                 return "success"
@@ -185,7 +191,7 @@ class AgentLoop:
 
     def _asker(self, session: Session, run_id: str, turns: Turns) -> Asker:
         """Who asks, as the agent's profile says it now."""
-        profile = self._profile(turns)
+        chosen = self._chosen(session, turns)
         asker = turns.asker
         if asker is None:
             asker = turns.asker = Asker(
@@ -194,8 +200,9 @@ class AgentLoop:
                 user_id=turns.payer.user_id or session.user_id,
                 spending=turns.spending,
             )
-        asker.model = turns.tier.current or self._model_of(session, profile)
-        asker.max_tokens = self._max_tokens(profile)
+        asker.tools_enabled = turns.tools_enabled
+        asker.model = turns.tier.current or chosen.model
+        asker.max_tokens, asker.temperature = chosen.max_tokens, chosen.temperature
         return asker
 
     def _profile(self, turns: Turns) -> AgentProfile | None:
@@ -207,12 +214,9 @@ class AgentLoop:
         profile = self._profile(turns)
         return (profile and profile.max_iterations) or self._settings.max_iterations
 
-    def _max_tokens(self, profile: AgentProfile | None) -> int:
-        return (profile and profile.max_tokens) or self._settings.max_tokens
-
-    def _model_of(self, session: Session, profile: AgentProfile | None) -> str:
-        """What the session asked for beats its agent's model, which beats the service's."""
-        return session.model or (profile and profile.model) or self._settings.model
+    def _chosen(self, session: Session, turns: Turns) -> ModelSettings:
+        """What the session's requests are made with at the moment."""
+        return model_settings(session, self._profile(turns), self._settings)
 
     def _keep_partial(self, session: Session, run_id: str, turns: Turns, text: str) -> None:
         """What the model had written when it was cut off stays in the session."""
@@ -232,6 +236,12 @@ class AgentLoop:
         self._remember_used(run_id, turns, requests)
         execute = partial(self._gate.executor.run, requests, context)
         await self._answered(session, run_id, turns, uses, execute)
+
+    def _refuse(self, session: Session, run_id: str, turns: Turns, uses: list[Block]) -> None:
+        """Tell a model that calls tools, although it was shown none, that there are none."""
+        results = [missing_result(use["id"], TOOLS_OFF) for use in uses]
+        self._add_results(session, run_id, turns, results)
+        self._steered(session, run_id, turns)
 
     async def _answered(
         self, session: Session, run_id: str, turns: Turns, uses: list[Block], execute: Execute
@@ -261,13 +271,18 @@ class AgentLoop:
                 else missing_result(use["id"], NOT_RUN if turns.is_left else STOPPED)
                 for use in uses
             ]
-            kept = self._sessions.append(
-                session, "tool", results, run_id=run_id, agent_id=turns.agent_id
-            )
-            turns.messages.append({"role": "user", "content": results, "id": kept})
-            # Not sooner: it may be a call that takes the service down, each time it is made.
-            turns.tries = 0
-            turns.keep()
+            self._add_results(session, run_id, turns, results)
+
+    def _add_results(
+        self, session: Session, run_id: str, turns: Turns, results: list[Block]
+    ) -> None:
+        kept = self._sessions.append(
+            session, "tool", results, run_id=run_id, agent_id=turns.agent_id
+        )
+        turns.messages.append({"role": "user", "content": results, "id": kept})
+        # Not sooner: it may be a call that takes the service down, each time it is made.
+        turns.tries = 0
+        turns.keep()
 
     def _left_by(self, outcome: CallOutcome) -> str:
         """What is told of a call whose sub-agents the next process goes on with."""
@@ -292,7 +307,6 @@ class AgentLoop:
 
     def context(self, session: Session, run_id: str, turns: Turns, message_id: str) -> CallContext:
         """The call context of this run's agent."""
-        profile = self._profile(turns)
         return CallContext(
             log=session.log,
             run_id=run_id,
@@ -306,9 +320,5 @@ class AgentLoop:
             token_id=turns.payer.token_id,
             limits=turns.payer.limits or None,
             business=session.meta.get(BUSINESS) or NOTHING,
-            model={
-                "model": self._model_of(session, profile),
-                "max_tokens": self._max_tokens(profile),
-                "temperature": temperature_of(self._settings, profile),
-            },
+            model=self._chosen(session, turns).to_dict(),
         )

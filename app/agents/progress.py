@@ -21,6 +21,7 @@ class Progress:
         turns: what `Turns.progress` says: usage, stop reason, model requests so far.
         unheard: messages that stand before the last answer, and that it did not know.
         found: tools that the run has found by words.
+        tools_enabled: whether its model may call tools.
         tries: how often it was taken up after a crash since its calls last finished.
     """
 
@@ -30,6 +31,7 @@ class Progress:
     unheard: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
     tries: int = 0
+    tools_enabled: bool = True
 
     @property
     def usage(self) -> dict[str, Any]:
@@ -55,6 +57,7 @@ class Progress:
             "unheard": self.unheard,
             "found": self.found,
             "tries": self.tries,
+            "tools_enabled": self.tools_enabled,
         }
         return orjson.dumps(kept).decode()
 
@@ -74,4 +77,5 @@ class Progress:
             tuple(kept["unheard"]),
             tuple(kept["found"]),
             kept["tries"],
+            kept.get("tools_enabled", True),
         )

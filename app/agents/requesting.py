@@ -25,11 +25,12 @@ from app.agents.writing import LiveMessage
 from app.core.errors import ModelFailed
 from app.core.settings import Settings
 from app.execution.setup import Gate
-from app.governance.agents import AgentProfile
+from app.governance.agents import AgentProfile, SubagentScope
 from app.resolver.exposure import definitions_for
 from app.resolver.resolver import ResolvedToolset
 
 _LOADED_BYTES = 8 << 20
+_NO_TOOLS = SubagentScope(frozenset())
 
 Message = dict[str, Any]
 
@@ -41,7 +42,8 @@ class Asker:
     Attributes:
         user_id: whose memory is told.
         spending: where what the requests cost is summed up.
-        model, max_tokens: of the next request.
+        model, max_tokens, temperature: of the next request.
+        tools_enabled: whether the model may call tools.
         window: made at the first request.
         known: facts that hold for the whole run.
     """
@@ -52,17 +54,23 @@ class Asker:
     spending: Spending
     model: str = ""
     max_tokens: int = 1
+    temperature: float | None = None
+    tools_enabled: bool = True
     window: ContextWindow | None = None
     known: Known = field(default_factory=Known)
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a request is made of but for its messages."""
+    """What a request is made of but for its messages.
+
+    `answer_only`: the tools stand there for calls of before, which providers demand.
+    """
 
     prompt: Prompt
     tools: list[dict[str, Any]]
     overhead: int
+    answer_only: bool = False
 
 
 class Requesting:
@@ -157,23 +165,27 @@ class Requesting:
         profile: AgentProfile | None,
     ) -> _Question:
         found = self._gate.deferred.shown_to(asker.run_id)
+        offered = toolset
+        if not asker.tools_enabled:
+            found, offered = (), self._gate.resolver.resolve(asker.agent_id, subagent=_NO_TOOLS)
         without = left_out(self._settings, profile)
         subject = Subject(
             agent_id=asker.agent_id,
-            tools=toolset.tool_names,
+            tools=offered.tool_names,
             user_id=asker.user_id,
             project=self._gate.projects.get(session.project_id) if session.project_id else None,
             session_id=session.id,
             question=_last_words(messages),
         )
         facts = await self._facts.find(subject, asker.known, without=without)
-        prompt = build_prompt(toolset, facts, found=found, without=without)
-        shown = definitions_for(toolset.exposure, found)
-        schemas = toolset.exposure.visible_tokens
+        prompt = build_prompt(offered, facts, found=found, without=without)
+        answer_only = offered is not toolset and _has_calls(messages)
+        exposure = (toolset if answer_only else offered).exposure
+        shown, schemas = definitions_for(exposure, found), exposure.visible_tokens
         if found:
-            more = shown[len(toolset.exposure.visible) :]
+            more = shown[len(exposure.visible) :]
             schemas += text_tokens(str(more))
-        return _Question(prompt, shown, prompt.tokens + schemas)
+        return _Question(prompt, shown, prompt.tokens + schemas, answer_only)
 
     async def _fit(
         self,
@@ -245,7 +257,8 @@ class Requesting:
             system=prompt.system,
             shared_system=prompt.shared_system,
             tools=question.tools,
-            temperature=temperature_of(self._settings, profile),
+            answer_only=question.answer_only,
+            temperature=asker.temperature,
             thinking_budget=budget,
             adaptive_thinking=adaptive,
             effort=(profile and profile.effort) or chosen.effort,
@@ -254,12 +267,6 @@ class Requesting:
     def _count(self, session: Session, asker: Asker, model: str, usage: Usage) -> None:
         """Count a request whose answer is not a message of the session."""
         self._budget.add(session, model=model, usage=usage, spending=asker.spending)
-
-
-def temperature_of(settings: Settings, profile: AgentProfile | None) -> float | None:
-    """The agent's own temperature, or that of the settings."""
-    own = profile.temperature if profile else None
-    return settings.temperature if own is None else own
 
 
 def thinking_of(settings: Settings, profile: AgentProfile | None) -> tuple[int | None, bool]:
@@ -286,6 +293,14 @@ def _last_words(messages: Sequence[Message]) -> str:
         if texts:
             return "\n".join(texts)
     return ""
+
+
+def _has_calls(messages: Sequence[Message]) -> bool:
+    return any(
+        block.get("type") in ("tool_use", "tool_result")
+        for message in messages
+        for block in message["content"]
+    )
 
 
 def _reminded(messages: list[Message], reminder: dict[str, Any] | None) -> list[Message]:

@@ -52,6 +52,7 @@ class Resumption:
         progress, session = cut.progress, run.session
         run.before, run.unheard = progress, progress.unheard
         run.payer, run.attended = progress.payer, progress.attended
+        run.tools_enabled = progress.tools_enabled
         self._gate.deferred.reveal(run.id, progress.found)
         begun = [event["tool_call_id"] for event in unended(cut.trail)]
         session.log.emit(RunResumed, run_id=run.id, agent_id=run.agent_id, interrupted=begun)
@@ -77,7 +78,7 @@ class Resumption:
         run.attended = parked.attended
         context = direct_context(
             run,
-            self._gate.projects,
+            self._gate,
             user_id=parked.user_id,
             caller=parked.caller,
             attended=parked.attended,

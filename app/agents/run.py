@@ -9,9 +9,10 @@ from typing import Any
 
 from app.agents.budget import Spending
 from app.agents.loop import Turns
+from app.agents.model_settings import model_settings
 from app.agents.progress import Progress
 from app.agents.sessions import BUSINESS, Block, Session
-from app.core.errors import InvalidArguments, TollgateError
+from app.core.errors import InvalidArguments, InvalidInput, TollgateError, Unauthenticated
 from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import dump_json
@@ -21,7 +22,7 @@ from app.execution.calls import CallRequest
 from app.execution.context import CallContext, Caller
 from app.execution.outcome import CallOutcome
 from app.execution.pipeline import Batch
-from app.execution.projects import Projects
+from app.execution.setup import Gate
 from app.governance.limits import NOBODY, Payer
 from app.toolkit.context import NOTHING
 
@@ -36,6 +37,7 @@ class Run:
         unheard: messages of the branch, by id, that come last: the answer before them did not
             know them.
         before: what it had come to in the process that began it.
+        tools_enabled: whether its model may call tools.
         is_left: it stops with the service, and the next process goes on with it.
         asked: what its tools asked a model for, where it has no model of its own.
     """
@@ -58,6 +60,7 @@ class Run:
     attended: bool = True
     unheard: tuple[str, ...] = ()
     before: Progress | None = None
+    tools_enabled: bool = True
     is_left: bool = False
     asked: Spending = field(default_factory=Spending)
 
@@ -89,6 +92,7 @@ class Queued:
             "payer": self.run.payer.to_json(),
             "trigger": self.run.trigger,
             "attended": self.run.attended,
+            "tools_enabled": self.run.tools_enabled,
             "place": self.place,
         }
         return dump_json(waiting).decode()
@@ -126,6 +130,31 @@ def told_call(request: CallRequest, redactor: Redactor) -> Block:
     return {**block, "input": redactor.arguments(arguments)[0]}
 
 
+def require_alike(active: Run, answering: str | None, *, tools_enabled: bool) -> None:
+    """Raises InvalidInput unless a message can join the run that is under way."""
+    if answering != active.agent_id:
+        raise InvalidInput(
+            "A message cannot steer another agent's run; name that agent", field="agent_id"
+        )
+    if tools_enabled != active.tools_enabled:
+        state = "on" if active.tools_enabled else "off"
+        raise InvalidInput(
+            f"The tools of the run that this message would steer are {state}; queue the message, "
+            f"or send tools_enabled: {str(active.tools_enabled).lower()}",
+            field="tools_enabled",
+        )
+
+
+async def last_word(progress: Progress) -> RunStatus:
+    """How a run ends whose model had no more to say."""
+    return "refused" if progress.stop_reason == "refusal" else "success"
+
+
+def revoked() -> Unauthenticated:
+    """Why a run does not go on that its token may not have any more."""
+    return Unauthenticated("The token that began this run was revoked while the service stood")
+
+
 def stopped(run: Run) -> RunStatus:
     """How a run ends that was stopped."""
     return "interrupted" if run.interrupted else "cancelled"
@@ -133,7 +162,7 @@ def stopped(run: Run) -> RunStatus:
 
 def direct_context(
     run: Run,
-    projects: Projects,
+    gate: Gate,
     *,
     caller: Caller,
     attended: bool,
@@ -142,16 +171,18 @@ def direct_context(
 ) -> CallContext:
     """The call context of a run without a model; its user is whoever asked for the run."""
     session = run.session
+    chosen = model_settings(session, gate.agents.get(run.agent_id), gate.settings)
     return CallContext(
         log=session.log,
         run_id=run.id,
         agent_id=run.agent_id,
         user_id=user_id or run.payer.user_id or session.user_id,
-        project=projects.get(session.project_id) if session.project_id else None,
+        project=gate.projects.get(session.project_id) if session.project_id else None,
         caller=caller,
         attended=attended,
         cacheable=cacheable,
         token_id=run.payer.token_id,
         limits=run.payer.limits or None,
         business=session.meta.get(BUSINESS) or NOTHING,
+        model=chosen.to_dict(),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from app.agents.durability import Durability
+from app.agents.model_settings import model_settings
 from app.agents.run import Queued, Run, error_body
 from app.core import process
 from app.core.clock import isoformat
@@ -49,7 +50,7 @@ class RunRecords:
             agent_id=run.agent_id,
             trigger=run.trigger,
             model=self._model_of(run),
-            tool_names=list(self._gate.resolver.resolve(run.agent_id).tool_names),
+            tool_names=self._tools_of(run),
         )
         self._gate.metrics.gauge("runs_active", 1)
 
@@ -121,8 +122,13 @@ class RunRecords:
             run.started_at,
         )
 
+    def _tools_of(self, run: Run) -> list[str]:
+        if not run.tools_enabled:
+            return []
+        return list(self._gate.resolver.resolve(run.agent_id).tool_names)
+
     def _model_of(self, run: Run) -> str | None:
         if not run.has_model:
             return None
         profile = self._gate.agents.get(run.agent_id)
-        return run.session.model or (profile and profile.model) or self._gate.settings.model
+        return model_settings(run.session, profile, self._gate.settings).model

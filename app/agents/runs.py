@@ -27,16 +27,24 @@ from app.agents.recovery import (
     close_found,
 )
 from app.agents.resumption import Resumption, Work
-from app.agents.run import Queued, Run, direct_context, error_of, stopped, told_call
+from app.agents.run import (
+    Queued,
+    Run,
+    direct_context,
+    error_of,
+    last_word,
+    require_alike,
+    revoked,
+    stopped,
+    told_call,
+)
 from app.agents.run_records import RunRecords
 from app.agents.sessions import Block, Session, Sessions
 from app.core.contain import Contained, attempt
 from app.core.errors import (
     Busy,
-    InvalidInput,
     StorageUnavailable,
     TollgateError,
-    Unauthenticated,
 )
 from app.core.ids import new_id
 from app.events.durable import RunStatus, Trigger
@@ -95,6 +103,7 @@ class RunEngine:
         trigger: Trigger = "message",
         run_id: str | None = None,
         attended: bool = True,
+        tools_enabled: bool = True,
     ) -> tuple[str, str]:
         """Add a user message and work on it; ids of the run and of the message.
 
@@ -103,10 +112,12 @@ class RunEngine:
             payer: whom the run is counted for.
             run_id: what the run is called, where somebody has decided that before.
             attended: somebody is, or may come to be, there to confirm what asks.
+            tools_enabled: whether the model may call tools for it.
 
         Raises:
             NotFound: there is no such agent.
-            InvalidInput: the run that would be steered is another agent's.
+            InvalidInput: the run that would be steered is another agent's, or has its tools on
+                where the message wants them off, or off.
             Busy: a run is active, and `when_busy` says to refuse.
             StorageUnavailable: the database cannot be written at the moment; nothing was begun.
         """
@@ -116,11 +127,7 @@ class RunEngine:
             self._gate.agents.require(answering)
         active = self._active.get(session.id)
         if active is not None and when_busy == "steer" and active.turns is not None:
-            if answering != active.agent_id:
-                raise InvalidInput(
-                    "A message cannot steer another agent's run; name that agent",
-                    field="agent_id",
-                )
+            require_alike(active, answering, tools_enabled=tools_enabled)
             message_id = self._user_entry(session, content, active.id, client_message_id)
             active.turns.steering.append((message_id, content))
             return active.id, message_id
@@ -129,7 +136,7 @@ class RunEngine:
                 "A run is active in this session; wait, cancel it, or queue", run_id=active.id
             )
         run = self._new_run(session, trigger, answering, run_id=run_id)
-        run.payer, run.attended = payer, attended
+        run.payer, run.attended, run.tools_enabled = payer, attended, tools_enabled
         if active is not None:
             return run.id, self._enqueue(run, content, client_message_id)
         # Claimed before the first await: two messages must not both find the session free.
@@ -174,7 +181,7 @@ class RunEngine:
         run = self._new_run(session, trigger)
         run.payer, run.attended = payer, attended
         context = direct_context(
-            run, self._gate.projects, caller=caller, attended=attended, cacheable=cacheable
+            run, self._gate, caller=caller, attended=attended, cacheable=cacheable
         )
         self._active[session.id] = run
         with self._starting(run):
@@ -328,7 +335,7 @@ class RunEngine:
         """Answer what was said to a run that ended before it heard it."""
         session = ended.session
         run = self._new_run(session, "message", ended.agent_id)
-        run.payer, run.unheard = ended.payer, unheard
+        run.payer, run.unheard, run.tools_enabled = ended.payer, unheard, ended.tools_enabled
         self._active[session.id] = run
         with self._starting(run):
             self._records.started(run)
@@ -363,6 +370,7 @@ class RunEngine:
         turns = run.turns = self._loop.turns_of(run.agent_id, before.turns)
         turns.messages, turns.tries = messages, before.tries
         turns.payer, turns.attended = run.payer, run.attended
+        turns.tools_enabled = run.tools_enabled
         turns.keep = partial(self._durability.keep, run)
         return await self._loop.run(run.session, run.id, turns)
 
@@ -417,7 +425,7 @@ class RunEngine:
         if session is None:
             return
         if await is_revoked(parked.batch.token_id, tokens):
-            self._close_found(session, parked, _revoked())
+            self._close_found(session, parked, revoked())
             return
         run = self._found(session, parked)
         work, error = attempt(self._resumption.work_of, run, parked.batch, self._answered)
@@ -434,7 +442,7 @@ class RunEngine:
         if session is None:
             return
         if await is_revoked(cut.progress.payer.token_id, tokens):
-            self._close_found(session, cut, _revoked())
+            self._close_found(session, cut, revoked())
             return
         run = self._found(session, cut)
         _, error = attempt(self._resumption.cut_off, run, cut)
@@ -443,7 +451,7 @@ class RunEngine:
             self._close_found(session, cut)
             return
         said = cut.turn.is_answered and not run.unheard
-        work = partial(_last_word, cut.progress) if said else partial(self._converse, run)
+        work = partial(last_word, cut.progress) if said else partial(self._converse, run)
         self._take_up(run, work)
 
     def _close_found(
@@ -461,6 +469,7 @@ class RunEngine:
         trigger = message.pop("trigger", "message")
         run = self._new_run(session, trigger, item.agent_id, run_id=item.run_id)
         run.attended = message.pop("attended", True)
+        run.tools_enabled = message.pop("tools_enabled", True)
         run.payer = Payer.from_json(message.pop("payer", {}))
         queued, error = attempt(partial(Queued, run, **message))
         if queued is None:
@@ -483,15 +492,6 @@ class RunEngine:
         self._begin(run, work)
 
 
-async def _last_word(progress: Progress) -> RunStatus:
-    """How a run ends whose model had no more to say."""
-    return "refused" if progress.stop_reason == "refusal" else "success"
-
-
 async def is_revoked(token_id: str | None, tokens: Tokens) -> bool:
     """Whether what a token has begun may not go on."""
     return token_id is not None and await tokens.standing(token_id) == "revoked"
-
-
-def _revoked() -> Unauthenticated:
-    return Unauthenticated("The token that began this run was revoked while the service stood")

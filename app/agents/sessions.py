@@ -19,7 +19,7 @@ from app.core.ids import new_id
 from app.core.redaction import Redactor
 from app.core.text import dump_json, scrub
 from app.db.ledger import Ledger
-from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION
+from app.db.statements import ADD_ENTRY, ADD_SESSION, MOVE_LEAF, RENAME_SESSION, SET_MODEL
 from app.events.durable import ContextCompacted, MessageCompleted, SessionBranched
 from app.events.log import EventLog, SessionLog
 from app.execution.record import bounded
@@ -42,7 +42,8 @@ MESSAGE_CHARS = 120_000
 class Session:
     """An open session. `leaf` is the entry that the next one hangs on.
 
-    `usage` sums up its model requests, as `sessions.usage` holds it.
+    `usage` sums up its model requests, as `sessions.usage` holds it. `model`, `max_tokens` and
+    `temperature` are None where its agent decides.
     """
 
     id: str
@@ -58,6 +59,8 @@ class Session:
     meta: dict[str, Any] = field(default_factory=dict)
     touched: float = 0.0
     usage: dict[str, Any] = field(default_factory=dict)
+    max_tokens: int | None = None
+    temperature: float | None = None
 
 
 class Sessions:
@@ -92,6 +95,8 @@ class Sessions:
         project_id: str | None = None,
         agent_id: str | None = None,
         model: str | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
         session_id: str | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Session:
@@ -110,6 +115,8 @@ class Sessions:
             agent_id,
             user_id,
             model,
+            max_tokens,
+            temperature,
             epoch,
             encoded,
             moment,
@@ -120,6 +127,7 @@ class Sessions:
         session = Session(
             session_id, kind, title, user_id, epoch, log, project_id, agent_id, model, None, meta
         )
+        session.max_tokens, session.temperature = max_tokens, temperature
         session.touched = self._clock.monotonic()
         self._open[session_id] = session
         return session
@@ -243,6 +251,20 @@ class Sessions:
         session.title = title
         moment = isoformat(self._clock.now())
         self._ledger.append(RENAME_SESSION, (title, moment, session.id))
+
+    def set_model(
+        self,
+        session: Session,
+        *,
+        model: str | None,
+        max_tokens: int | None,
+        temperature: float | None,
+    ) -> None:
+        """Say what its model requests are made with from the next one on; None: as its agent's."""
+        session.model, session.max_tokens = model, max_tokens
+        session.temperature = temperature
+        moment = isoformat(self._clock.now())
+        self._ledger.append(SET_MODEL, (model, max_tokens, temperature, moment, session.id))
 
     def _forget_idle(self) -> None:
         """Keep the number of open sessions in bounds: idle ones are read again when needed.

@@ -67,7 +67,8 @@ def insert(
 ADD_SESSION = insert(
     10,
     "sessions",
-    "id, kind, title, project_id, agent_id, user_id, model, epoch, meta, created_at, updated_at",
+    "id, kind, title, project_id, agent_id, user_id, model, max_tokens, temperature, epoch, meta,"
+    " created_at, updated_at",
 )
 ADD_RUN = insert(
     20,
@@ -96,6 +97,10 @@ FINISH_RUN = Statement(
 ADD_ENTRY = insert(30, "entries", "id, session_id, parent_id, run_id, role, content, created_at")
 MOVE_LEAF = Statement(31, "UPDATE sessions SET leaf_entry_id = ?, updated_at = ? WHERE id = ?")
 RENAME_SESSION = Statement(32, "UPDATE sessions SET title = ?, updated_at = ? WHERE id = ?")
+SET_MODEL = Statement(
+    32,
+    "UPDATE sessions SET model = ?, max_tokens = ?, temperature = ?, updated_at = ? WHERE id = ?",
+)
 SET_USAGE = Statement(33, "UPDATE sessions SET usage = ? WHERE id = ?")
 # A sample of a call's progress; `prepare` puts it among those that the metadata holds.
 KEEP_SAMPLE = Statement(34, "UPDATE sessions SET meta = ? WHERE id = ?", prepare=merge_samples)
@@ -198,6 +203,7 @@ ALL = (
     ADD_ENTRY,
     MOVE_LEAF,
     RENAME_SESSION,
+    SET_MODEL,
     SET_USAGE,
     KEEP_SAMPLE,
     KEEP_REFUSED,

@@ -39,6 +39,8 @@ class SessionRow(SQLModel, table=True):
     agent_id: str | None = None
     user_id: str
     model: str | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
     epoch: str
     leaf_entry_id: str | None = None
     meta: str = "{}"

@@ -247,7 +247,7 @@ async def test_the_turn_goes_on_after_a_person_declined(settings: Settings):
         assert "declined" in results["t1"]["content"][0]["text"]
 
 
-@pytest.mark.requirement("GOV-04", "GOV-07", "CTX-04")
+@pytest.mark.requirement("GOV-04", "GOV-07")
 async def test_a_switched_off_tool_and_its_hint_are_not_offered_from_the_next_turn_on(
     settings: Settings,
 ):

@@ -120,7 +120,7 @@ class TermsKeeper:
         rounds = spec.max_rounds or ours or default
         most_deep = self._max_depth(parent.agent_id, parent.max_depth)
         most_deep = self._max_depth(agent_id, most_deep)
-        given = parent.model
+        given = {**parent.model, **_own_of(profile if spec.agent_id else None)}
         return Terms(
             agent_id=agent_id,
             model=self._model(spec, parent, profile, field),
@@ -269,6 +269,14 @@ def supervisor_of(gate: Gate, settings: Settings, agent_id: str | None) -> str |
 
 def _profile(gate: Gate, agent_id: str | None) -> AgentProfile | None:
     return gate.agents.get(DEFAULT_AGENT if agent_id is None else agent_id)
+
+
+def _own_of(profile: AgentProfile | None) -> dict[str, object]:
+    """What another agent is asked with in place of what its caller is."""
+    if profile is None:
+        return {}
+    own = {"max_tokens": profile.max_tokens, "temperature": profile.temperature}
+    return {name: value for name, value in own.items() if value is not None}
 
 
 def _least(first: int | None, second: int | None) -> int | None:

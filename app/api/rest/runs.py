@@ -42,6 +42,9 @@ class NewMessage(Body):
     agent_id: Identifier | None = Field(
         default=None, description="Who answers, for this run; the session's agent when missing."
     )
+    tools_enabled: bool = Field(
+        default=True, description="False: the model answers without tools, for this run."
+    )
     client_message_id: Identifier | None = Field(
         default=None, description="Comes back in the `message_completed` event."
     )
@@ -72,6 +75,7 @@ async def send_message(
         when_busy=body.when_busy,
         agent_id=body.agent_id,
         payer=principal.payer,
+        tools_enabled=body.tools_enabled,
     )
     await service.gate.ledger.outlast()
     return MessageAccepted(run_id=run_id, message_id=message_id)

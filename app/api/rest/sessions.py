@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import orjson
 from fastapi import Query
-from pydantic import Field
+from pydantic import Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +14,7 @@ from app.agents.session_finding import Found, SessionFinder
 from app.agents.sessions import BUSINESS, UNTITLED
 from app.api.deps import Chatter, ServiceDep
 from app.api.errors import problems
-from app.api.rest.body import Body, Identifier, PathId
+from app.api.rest.body import Body, Identifier, PathId, unsent
 from app.api.rest.business import BusinessContext
 from app.api.rest.examples import example
 from app.api.rest.headers import MADE, show_place
@@ -32,14 +32,28 @@ from app.api.rest.shapes import (
 )
 from app.api.session_deps import ReadableSession, visible_session
 from app.core.errors import Busy, NotFound
+from app.core.field_problems import Misfit
 from app.db.process_samples import PROCESSES
 from app.db.tables import SessionRow
 from app.execution.projects import DEFAULT_PROJECT
 
 router = routes_of("sessions")
 
+_MODEL = frozenset({"model", "max_tokens", "temperature"})
 Kind = Literal["chat", "direct", "all"]
 Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+
+
+Model = Annotated[
+    str | None,
+    Field(min_length=1, max_length=200, description="Null for the agent's, or the service's."),
+]
+MaxTokens = Annotated[
+    int | None, Field(ge=1, le=1_000_000, description="Of one answer; null as for `model`.")
+]
+Temperature = Annotated[
+    float | None, Field(ge=0, le=2, strict=False, description="Null as for `model`.")
+]
 
 
 class NewSession(Body):
@@ -52,18 +66,34 @@ class NewSession(Body):
         default=DEFAULT_PROJECT, description="The workspace of its tools; null for none."
     )
     agent_id: Identifier | None = None
-    model: str | None = Field(default=None, min_length=1, max_length=200)
+    model: Model = None
+    max_tokens: MaxTokens = None
+    temperature: Temperature = None
     business: BusinessContext | None = Field(
         default=None, description="Scope `admin`: what its tools are told of the calling channel."
     )
 
 
 class SessionChange(Body):
-    """What may be changed of a session."""
+    """What shall change; what is missing stays.
 
-    model_config = example(title="Arithmetic")
+    The model's settings hold from its next request on, for sub-agents that start then too.
+    """
 
-    title: Title
+    model_config = example(title="Arithmetic", temperature=0.2)
+
+    title: Title = unsent()
+    model: Model = None
+    max_tokens: MaxTokens = None
+    temperature: Temperature = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise Misfit(
+                "send at least one of title, model, max_tokens, temperature", code="one_of"
+            )
+        return self
 
 
 class Branch(Body):
@@ -101,6 +131,8 @@ async def create_session(
         project_id=body.project_id,
         agent_id=body.agent_id,
         model=body.model,
+        max_tokens=body.max_tokens,
+        temperature=body.temperature,
         meta={BUSINESS: body.business.facts()} if body.business else None,
     )
     await service.gate.ledger.durable()
@@ -164,15 +196,20 @@ async def get_session(session: ReadableSession) -> SessionView:
 
 @router.patch(
     "/sessions/{session_id}",
-    summary="Rename a session",
+    summary="Change a session",
     responses=problems(NotFound, body=True),
 )
-async def rename_session(
+async def change_session(
     session_id: PathId, body: SessionChange, service: ServiceDep, principal: Chatter
 ) -> SessionView:
-    """Scope `chat`."""
+    """Scope `chat`. Its title, and what its model is asked with."""
     session = await service.session_for(principal, session_id)
-    service.sessions.rename(session, service.gate.redactor.text(body.title))
+    given = body.model_fields_set
+    if "title" in given:
+        service.sessions.rename(session, service.gate.redactor.text(body.title))
+    if given & _MODEL:
+        kept = {name: getattr(body if name in given else session, name) for name in _MODEL}
+        service.sessions.set_model(session, **kept)
     await service.gate.ledger.durable()
     return SessionView.of(await visible_session(service, principal, session_id))
 

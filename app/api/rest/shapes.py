@@ -52,6 +52,8 @@ class SessionView(BaseModel):
     project_id: str | None = None
     agent_id: str | None = None
     model: str | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
     epoch: str = Field(description="Changes when the event log is reset.")
     leaf_entry_id: str | None = Field(default=None, description="The last message of the branch.")
     business: dict[str, Any] | None = Field(

@@ -75,6 +75,9 @@ class UserMessage(SessionCommand):
     )
     agent_id: Identifier | None = None
     when_busy: Literal["reject", "queue", "steer"] = "reject"
+    tools_enabled: bool = Field(
+        default=True, description="False: the model answers without tools, for this run."
+    )
 
 
 class ToolCall(SessionCommand):

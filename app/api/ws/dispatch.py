@@ -127,6 +127,7 @@ class Dispatcher:
             when_busy=command.when_busy,
             agent_id=command.agent_id,
             payer=principal.payer,
+            tools_enabled=command.tools_enabled,
         )
         return {"run_id": run_id, "message_id": message_id}
 
