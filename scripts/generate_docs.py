@@ -31,6 +31,7 @@ from app.core.origins import env_name, setting_fields  # noqa: E402
 from app.core.settings import Settings  # noqa: E402
 from app.events import union  # noqa: E402
 from app.events.envelope import DurableEvent, EphemeralEvent  # noqa: E402
+from app.events.older import OlderEvent  # noqa: E402
 from app.toolkit.tool import Tool  # noqa: E402
 from scripts.meanings import MEANINGS, SETTING_GROUPS  # noqa: E402
 
@@ -220,10 +221,10 @@ def _described(name: str, description: str | None) -> str:
     return description
 
 
-def messages_page() -> str:
-    """Every command, control message and event, with its fields."""
+def _message_classes() -> list[tuple[str, str, Iterable[type[BaseModel]], Collection[str]]]:
+    """Title, introduction, models and common fields of each class of messages."""
     commands = get_args(get_args(ClientCommand)[0])
-    classes: list[tuple[str, str, Iterable[type[BaseModel]], Collection[str]]] = [
+    return [
         (
             "Commands",
             "Sent by clients.\nEach gets exactly one `ack` or `error` that names its `id`;"
@@ -249,7 +250,18 @@ def messages_page() -> str:
             get_args(union.Ephemeral),
             EphemeralEvent.model_fields,
         ),
+        (
+            "Events of predecessors",
+            "Sent beside the others to who subscribes with `older_events`; made of the event that"
+            " `after_seq` names, and no part of the log.",
+            get_args(union.Older),
+            OlderEvent.model_fields,
+        ),
     ]
+
+
+def messages_page() -> str:
+    """Every command, control message and event, with its fields."""
     lines = [
         "# Messages of the protocol",
         "",
@@ -269,7 +281,7 @@ def messages_page() -> str:
         "",
     ]
     parts: dict[str, Schema] = {}
-    for title, introduction, models, known in classes:
+    for title, introduction, models, known in _message_classes():
         lines += [f"## {title}", "", introduction, ""]
         for model in models:
             lines += _message(model, known, parts)

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from app.events import control, durable, ephemeral
+from app.events import control, durable, ephemeral, older
 
 Durable: TypeAlias = (
     durable.RunStarted
@@ -43,6 +43,17 @@ Control: TypeAlias = (
     | control.Heartbeat
     | control.GoingAway
 )
-ServerMessage: TypeAlias = Annotated[Durable | Ephemeral | Control, Field(discriminator="type")]
+Older: TypeAlias = (
+    older.OlderToolCall
+    | older.OlderToolResult
+    | older.OlderToolStart
+    | older.OlderToolProgress
+    | older.OlderToolComplete
+    | older.OlderToolError
+    | older.OlderBatchComplete
+)
+ServerMessage: TypeAlias = Annotated[
+    Durable | Ephemeral | Control | Older, Field(discriminator="type")
+]
 
 server_message: TypeAdapter[ServerMessage] = TypeAdapter(ServerMessage)

@@ -181,43 +181,6 @@ async def test_hooks_and_records_see_every_source_from_every_caller(
     assert row["source"] == source
 
 
-@pytest.mark.requirement("EVT-02", "EVT-09", "B-25")
-async def test_the_older_events_can_be_derived_from_ours(lab: Lab):
-    async def works(args: AnyArgs, ctx: Any):
-        await ctx.progress("half", current=1, total=2)
-        yield "x"
-
-    async def fails(args: AnyArgs, ctx: Any) -> ToolResult:
-        return ToolResult.fail("no")
-
-    lab.add(made(works), made(fails))
-    await lab.run(CallRequest("c1", "works", {"text": "a"}), CallRequest("c2", "fails", {}))
-    older = [legacy for event in lab.watcher.events if (legacy := older_form(event))]
-    mine = [event for event in older if event[1] == "c1"]
-    assert mine == [
-        ("tool_call", "c1", "works", {"text": "a"}),
-        ("tool_progress", "c1", 50.0),
-        ("tool_result", "c1", "x", True),
-    ]
-    assert [event for event in older if event[1] == "c2"][-1] == ("tool_error", "c2", "no")
-    completed = lab.watcher.of("tool_call_completed", tool_call_id="c1")[0]
-    assert completed["duration_ms"] > 0
-
-
-def older_form(event: dict[str, Any]) -> tuple[Any, ...] | None:
-    """One of our events as the predecessors' clients know it."""
-    kind, call = event["type"], event.get("tool_call_id")
-    if kind == "tool_call_started":
-        return ("tool_call", call, event["tool_name"], event["args"])
-    if kind == "process_progress":
-        return ("tool_progress", call, event["progress"]["percent"])
-    if kind == "tool_call_completed" and "error" in event:
-        return ("tool_error", call, event["error"]["message"])
-    if kind == "tool_call_completed":
-        return ("tool_result", call, event["content"][0]["text"], event["status"] == "success")
-    return None
-
-
 @pytest.mark.requirement("OPS-05")
 async def test_every_file_tool_runs_on_operations_in_memory(house: Lab):
     operations = memory_workspace({"a.txt": "hello\n"})

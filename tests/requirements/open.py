@@ -8,9 +8,6 @@ OPEN: dict[str, str] = {id_: subject for subject, ids in _BY_SUBJECT.items() for
 
 # Proven by a test as far as the product goes: what a line asks for besides waits for a feature.
 PARTLY: dict[str, str] = {
-    "EVT-02": "the service does not send the older pair; the test holds that it can be derived",
-    "EVT-09": "the service does not send the older events; the test holds the mapping",
-    "B-25": "the service does not send the older pair; the test holds that it can be derived",
     "REG-19": "return_schema is null for every built-in tool",
     "REG-23": "no source named mcp or external exists; the test makes one up",
     "REG-29": "no built-in tool is given llm_client; the test registers a service of its own",

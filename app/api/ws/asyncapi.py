@@ -26,9 +26,11 @@ def document() -> dict[str, Any]:
         server_message.json_schema(ref_template=_REF, mode="serialization"), schemas
     )
     channel = "chat"
+    # The older events have a `tool_call` too.
+    received = {f"{name}_event" if name in sent else name: m for name, m in received.items()}
     names = [*sent, *received]
     return {
-        "asyncapi": "3.1.0",
+        "asyncapi": "3.0.0",
         "id": "urn:tollgate:chat",
         "info": {
             "title": "Tollgate chat protocol",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from app.core.field_problems import Misfit
+from app.events.older import OlderStyle
 
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:\-]{1,128}$")]
 
@@ -58,6 +59,11 @@ class Subscribe(SessionCommand):
     epoch: str | None = Field(default=None, max_length=128)
     after: int = Field(default=0, ge=0)
     ephemerals: bool = Field(default=True, description="Also live output.")
+    older_events: OlderStyle | None = Field(
+        default=None,
+        description="Also the events of a predecessor: `netaclaw` for `tool_call` and "
+        "`tool_result`, `countbot` for `tool_start` and what follows it.",
+    )
 
 
 class Unsubscribe(SessionCommand):

@@ -85,7 +85,12 @@ class Dispatcher:
         if len(connection.subscriptions) >= service.settings.max_subscriptions:
             limit = service.settings.max_subscriptions
             raise RateLimited(f"At most {limit} sessions can be watched on one connection")
-        subscription = Subscription(session.log, connection.outbox, ephemerals=command.ephemerals)
+        subscription = Subscription(
+            session.log,
+            connection.outbox,
+            ephemerals=command.ephemerals,
+            older=command.older_events,
+        )
         connection.subscriptions[session.id] = subscription
         answer = Subscribed(
             ref=command.id,

@@ -6,18 +6,27 @@ from app.agents.archive import Archive
 from app.api.ws.outbox import Backlog, Outbox
 from app.events.control import Subscribed
 from app.events.log import Frame, SessionLog
+from app.events.older import OlderEvents, OlderStyle
 
 
 class Subscription:
     """Delivers a session's events into an outbox. A `Subscriber` of the session's log."""
 
-    def __init__(self, log: SessionLog, outbox: Outbox, *, ephemerals: bool) -> None:
+    def __init__(
+        self,
+        log: SessionLog,
+        outbox: Outbox,
+        *,
+        ephemerals: bool,
+        older: OlderStyle | None = None,
+    ) -> None:
         self.log = log
         self._outbox = outbox
         self._ephemerals = ephemerals
         self._held: list[Frame] | None = None
         self._backlog: Backlog | None = None
         self._last = 0
+        self._older = OlderEvents(older) if older else None
 
     def deliver(self, session_id: str, frame: Frame) -> None:
         if self._held is not None:
@@ -26,8 +35,12 @@ class Subscription:
             if frame.seq > self._last:
                 self._last = frame.seq
                 self._send(frame.body)
+                for body in self._older_of(frame.body):
+                    self._send(body)
         elif self._ephemerals and not self._is_catching_up:
             self._outbox.put(frame.body, droppable=True)
+            for body in self._older_of(frame.body):
+                self._outbox.put(body, droppable=True)
 
     async def start(
         self,
@@ -85,13 +98,17 @@ class Subscription:
         held, self._held = self._held or [], None
         self.log.subscribers.add(self)
         self._last = head
-        self._backlog = self._outbox.catch_up([first, *(frame.body for frame in frames)])
+        missed = [body for frame in frames for body in (frame.body, *self._older_of(frame.body))]
+        self._backlog = self._outbox.catch_up([first, *missed])
         for frame in held:
             self.deliver(self.log.session_id, frame)
         if self._ephemerals:
             for source in list(self.log.live.values()):
                 for kind, fields in source.snapshot():
                     self._send(self.log.encode_live(kind, fields))
+
+    def _older_of(self, body: bytes) -> list[bytes]:
+        return self._older.of(body) if self._older is not None else []
 
     @property
     def _is_catching_up(self) -> bool:

@@ -1,0 +1,239 @@
+"""The events of two predecessors, made of ours: for clients that know no others.
+
+They come beside ours and carry `after_seq`, the `seq` of the event that they are made of, so
+that a replay brings them again. They are no events of the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import orjson
+from pydantic import Field
+
+from app.core.text import json_default
+from app.events.envelope import SessionEvent
+
+OlderStyle = Literal["netaclaw", "countbot"]
+"""Whose events: `tool_call` and `tool_result`, or the five from `tool_start` on."""
+_HUNDRED = 100.0
+
+
+class OlderEvent(SessionEvent):
+    """What every one of them carries."""
+
+    after_seq: int = Field(ge=0, description="The event that it is made of, or follows.")
+    run_id: str | None = None
+    agent_id: str | None = None
+
+
+class OlderCallEvent(OlderEvent):
+    """Of one call."""
+
+    tool_call_id: str
+    tool_name: str
+
+
+class OlderToolCall(OlderCallEvent):
+    """A call was taken up. `netaclaw`: followed by one `tool_result`."""
+
+    type: Literal["tool_call"] = "tool_call"
+    args: Any
+    call: dict[str, Any] = Field(
+        description="`{id, type: function, function: {name, arguments}}`, the arguments as text."
+    )
+
+
+class OlderToolResult(OlderCallEvent):
+    """How the call ended, whatever became of it."""
+
+    type: Literal["tool_result"] = "tool_result"
+    success: bool
+    status: str
+    content: str = Field(description="What the model reads.")
+    error: str | None = None
+    duration_ms: float
+
+
+class OlderToolStart(OlderCallEvent):
+    """A call was taken up. `countbot`: followed by one `tool_complete` or `tool_error`."""
+
+    type: Literal["tool_start"] = "tool_start"
+    arguments: Any
+
+
+class OlderToolProgress(OlderCallEvent):
+    """How far a call is."""
+
+    type: Literal["tool_progress"] = "tool_progress"
+    progress: float = Field(ge=0, le=100)
+    message: str | None = None
+
+
+class OlderToolComplete(OlderCallEvent):
+    """A call did what it was asked."""
+
+    type: Literal["tool_complete"] = "tool_complete"
+    result: str
+    duration_ms: float
+
+
+class OlderToolError(OlderCallEvent):
+    """A call did not: it failed, was refused, or was stopped."""
+
+    type: Literal["tool_error"] = "tool_error"
+    error: str
+    status: str
+    duration_ms: float
+
+
+class OlderBatchComplete(OlderEvent):
+    """Every call that was asked for at once has ended."""
+
+    type: Literal["batch_tools_complete"] = "batch_tools_complete"
+    tool_call_ids: list[str]
+    succeeded: int
+    failed: int
+
+
+class OlderEvents:
+    """Makes older events of the events of one session, in their order."""
+
+    def __init__(self, style: OlderStyle) -> None:
+        self._style = style
+        self._names: dict[str, str] = {}
+        self._batches: dict[str | None, _Batch] = {}
+
+    def of(self, body: bytes) -> list[bytes]:
+        """What an event is followed by."""
+        if not _concerns_calls(body):
+            return []
+        event = orjson.loads(body)
+        made = self._netaclaw(event) if self._style == "netaclaw" else self._countbot(event)
+        return [item.model_dump_json(exclude_none=True).encode() for item in made]
+
+    def _netaclaw(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
+        if event["type"] == "tool_call_started":
+            yield OlderToolCall(**_head(event), args=event["args"], call=_call(event))
+        elif event["type"] == "tool_call_completed":
+            yield OlderToolResult(
+                **_head(event),
+                success=event["status"] == "success",
+                status=event["status"],
+                content=_text(event),
+                error=_error(event),
+                duration_ms=event["duration_ms"],
+            )
+
+    def _countbot(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
+        kind, run_id = event["type"], event.get("run_id")
+        if kind == "message_completed":
+            asked = [item["id"] for item in event["content"] if item.get("type") == "tool_use"]
+            if asked:
+                self._batches[run_id] = _Batch(asked)
+        elif kind == "tool_call_started":
+            self._names[event["tool_call_id"]] = event["tool_name"]
+            self._batches.setdefault(run_id, _Batch([])).started(event["tool_call_id"])
+            yield OlderToolStart(**_head(event), arguments=event["args"])
+        elif kind in ("process_progress", "process_event"):
+            yield from self._progress(event)
+        elif kind == "tool_call_completed":
+            yield from self._ended(event)
+
+    def _progress(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
+        percent = (event.get("progress") or {}).get("percent")
+        name = self._names.get(event.get("tool_call_id", ""))
+        # The sampled event says again what a live one has said.
+        if percent is None or name is None or event["type"] == "process_event":
+            return
+        yield OlderToolProgress(
+            **_head({**event, "tool_name": name}),
+            progress=min(max(float(percent), 0.0), _HUNDRED),
+            message=event.get("message"),
+        )
+
+    def _ended(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
+        call_id, run_id = event["tool_call_id"], event.get("run_id")
+        self._names.pop(call_id, None)
+        succeeded = event["status"] == "success"
+        if succeeded:
+            yield OlderToolComplete(
+                **_head(event), result=_text(event), duration_ms=event["duration_ms"]
+            )
+        else:
+            yield OlderToolError(
+                **_head(event),
+                error=_error(event) or _text(event) or event["status"],
+                status=event["status"],
+                duration_ms=event["duration_ms"],
+            )
+        batch = self._batches.get(run_id)
+        if batch is not None and batch.ended(call_id, succeeded=succeeded):
+            del self._batches[run_id]
+            yield OlderBatchComplete(
+                **_envelope(event),
+                tool_call_ids=batch.ids,
+                succeeded=batch.succeeded,
+                failed=len(batch.ids) - batch.succeeded,
+            )
+
+
+class _Batch:
+    """Calls that a message asked for at once."""
+
+    def __init__(self, ids: list[str]) -> None:
+        self.ids = list(dict.fromkeys(ids))
+        self.succeeded = 0
+        self._open = set(ids)
+
+    def started(self, call_id: str) -> None:
+        if call_id not in self.ids:
+            self.ids.append(call_id)
+            self._open.add(call_id)
+
+    def ended(self, call_id: str, *, succeeded: bool) -> bool:
+        """Whether that was the last of them."""
+        self.succeeded += succeeded and call_id in self._open
+        self._open.discard(call_id)
+        return not self._open
+
+
+def _concerns_calls(body: bytes) -> bool:
+    """A cheap look at the type, which comes first."""
+    head = body[:64]
+    return any(
+        kind in head
+        for kind in (b'"tool_call_', b'"process_progress"', b'"process_event"', b'"message_com')
+    )
+
+
+def _envelope(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "ts": event["ts"],
+        "session_id": event["session_id"],
+        "epoch": event["epoch"],
+        "after_seq": event.get("seq") or event.get("after_seq", 0),
+        "run_id": event.get("run_id"),
+        "agent_id": event.get("agent_id"),
+    }
+
+
+def _head(event: Mapping[str, Any]) -> dict[str, Any]:
+    named = {"tool_call_id": event["tool_call_id"], "tool_name": event["tool_name"]}
+    return {**_envelope(event), **named}
+
+
+def _call(event: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = orjson.dumps(event["args"], json_default).decode()
+    function = {"name": event["tool_name"], "arguments": arguments}
+    return {"id": event["tool_call_id"], "type": "function", "function": function}
+
+
+def _text(event: Mapping[str, Any]) -> str:
+    return "\n".join(item["text"] for item in event["content"] if item.get("type") == "text")
+
+
+def _error(event: Mapping[str, Any]) -> str | None:
+    error = event.get("error")
+    return None if error is None else str(error["message"])
