@@ -7,8 +7,10 @@ Whatever is heavy (web stack, SDKs, the ORM) is imported where it is needed, so 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.catalog.builtin import register_all_tools
@@ -105,6 +107,7 @@ async def _installation(
                     workspace,
                     tcp_ports=tuple(settings.sandbox.tcp_ports),
                     unprotected_paths=tuple(settings.sandbox.unprotected_paths),
+                    restrict_to_workspace=settings.sandbox.restrict_to_workspace,
                 )
                 gate.services.register(SKILL_RUNS, SkillRooms(sandbox))
 
@@ -145,6 +148,7 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
         temporary=None if apart else settings.data_dir.absolute() / "tmp",
         readable=tuple(str(path) for path in chosen.readable),
         hidden=(str(settings.data_dir.resolve()),),
+        own_files=own_files(settings),
         own_ports=frozenset({settings.port} - {0}),
         uid=chosen.uid,
         weaker=chosen.weaker,
@@ -153,6 +157,15 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
         disk_bytes=chosen.disk_mb << 20,
         processes=chosen.processes,
     )
+
+
+def own_files(settings: Settings) -> tuple[str, ...]:
+    """What the service is made of and set up with: who could write it, would be the service."""
+    named = [settings.plugins_dir, settings.rules_file, Path(".env"), Path("config.yml")]
+    named.append(Path(__file__).parent)
+    if sys.prefix != sys.base_prefix:
+        named.append(Path(sys.prefix))
+    return tuple(dict.fromkeys(str(path.resolve()) for path in named if path is not None))
 
 
 @asynccontextmanager

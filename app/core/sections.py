@@ -57,6 +57,11 @@ class SandboxSettings(Section):
         description="Files of the default project that other programs run later and that tools "
         "may write unasked, as patterns, comma-separated.",
     )
+    restrict_to_workspace: bool = Field(
+        default=True,
+        description="Whether file tools of the default project reach nothing outside of its "
+        "folder. Off, they reach what the service may, but for its own files; commands stay in it.",
+    )
     uid: int | None = Field(
         default=None,
         ge=1,

@@ -22,6 +22,7 @@ class ProjectRow(SQLModel, table=True):
     root: str
     network: str = Field(default="", sa_column_kwargs=EMPTY)
     unprotected: str = Field(default="", sa_column_kwargs=EMPTY)
+    restricted: bool = Field(default=True, sa_column_kwargs=ONE)
     created_at: str
     version: int = Field(default=1, sa_column_kwargs=ONE)
     updated_at: str | None = None

@@ -27,16 +27,16 @@ MAX_NARROWED = 64
 """Narrowed workspaces that are kept open; each holds a descriptor of its root."""
 
 _READ = (
-    "SELECT id, name, root, network, unprotected, version, created_at, updated_at FROM projects"
-    " ORDER BY id"
+    "SELECT id, name, root, network, unprotected, restricted, version, created_at, updated_at"
+    " FROM projects ORDER BY id"
 )
 _ADD = (
-    "INSERT INTO projects (id, name, root, network, unprotected, created_at, version, updated_at)"
-    " VALUES (?, ?, ?, ?, ?, ?, 1, ?)"
+    "INSERT INTO projects (id, name, root, network, unprotected, restricted, created_at, version,"
+    " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)"
 )
 _CHANGE = (
-    "UPDATE projects SET name = ?, root = ?, network = ?, unprotected = ?, version = ?,"
-    " updated_at = ? WHERE id = ?"
+    "UPDATE projects SET name = ?, root = ?, network = ?, unprotected = ?, restricted = ?,"
+    " version = ?, updated_at = ? WHERE id = ?"
 )
 _REMOVE = "DELETE FROM projects WHERE id = ?"
 
@@ -49,6 +49,7 @@ class StoredProject:
         tcp_ports: where its commands may connect to; none is no network.
         unprotected_paths: patterns of files that other programs run later, and that its calls
             may write unasked.
+        restrict_to_workspace: whether its file tools reach nothing outside of its root.
     """
 
     id: str
@@ -56,6 +57,7 @@ class StoredProject:
     root: str
     tcp_ports: tuple[int, ...] = ()
     unprotected_paths: tuple[str, ...] = ()
+    restrict_to_workspace: bool = True
     version: int = 0
     created_at: str | None = None
     updated_at: str | None = None
@@ -105,10 +107,12 @@ class Projects:
         *,
         tcp_ports: tuple[int, ...] = (),
         unprotected_paths: tuple[str, ...] = (),
+        restrict_to_workspace: bool = True,
     ) -> None:
         """Make a folder a project of this process, without storing it."""
         self._mounted[project_id] = StoredProject(
-            project_id, project_id, str(root.absolute()), tcp_ports, unprotected_paths
+            *(project_id, project_id, str(root.absolute())),
+            *(tcp_ports, unprotected_paths, restrict_to_workspace),
         )
         self._close(project_id)
 
@@ -153,6 +157,7 @@ class Projects:
             tcp_ports=about.tcp_ports,
             roots=roots,
             unprotected=about.unprotected_paths,
+            restrict=about.restrict_to_workspace,
         )
         return Project(about.id, operations.root, operations, PathSet(about.unprotected_paths))
 
@@ -179,6 +184,7 @@ class Projects:
         *,
         tcp_ports: tuple[int, ...] = (),
         unprotected_paths: tuple[str, ...] = (),
+        restrict_to_workspace: bool = True,
         actor: str,
         force: bool = False,
     ) -> StoredProject:
@@ -190,7 +196,8 @@ class Projects:
         path = await self._check(root, force=force)
         moment = isoformat(self._clock.now())
         made = StoredProject(
-            new_id("prj"), name, str(path), tcp_ports, unprotected_paths, 1, moment, moment
+            *(new_id("prj"), name, str(path), tcp_ports, unprotected_paths),
+            *(restrict_to_workspace, 1, moment, moment),
         )
 
         def add(transaction: Transaction) -> None:
@@ -262,8 +269,8 @@ class Projects:
         if project_id in self._mounted:
             raise Conflict(
                 f"The project {project_id!r} comes from the settings TOLLGATE_WORKSPACE,"
-                " TOLLGATE_SANDBOX__TCP_PORTS and TOLLGATE_SANDBOX__UNPROTECTED_PATHS; change it"
-                " there",
+                " TOLLGATE_SANDBOX__TCP_PORTS, TOLLGATE_SANDBOX__UNPROTECTED_PATHS and"
+                " TOLLGATE_SANDBOX__RESTRICT_TO_WORKSPACE; change it there",
                 project_id=project_id,
             )
         self.about(project_id)
@@ -327,20 +334,24 @@ def _current(transaction: Transaction, project_id: str, expected: int | None) ->
 
 
 def _of_row(row: Sequence[Any]) -> StoredProject:
-    id_, name, root, network, unprotected, *rest = row
+    id_, name, root, network, unprotected, restricted, *rest = row
     ports = tuple(int(port) for port in network.split(",") if port)
-    return StoredProject(id_, name, root, ports, tuple(unprotected.splitlines()), *rest)
+    patterns = tuple(unprotected.splitlines())
+    return StoredProject(id_, name, root, ports, patterns, bool(restricted), *rest)
 
 
-def _stored(project: StoredProject) -> tuple[str, str]:
-    """The columns `network` and `unprotected`."""
+def _stored(project: StoredProject) -> tuple[str, str, bool]:
+    """The columns `network`, `unprotected` and `restricted`."""
     ports = ",".join(str(port) for port in project.tcp_ports)
-    return ports, "\n".join(project.unprotected_paths)
+    return ports, "\n".join(project.unprotected_paths), project.restrict_to_workspace
 
 
 def _place(project: StoredProject) -> tuple[object, ...]:
     """What its calls work with."""
-    return project.root, project.tcp_ports, project.unprotected_paths
+    return (
+        *(project.root, project.tcp_ports, project.unprotected_paths),
+        project.restrict_to_workspace,
+    )
 
 
 def _shown(project: StoredProject) -> dict[str, Any]:
@@ -349,4 +360,5 @@ def _shown(project: StoredProject) -> dict[str, Any]:
         "root": project.root,
         "tcp_ports": list(project.tcp_ports),
         "unprotected_paths": list(project.unprotected_paths),
+        "restrict_to_workspace": project.restrict_to_workspace,
     }

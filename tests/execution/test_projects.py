@@ -38,6 +38,7 @@ async def test_a_project_is_stored_found_again_and_on_record(settings: Settings,
             "root": str(root),
             "tcp_ports": [],
             "unprotected_paths": [],
+            "restrict_to_workspace": True,
         }
     async with open_lab(settings) as lab:
         assert lab.gate.projects.about(made.id) == made

@@ -12,7 +12,6 @@ PARTLY: dict[str, str] = {
     "REG-23": "no source named mcp or external exists; the test makes one up",
     "REG-29": "no built-in tool is given llm_client; the test registers a service of its own",
     "D-22": "no source named mcp or external exists; the test makes one up",
-    "CTX-09": "no setting lifts the restriction of a workspace; the test holds the constructor",
     "SHL-03": "PowerShell itself is in no package; a program in its place gets every byte",
     "TST-01": "MCPClientTool is the one tool of the list that is missing",
     "DOC-01": "every page is there and linked; no test holds what a page must say",

@@ -182,7 +182,8 @@ class Beneath:
         opener: how to resolve; by default the best this kernel has.
         restrict: False lets every path of the machine in, as an operator may choose:
             relative paths start at `root`, and results carry absolute paths.
-        hidden: real paths of folders of the service; those below `root` are out of bounds.
+        hidden: real paths of folders of the service; those below `root` are out of bounds, and
+            without restriction all of them, but for `root` inside one of them.
         roots: folders below `root`, relative to it; nothing outside of them can be reached
             then. Paths stay relative to `root`, and are resolved beneath the folder that they
             begin with, so that no link and no `..` leads from one of them to another place.
@@ -213,7 +214,10 @@ class Beneath:
             ) from None
         self.root = real
         self._roots = tuple(dict.fromkeys((real, str(root.absolute()))))
-        self._hidden = tuple(path for path in hidden if path.startswith(f"{real.rstrip('/')}/"))
+        self._inside = f"{real.rstrip('/')}/"
+        self._hidden = tuple(
+            path for path in hidden if not restrict or path.startswith(self._inside)
+        )
         self._limits = tuple(_plain(folder) for folder in roots)
 
     def __del__(self) -> None:
@@ -327,6 +331,7 @@ class Beneath:
             try:
                 target = self._link_target(folder, parts[-1], path) if follow else None
                 if target is None:
+                    self._check_name(folder, parts[-1], path)
                     yield folder, parts[-1]
                     return
             finally:
@@ -415,7 +420,29 @@ class Beneath:
             real = str(Path(f"/proc/self/fd/{descriptor}").readlink())
         except OSError:
             return True
-        return any(real == path or real.startswith(f"{path}/") for path in self._hidden)
+        return self._is_hidden_place(real)
+
+    def _is_hidden_place(self, real: str) -> bool:
+        inside = real == self.root or real.startswith(self._inside)
+        return any(
+            real == path or real.startswith(f"{path}/")
+            for path in self._hidden
+            if not inside or path.startswith(self._inside)
+        )
+
+    def _check_name(self, folder: int, name: str, path: str) -> None:
+        """Raises ToolFailed when `name` in the open folder is out of bounds itself.
+
+        Without restriction the service's own files are, and not only its folders.
+        """
+        if self._restrict:
+            return
+        try:
+            here = str(Path(f"/proc/self/fd/{folder}").readlink())
+        except OSError:
+            raise service_folder(path) from None
+        if self._is_hidden_place(f"{here.rstrip('/')}/{name}"):
+            raise service_folder(path)
 
     def _link_target(self, folder: int, name: str, path: str) -> str | None:
         """Where the link `name` points; None when it is no link or does not exist."""

@@ -34,6 +34,7 @@ class Workspaces(Protocol):
         tcp_ports: tuple[int, ...] = (),
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
+        restrict: bool = True,
     ) -> Operations:
         """For calls of agents: what they start is confined.
 
@@ -44,6 +45,8 @@ class Workspaces(Protocol):
                 not by programs, which start in the first of them when told nothing else.
             unprotected: patterns of files that other programs run and that its programs may
                 write all the same, as in `app.core.protected_paths`.
+            restrict: False lets file tools reach what lies outside of `root`, but for the
+                service's own files; programs stay in it. A workspace with `roots` is restricted.
 
         Raises:
             ConfigurationError: `root` is no folder, or one of `roots` no path below it.

@@ -17,6 +17,7 @@ class SandboxConfig:
         readable: further absolute paths that programs may read and run.
         hidden: folders of the service itself; where one lies in a workspace, nothing that runs
             there sees it.
+        own_files: what no file tool reaches outside of its workspace, where it reaches the rest.
         own_ports: TCP ports of this service, which no workspace may be let at.
         uid: user that programs run as when the service is root.
         weaker: what to do with levels that this kernel cannot confine as they need.
@@ -27,6 +28,7 @@ class SandboxConfig:
     temporary: Path | None = None
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    own_files: tuple[str, ...] = ()
     own_ports: frozenset[int] = frozenset()
     uid: int | None = None
     weaker: Weaker = "refuse"

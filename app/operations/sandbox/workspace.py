@@ -19,6 +19,9 @@ from app.operations.sandbox.config import NO_NETWORK, Network
 from app.operations.sandbox.processes import SandboxedProcesses
 from app.operations.sandbox.sandbox import Sandbox
 
+# The memory and the environment of the service can be read there.
+_OF_THE_SYSTEM = ("/proc", "/sys", "/dev")
+
 
 class SandboxedWorkspace:
     """One root: files opened beneath it in this process, programs and Python in `sandbox`.
@@ -29,6 +32,7 @@ class SandboxedWorkspace:
         queue: share one among all workspaces of the process.
         roots: folders beneath `root`, relative to it, which nothing leaves then.
         unprotected: patterns of files that other programs run and that its programs may write.
+        restrict: False lets file tools reach what lies outside of `root`.
 
     Raises:
         ConfigurationError: `root` is no directory, or one of `roots` no path below it.
@@ -43,14 +47,20 @@ class SandboxedWorkspace:
         queue: WriteQueue | None = None,
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
+        restrict: bool = True,
     ) -> None:
         self._beneath = Beneath(root, hidden=sandbox.config.hidden, roots=roots)
+        self._files = self._beneath
+        if not (restrict or roots):
+            config = sandbox.config
+            hidden = (*_OF_THE_SYSTEM, *config.hidden, *config.own_files)
+            self._files = Beneath(root, hidden=hidden, restrict=False)
         watched = WatchedFiles(self._beneath, PathSet(unprotected))
         self._processes = SandboxedProcesses(sandbox, self._beneath, watched, network)
         self.operations = Operations(
             root=self._beneath.root,
-            files=LocalFiles(self._beneath, queue or WriteQueue()),
-            search=LocalSearch(self._beneath),
+            files=LocalFiles(self._files, queue or WriteQueue()),
+            search=LocalSearch(self._files),
             processes=self._processes,
             code=SandboxedCode(
                 *(sandbox, self._beneath.folders, self._beneath.root if roots else None),
@@ -62,6 +72,7 @@ class SandboxedWorkspace:
     async def close(self) -> None:
         """Use nothing of `operations` afterwards; harmless when repeated."""
         await self._processes.close()
+        self._files.close()
         self._beneath.close()
 
     async def __aenter__(self) -> SandboxedWorkspace:
@@ -102,6 +113,7 @@ class SandboxedWorkspaces:
         tcp_ports: tuple[int, ...] = (),
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
+        restrict: bool = True,
     ) -> Operations:
         workspace = SandboxedWorkspace(
             root,
@@ -110,6 +122,7 @@ class SandboxedWorkspaces:
             queue=self._queue,
             roots=roots,
             unprotected=unprotected,
+            restrict=restrict,
         )
         return workspace.operations
 

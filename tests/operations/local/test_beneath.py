@@ -261,7 +261,6 @@ async def test_a_root_reached_through_a_link_takes_both_spellings(root: Path, tm
             assert await workspace.operations.files.read(path, max_bytes=9) == b"x"
 
 
-@pytest.mark.requirement("CTX-09")
 async def test_an_operator_may_lift_the_restriction(root: Path, outside: Path):
     (root / "f").write_bytes(b"x")
     with LocalWorkspace(root) as workspace, pytest.raises(OutsideWorkspace):

@@ -29,6 +29,7 @@ _PROJECT: dict[str, Any] = {
     "root": "/srv/website",
     "tcp_ports": [443],
     "unprotected_paths": [".github/workflows/**"],
+    "restrict_to_workspace": True,
     "stored": True,
     "version": 1,
     "created_at": MOMENT,
@@ -69,11 +70,18 @@ UnprotectedPaths = Annotated[
         " name or `folder/name` at any depth, `*` in a folder, `folder/**` all below it.",
     ),
 ]
+Restricted = Annotated[
+    bool,
+    Field(
+        description="False: its file tools also reach what lies outside of its root, with the "
+        "rights of the service, but for the service's own files. Its commands stay in it."
+    ),
+]
 FORCE = "Also for a folder of the system, a home folder, or one that holds the service's own data."
 
 
 class AdminProject(BaseModel):
-    """A workspace: file tools reach what lies in its root, and nothing else."""
+    """A workspace: file tools reach what is in its root, and no more unless it is let out."""
 
     model_config = example(**_PROJECT)
 
@@ -82,6 +90,7 @@ class AdminProject(BaseModel):
     root: str
     tcp_ports: tuple[int, ...]
     unprotected_paths: tuple[str, ...]
+    restrict_to_workspace: bool
     stored: bool = Field(description="False for the one that the settings bring.")
     version: int
     created_at: str | None
@@ -95,6 +104,7 @@ class AdminProject(BaseModel):
             root=project.root,
             tcp_ports=project.tcp_ports,
             unprotected_paths=project.unprotected_paths,
+            restrict_to_workspace=project.restrict_to_workspace,
             stored=project.version > 0,
             version=project.version,
             created_at=project.created_at,
@@ -121,6 +131,7 @@ class NewProject(Body):
     root: Root
     tcp_ports: TcpPorts = ()
     unprotected_paths: UnprotectedPaths = ()
+    restrict_to_workspace: Restricted = True
     force: bool = Field(default=False, description=FORCE)
 
 
@@ -133,6 +144,7 @@ class ProjectChange(Body):
     root: Root = unsent()
     tcp_ports: TcpPorts = ()
     unprotected_paths: UnprotectedPaths = ()
+    restrict_to_workspace: Restricted = True
     force: bool = Field(default=False, description=FORCE)
 
 
@@ -175,6 +187,7 @@ async def create_project(
         body.root,
         tcp_ports=body.tcp_ports,
         unprotected_paths=body.unprotected_paths,
+        restrict_to_workspace=body.restrict_to_workspace,
         actor=principal.user_id,
         force=body.force,
     )
