@@ -7,8 +7,8 @@ from contextlib import aclosing
 from typing import Any
 
 from app.agents.budget import Budget
+from app.agents.model_settings import model_settings
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest
-from app.agents.requesting import temperature_of
 from app.agents.run import Run
 from app.agents.runs import RunEngine
 from app.agents.sessions import Session, Sessions
@@ -46,23 +46,17 @@ class ModelForTools:
         assert ctx is not None
         profile, settings = self._gate.agents.get(ctx.agent_id), self._gate.settings
         run = self._run(ctx)
-        name = str(
-            model
-            or ctx.model.get("model")
-            or session.model
-            or (profile and profile.model)
-            or settings.model
-        )
+        usual = {**model_settings(session, profile, settings).to_dict(), **ctx.model}
+        name = str(model or usual["model"])
         payer = run.payer if run else NOBODY
         self._budget.check(session, model=name, agent_id=ctx.agent_id, payer=payer)
         mask = self._gate.redactor.text
-        own = ctx.model.get("temperature", temperature_of(settings, profile))
         request = ModelRequest(
             model=name,
             messages=[{"role": "user", "content": [{"type": "text", "text": mask(prompt)}]}],
             system=mask(system),
-            max_tokens=max_tokens or (profile and profile.max_tokens) or settings.max_tokens,
-            temperature=own if temperature is None else temperature,
+            max_tokens=max_tokens or usual["max_tokens"],
+            temperature=usual["temperature"] if temperature is None else temperature,
         )
         completed = await self._answer(request)
         asked = completed.asked or name

@@ -59,7 +59,7 @@ def door() -> Door:
 
 
 def test_each_stop_of_an_address_is_twice_as_long_up_to_the_longest(door: Door):
-    lengths = []
+    lengths: list[float] = []
     while len(lengths) < 10:
         while door.guess("192.0.2.1"):
             pass

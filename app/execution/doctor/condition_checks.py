@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.execution.conditions import Condition
-from app.execution.doctor.check import Check
+from app.execution.doctor.check import Check, State
 
 
 def condition_checks(conditions: Sequence[Condition]) -> Iterator[Check]:
@@ -13,6 +13,6 @@ def condition_checks(conditions: Sequence[Condition]) -> Iterator[Check]:
     if not conditions:
         yield Check("condition", "ok", "condition.none")
     for condition in conditions:
-        state = "warning" if condition.refuses == "nothing" else "broken"
+        state: State = "warning" if condition.refuses == "nothing" else "broken"
         code = f"condition.{condition.code}"
         yield Check(code, state, code, **condition.values)

@@ -113,8 +113,10 @@ class LocalWorkspaces:
         tcp_ports: tuple[int, ...] = (),
         roots: tuple[str, ...] = (),
         unprotected: tuple[str, ...] = (),
+        restrict: bool = True,
     ) -> Operations:
-        return LocalWorkspace(root, queue=self._queue, roots=roots).operations
+        kept_in = restrict or bool(roots)
+        return LocalWorkspace(root, queue=self._queue, roots=roots, restrict=kept_in).operations
 
     def open_for_operator(self, root: Path) -> Operations:
         return LocalWorkspace(root, queue=self._queue).operations

@@ -15,7 +15,7 @@ import pytest
 
 from app.agents.delegation.telling import run_status
 from app.core.settings import Settings
-from app.db import ledger
+from app.db import commits, ledger
 from tests.support.stored_events import stored_events
 
 Event = dict[str, Any]
@@ -27,7 +27,7 @@ def states_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
     """Copies of the database, in order; a process killed at any moment has left one of them."""
     folder.mkdir()
     states: list[Path] = []
-    real = ledger.transaction
+    real = commits.transaction
 
     @contextmanager
     def kept(connection: Any, *, full: bool) -> Iterator[None]:
@@ -39,7 +39,8 @@ def states_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
         states.append(copy)
 
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "transaction", kept)
+        for module in (ledger, commits):
+            patched.setattr(module, "transaction", kept)
         yield states
 
 
