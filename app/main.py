@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from app.agents.durability import Durability
     from app.agents.models.protocol import ModelClient
     from app.agents.reading import Reading
+    from app.agents.recovery import Recovered
     from app.agents.runs import RunEngine
     from app.agents.sessions import Sessions
     from app.api.service import Service
@@ -176,9 +177,7 @@ async def open_service(
 
     What dead processes left behind is taken up, or closed, before anything else starts.
     """
-    from app.agents.durability import durability
     from app.agents.reading import Reading
-    from app.agents.recovery import recover
     from app.agents.schedules.firing import open_schedules, scheduling
     from app.agents.webhooks.receiving import open_webhooks
     from app.api.auth import Authenticator
@@ -189,9 +188,7 @@ async def open_service(
         _installation(settings, clock=clock, wake=True) as (gate, sandbox),
         gate.conditions.watched(),
     ):
-        await gate.workspaces.prepare()
-        keeping = durability(gate, settings.durable_runs)
-        recovered = await recover(gate, keeping)
+        keeping, recovered = await _take_up(gate)
         reading = Reading(settings.database_path)
         client = model or model_client(settings)
         try:
@@ -201,13 +198,12 @@ async def open_service(
             authenticator = Authenticator(settings, tokens, logins, gate.audit, gate.clock)
             # Before anything goes on: what a run may use is decided with what is there.
             schedules = open_schedules(gate)
-            delegating = _delegation(
+            async with _delegation(
                 *(gate, sandbox, sessions, runs, client),
                 durability=keeping,
                 tokens=tokens,
                 left=recovered.delegated,
-            )
-            async with delegating as delegator:
+            ) as delegator:
                 await runs.resume(recovered, tokens)
                 calendar = scheduling(gate, schedules, sessions, runs, tokens)
                 async with calendar, watched_loop(gate.metrics) as watch:
@@ -232,6 +228,16 @@ async def open_service(
         finally:
             await client.aclose()
             await reading.close()
+
+
+async def _take_up(gate: Gate) -> tuple[Durability, Recovered]:
+    """What dead processes left behind, and how that of this one is kept."""
+    from app.agents.durability import durability
+    from app.agents.recovery import recover
+
+    await gate.workspaces.prepare()
+    keeping = durability(gate, gate.settings.durable_runs)
+    return keeping, await recover(gate, keeping)
 
 
 def _agents(

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, get_args
 import orjson
 
 from app.catalog.errors import InvalidTool
+from app.core.contain import attempt
 from app.operations.protocols.sandbox import Level
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
@@ -94,9 +95,9 @@ def invalid(faults: Iterable[Fault]) -> InvalidTool:
 
 
 def _shown(value: object) -> str:
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - of a class that is not ours
+    # A class that is not ours may raise anything.
+    text, _ = attempt(repr, value)
+    if not isinstance(text, str):
         text = f"a {type(value).__name__}"
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.catalog.errors import InvalidTool
 from app.core.errors import InvalidArguments, ToolFailed
 from app.execution.calls import CallRequest
 from app.toolkit.context import Output
@@ -129,12 +130,13 @@ async def test_what_no_json_can_hold_is_recorded_all_the_same(
     assert rows == [("c1",)]
 
 
-async def test_a_tool_that_is_no_coroutine_function_fails_and_nothing_else(lab: Lab):
+async def test_a_tool_that_is_no_coroutine_function_is_not_registered(lab: Lab):
     async def honest(args: AnyArgs, ctx: Any) -> str:
         return "x"
 
-    lab.add(replace(made(honest), function=lambda args, ctx: 42))  # type: ignore[arg-type,return-value]
-    assert (await lab.call("honest")).result.code == "internal"
+    with pytest.raises(InvalidTool, match="async"):
+        lab.add(replace(made(honest), function=lambda args, ctx: 42))  # type: ignore[arg-type,return-value]
+    assert (await lab.call("honest")).result.code == "tool_not_found"
 
 
 @pytest.mark.requirement("VAL-08", "VAL-01")

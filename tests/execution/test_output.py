@@ -10,6 +10,7 @@ import pytest
 from app.core.settings import Settings
 from app.execution.artifacts import Spool
 from app.execution.calls import CallRequest
+from app.execution.finishing import SHARED
 from app.toolkit.context import Output
 from app.toolkit.result import ToolResult
 from tests.execution.lab import AnyArgs, Lab, made, open_lab
@@ -65,8 +66,10 @@ async def test_the_results_of_one_turn_share_what_a_model_is_told(settings: Sett
         path = artifact_of(outcomes[5].text)
         page = await lab.call("read_file", "page", path=path)
         assert page.result.data["content"].startswith("n5 n5 ")
-    # A program that calls takes everything as it is.
-    assert {len(outcome.text) for outcome in by_hand} == {12_000, 16_000}
+    # A program that calls takes everything as it is; the last call has the first one's result.
+    *texts, shared = [outcome.text for outcome in by_hand]
+    assert {len(text) for text in texts} == {12_000, 16_000}
+    assert shared == f"{texts[0]}\n\n{SHARED}"
 
 
 async def test_what_was_printed_beyond_the_result_is_in_the_artifact(house: Lab):

@@ -14,5 +14,9 @@ def condition_checks(conditions: Sequence[Condition]) -> Iterator[Check]:
         yield Check("condition", "ok", "condition.none")
     for condition in conditions:
         state: State = "warning" if condition.refuses == "nothing" else "broken"
-        code = f"condition.{condition.code}"
-        yield Check(code, state, code, **condition.values)
+        yield Check(
+            f"condition.{condition.code}",
+            state,
+            f"condition.{condition.code}",
+            **condition.values,
+        )
