@@ -10,7 +10,7 @@ import orjson
 
 from app.tools.files.patch_model import invalid_patch
 
-_BEGIN = re.compile(r"([ \t]*)\*\*\* ?Begin Patch(?: ?\*\*\*)?[ \t]*")
+_BEGIN = re.compile(r"([ \t]*)\*\*\* ?Begin Patch(?: ?\*\*\*)?[ \t]*\r?")
 _UNIFIED = re.compile(r"diff --git |--- |@@")
 _HEREDOC = re.compile(r"(.*?)<<-? ?(['\"]?)([^\s'\"<>|;&()]+)\2(.*)")
 # Behind these the paths of the patch would mean other files.
@@ -40,14 +40,17 @@ def unwrapped(text: str) -> Unwrapped:
     """
     text = _from_json(text).lstrip("\ufeff")
     lines = text.split("\n")
-    if all(line.endswith("\r") for line in lines[:-1]):
-        lines = text.replace("\r\n", "\n").split("\n")
     begin = _beginning(lines)
     word = _heredoc_word(lines[:begin])
-    found = None if begin is None else _BEGIN.fullmatch(lines[begin])
+    if begin is None:
+        return Unwrapped(text, is_v4a=False)
+    body = _without_end(lines[begin:], word)
+    if all(line.endswith("\r") for line in body[:-1]):
+        lines = [line.removesuffix("\r") for line in lines]
+        body = [line.removesuffix("\r") for line in body]
+    found = _BEGIN.fullmatch(lines[begin])
     if found is None:
         return Unwrapped("\n".join(lines), is_v4a=False)
-    body = _without_end(lines[begin:], word)
     return Unwrapped("\n".join(_dedented(body, found[1])), is_v4a=True)
 
 

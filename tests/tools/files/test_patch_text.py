@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
 import pytest
 
 from app.core.errors import ToolFailed
@@ -166,8 +169,25 @@ V4A = """*** Begin Patch
 *** End Patch"""
 
 
+def fenced(patch: str) -> str:
+    return f"Here it is:\n```diff\n{patch}\n```\n"
+
+
+def in_a_command(patch: str) -> str:
+    return f"apply_patch <<'EOF'\n{patch}\nEOF"
+
+
+def as_json(patch: str) -> str:
+    return json.dumps({"input": patch})
+
+
+def indented(patch: str) -> str:
+    return "\n".join(f"    {line}" for line in patch.split("\n")) if "Begin" in patch else patch
+
+
+@pytest.mark.parametrize("wrapped", [str, fenced, in_a_command, as_json, indented])
 @pytest.mark.parametrize("text", [GIT, GIT.replace("\n", "\r\n"), V4A, V4A.replace("\n", "\r\n")])
-def test_no_path_of_a_large_patch_is_missed(text: str):
+def test_no_path_of_a_large_patch_is_missed(text: str, wrapped: Callable[[str], str]):
     filler = "*** Add File: filler\n" if "Begin Patch" in text else "--- /dev/null\n+++ b/filler\n"
     many = READ_WHOLE_CHARS // 2
     filler += "+\n" * many if "Begin Patch" in text else f"@@ -0,0 +1,{many} @@\n" + "+\n" * many
@@ -175,10 +195,12 @@ def test_no_path_of_a_large_patch_is_missed(text: str):
         filler = filler.replace("\n", "\r\n")
     end = "*** End Patch"
     large = text.replace(end, filler + end) if end in text else text.rstrip("\n") + "\n" + filler
+    large = wrapped(large)
     exact = {file.path for file in parse_patch(large)}
     exact |= {file.target for file in parse_patch(large) if file.target}
 
     assert len(large) > READ_WHOLE_CHARS
+    assert {"a", "one two"} & exact
     assert exact <= set(paths_in_patch({"patch": large}))
 
 
