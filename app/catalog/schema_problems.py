@@ -8,6 +8,7 @@ from jsonschema.exceptions import ValidationError
 
 from app.core.field_problems import Problem, problem
 from app.core.text import truncate
+from app.toolkit.problem_words import VALUE_NAMES, WORDS
 from app.toolkit.schema import path_label
 
 _SHOWN = 300
@@ -24,36 +25,28 @@ _TYPE_CODES = {
     "null": "none_required",
 }
 _KEYWORDS = {
-    "enum": ("{label} must be one of {value}", "literal_error"),
+    **{
+        keyword: (WORDS[code], code)
+        for keyword, code in (
+            ("enum", "literal_error"),
+            ("minimum", "greater_than_equal"),
+            ("maximum", "less_than_equal"),
+            ("exclusiveMinimum", "greater_than"),
+            ("exclusiveMaximum", "less_than"),
+            ("multipleOf", "multiple_of"),
+            ("minLength", "string_too_short"),
+            ("maxLength", "string_too_long"),
+            ("minItems", "too_short"),
+            ("maxItems", "too_long"),
+            ("pattern", "string_pattern_mismatch"),
+            ("required", "missing"),
+            ("additionalProperties", "extra_forbidden"),
+        )
+    },
     "const": ("{label} must be {value}", "literal_error"),
-    "minimum": ("{label} must be >= {value}", "greater_than_equal"),
-    "maximum": ("{label} must be <= {value}", "less_than_equal"),
-    "exclusiveMinimum": ("{label} must be > {value}", "greater_than"),
-    "exclusiveMaximum": ("{label} must be < {value}", "less_than"),
-    "multipleOf": ("{label} must be a multiple of {value}", "multiple_of"),
-    "minLength": ("{label} must be at least {value} characters long", "string_too_short"),
-    "maxLength": ("{label} must be at most {value} characters long", "string_too_long"),
-    "minItems": ("{label} must hold at least {value} items", "too_short"),
-    "maxItems": ("{label} must hold at most {value} items", "too_long"),
     "minProperties": ("{label} must hold at least {value} keys", "too_short"),
     "maxProperties": ("{label} must hold at most {value} keys", "too_long"),
     "uniqueItems": ("{label} must not hold equal items", "unique_items"),
-    "pattern": ("{label} must match {value}", "string_pattern_mismatch"),
-    "required": ("missing required {label}", "missing"),
-    "additionalProperties": ("unknown argument {label}", "extra_forbidden"),
-}
-_NAMES = {
-    "literal_error": "expected",
-    "greater_than_equal": "ge",
-    "less_than_equal": "le",
-    "greater_than": "gt",
-    "less_than": "lt",
-    "multiple_of": "multiple_of",
-    "string_too_short": "min_length",
-    "string_too_long": "max_length",
-    "too_short": "min_length",
-    "too_long": "max_length",
-    "string_pattern_mismatch": "pattern",
 }
 # What nothing fits has no keyword.
 FALSE_SCHEMA = "false_schema"
@@ -77,7 +70,7 @@ def describe(error: ValidationError) -> Problem:
 
 def _named(code: str, wanted: Any) -> dict[str, Any]:
     """What a keyword asks for, by the name that argument models give it."""
-    name = _NAMES.get(code)
+    name = VALUE_NAMES.get(code)
     if name == "expected":
         choices = wanted if isinstance(wanted, list) else [wanted]
         return {name: ", ".join(map(repr, choices))}

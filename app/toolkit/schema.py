@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from app.core.errors import InvalidArguments
 from app.core.field_problems import Problem, field_problem
 from app.core.text import truncate
+from app.toolkit.problem_words import problem_words, with_guess
 
 MAX_PROBLEMS = 100
 MAX_PATH = 200
@@ -55,15 +57,28 @@ def argument_validator(model: type[M]) -> Callable[[bytes], M]:
         try:
             return validate(raw)
         except ValidationError as error:
-            raise invalid_arguments(problems(error)) from None
+            raise invalid_arguments(problems(error, known=model.model_fields)) from None
 
     return check
 
 
-def problems(error: ValidationError) -> list[Problem]:
-    """Pydantic's errors with paths like `a.b[0]`; the first hundred."""
+def problems(error: ValidationError, *, known: Iterable[str] = ()) -> list[Problem]:
+    """Pydantic's errors with paths like `a.b[0]`; the first hundred.
+
+    Args:
+        known: the arguments that there are, for a guess what an unknown one means.
+    """
     found = error.errors(include_url=False, include_input=False)
-    return [field_problem(path_label(item["loc"]), item) for item in islice(found, MAX_PROBLEMS)]
+    return [_problem(item, known) for item in islice(found, MAX_PROBLEMS)]
+
+
+def _problem(found: ErrorDetails, known: Iterable[str]) -> Problem:
+    label = path_label(found["loc"])
+    item = field_problem(label, found)
+    words = problem_words(item["code"], label, found.get("ctx", {}))
+    if words is not None and item["code"] == "extra_forbidden" and len(found["loc"]) == 1:
+        words = with_guess(words, label, known)
+    return item if words is None else {**item, "message": words}
 
 
 def path_label(location: tuple[int | str, ...]) -> str:
@@ -78,7 +93,10 @@ def path_label(location: tuple[int | str, ...]) -> str:
 
 
 def invalid_arguments(errors: list[Problem]) -> InvalidArguments:
-    """One error that names every problem."""
-    summary = "; ".join(f"{item['path']}: {item['message']}" for item in errors)
+    """One error that names every problem, and with each the argument."""
+    summary = "; ".join(
+        item["message"] if item["path"] in item["message"] else f"{item['path']}: {item['message']}"
+        for item in errors
+    )
     message = truncate(f"Invalid arguments: {summary}", MAX_SUMMARY)
     return InvalidArguments(message, errors=errors)

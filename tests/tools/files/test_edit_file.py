@@ -120,7 +120,7 @@ async def test_edits_of_one_file_at_the_same_time_are_all_kept(ctx, operations):
         ({"start_line": 1, "replace_all": True}, "need old_text"),
         ({"start_line": 2, "end_line": 1}, "end_line must not be before"),
         ({"start_line": 1, "insert": True, "end_line": 1}, "insert takes start_line"),
-        ({"old_text": ""}, "old_text: String should have at least 1 character"),
+        ({"old_text": ""}, "old_text must be at least 1 character"),
     ],
 )
 async def test_arguments_that_do_not_fit_are_refused(ctx, arguments, message):

@@ -171,5 +171,5 @@ async def test_a_directory_outside_is_not_created(ctx):
 
 @pytest.mark.parametrize("tool", [file_delete, file_exists, file_mkdir])
 async def test_a_call_without_a_path_is_refused(ctx, tool):
-    with pytest.raises(InvalidArguments, match="path: Field required"):
+    with pytest.raises(InvalidArguments, match="missing required path"):
         await call(tool, ctx)

@@ -63,5 +63,5 @@ async def test_a_path_outside_is_refused(ctx):
 
 
 async def test_an_unknown_mode_is_refused(ctx):
-    with pytest.raises(InvalidArguments, match="mode: Input should be 'write', 'overwrite'"):
+    with pytest.raises(InvalidArguments, match=r"mode must be one of \['write', 'overwrite'"):
         await call(write_file, ctx, path="f", content="x", mode="w")

@@ -103,9 +103,9 @@ async def test_a_search_that_cannot_run_is_refused(ctx, tree, arguments, code):
     ("arguments", "message"),
     [
         ({"query": "x", "type": "dir"}, "query looks into files"),
-        ({"limit": 101}, "limit: Input should be less"),
-        ({"limit": 0}, "limit: Input should be greater"),
-        ({"max_depth": -2}, "max_depth: Input should be greater"),
+        ({"limit": 101}, "limit must be <="),
+        ({"limit": 0}, "limit must be >="),
+        ({"max_depth": -2}, "max_depth must be >="),
     ],
 )
 async def test_arguments_that_do_not_fit_are_refused(ctx, arguments, message):

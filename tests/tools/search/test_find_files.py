@@ -112,5 +112,5 @@ async def test_two_hundred_are_listed_by_default_and_all_on_demand(ctx, operatio
 
 
 async def test_more_than_a_thousand_at_once_is_refused(ctx):
-    with pytest.raises(InvalidArguments, match="head_limit: Input should be less"):
+    with pytest.raises(InvalidArguments, match="head_limit must be <="):
         await call(find_files, ctx, head_limit=1001)
