@@ -7,6 +7,7 @@ becomes text. What else does not fit is left for validation to refuse.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ _MAX_FORMS = 50
 # It runs on the event loop: what is larger is left for validation to refuse.
 _MAX_VALUES = 5000
 _CHARS_LIKE_A_VALUE = 4000
+_MAX_LITERAL = 20_000
 # Beyond it a float stands for several integers.
 _LARGEST_EXACT = 2**53
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
@@ -174,7 +176,10 @@ def _type_of(value: Any) -> str:
 
 
 def _is_null(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and _WORDS.get(value.lower(), ...) is None)
+    """Whether a value says nothing, where no text is asked for."""
+    if isinstance(value, str):
+        return not value.strip() or _WORDS.get(value.strip().lower(), ...) is None
+    return value is None
 
 
 def _readings(value: Any) -> Iterator[Any]:
@@ -194,4 +199,16 @@ def _parsed(text: str) -> Iterator[Any]:
         try:
             yield orjson.loads(text)
         except (orjson.JSONDecodeError, UnicodeEncodeError):
-            return
+            yield from _literal(text)
+
+
+def _literal(text: str) -> Iterator[Any]:
+    """A list or an object as Python writes it, with single quotes."""
+    if not text.startswith(_BEGINS_COMPOUND) or len(text) > _MAX_LITERAL:
+        return
+    try:
+        value = ast.literal_eval(text)
+        orjson.dumps(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return
+    yield value
