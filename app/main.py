@@ -157,6 +157,7 @@ def sandbox_config(settings: Settings) -> SandboxConfig:
         memory_bytes=chosen.memory_mb << 20,
         disk_bytes=chosen.disk_mb << 20,
         processes=chosen.processes,
+        git_author=chosen.git_author,
     )
 
 

@@ -79,6 +79,32 @@ class SandboxSettings(Section):
     command_timeout_max_s: int = Field(
         default=600, ge=1, le=600, description="The longest `timeout` a command may ask for."
     )
+    git_name: str | None = Field(
+        default=None,
+        pattern=r"^[^<>\x00-\x1f\x7f]*[^<>\x00-\x20\x7f.,:;][^<>\x00-\x1f\x7f]*$",
+        max_length=200,
+        description="Author of commits that commands make; needs `git_email`.",
+    )
+    git_email: str | None = Field(
+        default=None,
+        pattern=r"^[^<>\s\x00-\x1f\x7f]+@[^<>\s\x00-\x1f\x7f]+$",
+        max_length=200,
+        description="Mail address of that author; needs `git_name`.",
+    )
+
+    @model_validator(mode="after")
+    def _names_an_author(self) -> SandboxSettings:
+        if (self.git_name is None) != (self.git_email is None):
+            missing = "git_name" if self.git_name is None else "git_email"
+            raise ValueError(f"an author of commits needs {missing}, too")
+        return self
+
+    @property
+    def git_author(self) -> tuple[str, str] | None:
+        """Name and mail of commits; None where nobody is named."""
+        if self.git_name is None or self.git_email is None:
+            return None
+        return self.git_name, self.git_email
 
     @field_validator("tcp_ports", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from app.core.clock import SystemClock
 from app.core.redaction import Redactor
 from app.execution.background.processes import Processes
 from app.execution.background.states import SessionShells
+from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
 from app.operations.sandbox.workspace import SandboxedWorkspace
 from app.toolkit.context import ToolContext
@@ -28,16 +29,19 @@ from app.tools.shell.ports import SESSION_PROCESSES, SHELL_STATES
 from app.tools.shell.process import process
 from scripts.parts import SANDBOX
 from tests.reports.samples import Row, samples
-from tests.support.binaries import needs
+from tests.support.binaries import needs, require_binary
 from tests.tools.calls import call
 from tests.tools.code.conftest import Shelf
 
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (bash, execute_python, process)}
 
 
+AUTHOR = ("Ann B", "ann@example.org")
+
+
 @pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with Sandbox() as opened:
+async def sandbox(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
+    async with Sandbox(getattr(request, "param", None)) as opened:
         yield opened
 
 
@@ -153,3 +157,48 @@ async def test_what_a_command_leaves_in_its_temporary_folder_leads_no_later_one_
     assert (result.success, result.data["stdout"]) == (True, f"{root}\n")
     assert (root / "here.txt").read_text() == "written\n"
     assert list(outside.iterdir()) == []
+
+
+CUT_OFF = {
+    "a name": "python3 -c \"import socket; socket.gethostbyname('example.org')\"",
+    "an address": "exec 3<>/dev/tcp/192.0.2.1/443",
+    "quietly": "getent hosts example.org >/dev/null 2>&1",
+}
+NOT_CUT_OFF = {
+    "nothing asked": "echo 'Could not resolve host' >&2; exit 3",
+    "nobody listens": "exec 3<>/dev/tcp/127.0.0.1/9",
+    "its own names": "getent hosts localhost sandbox; exit 3",
+}
+
+
+@needs(SANDBOX)
+@pytest.mark.parametrize("case", CUT_OFF)
+async def test_a_command_that_lacks_the_network_is_said_to(ctx: ToolContext, case: str):
+    result = await call(bash, ctx, command=CUT_OFF[case])
+    assert "TOLLGATE_SANDBOX__TCP_PORTS" in result.for_model()
+    assert not result.success
+
+
+@needs(SANDBOX)
+@pytest.mark.parametrize("case", NOT_CUT_OFF)
+async def test_a_command_that_fails_otherwise_is_not(ctx: ToolContext, case: str):
+    result = await call(bash, ctx, command=NOT_CUT_OFF[case])
+    assert not result.success
+    assert "No network" not in result.for_model()
+
+
+COMMIT = "git init -q . && echo a > a && git add a && git commit -qm first"
+
+
+async def test_a_commit_without_an_author_names_the_settings(ctx: ToolContext):
+    require_binary("git")
+    result = await call(bash, ctx, command=COMMIT)
+    assert not result.success
+    assert "TOLLGATE_SANDBOX__GIT_NAME" in result.for_model()
+
+
+@pytest.mark.parametrize("sandbox", [SandboxConfig(git_author=AUTHOR)], indirect=True)
+async def test_commits_have_the_author_of_the_settings(ctx: ToolContext):
+    require_binary("git")
+    result = await call(bash, ctx, command=f"{COMMIT} && git log --format='%an <%ae> %cn <%ce>'")
+    assert result.data["stdout"] == "Ann B <ann@example.org> Ann B <ann@example.org>\n"

@@ -99,6 +99,7 @@ class ProcessExit:
             when the service did; `lost` when its supervisor vanished.
         peak_bytes: the most memory the tree was seen to use, where it was metered.
         orphans: descendants that still ran when the program had ended, and were ended.
+        sought_network: it had a network of its own only, and asked for an address beyond it.
         undone: files that other programs run or obey, relative to the workspace, that it changed
             and that were put back.
         left: files that git runs or obeys that it changed and that were left so.
@@ -113,6 +114,7 @@ class ProcessExit:
     sandbox: SandboxReport = SandboxReport("none")  # noqa: RUF009 - immutable
     peak_bytes: int | None = None
     orphans: int = 0
+    sought_network: bool = False
     undone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     reported: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ class SandboxConfig:
         uid: user that programs run as when the service is root.
         weaker: what to do with levels that this kernel cannot confine as they need.
         warm_workers: confined interpreters kept ready for each of strict and standard.
+        git_author: name and mail of commits that programs make.
         memory_bytes, disk_bytes, processes: the most that any one call may ask for.
     """
 
@@ -36,6 +37,7 @@ class SandboxConfig:
     memory_bytes: int = 2 << 30
     disk_bytes: int = 1 << 30
     processes: int = 64
+    git_author: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from app.operations.local.threads import PROCESSES, run_in, to_end
 from app.operations.protocols.processes import ProcessSpec, RunningProcess
 from app.operations.protocols.sandbox import LevelStatus
 from app.operations.sandbox.change_watch import ChangeWatch, WatchedFiles
-from app.operations.sandbox.config import NO_NETWORK, Network
+from app.operations.sandbox.config import NO_NETWORK, Network, SandboxConfig
 from app.operations.sandbox.jail.job import Job
 from app.operations.sandbox.pipes import open_pipes
 from app.operations.sandbox.policies import command_policy
@@ -24,6 +24,8 @@ from app.operations.sandbox.process import SandboxedProcess, launch
 from app.operations.sandbox.sandbox import Sandbox
 
 _NAMES_BY_TCP = {"RES_OPTIONS": "use-vc"}
+# Without a network, asking again only takes time: half a minute for npm.
+_ASK_ONCE = {"npm_config_fetch_retries": "0", "PIP_RETRIES": "0"}
 
 
 class SandboxedProcesses:
@@ -102,7 +104,8 @@ class SandboxedProcesses:
     ) -> Job:
         """All about `spec` but its descriptors."""
         network = self._network if spec.network else NO_NETWORK
-        environment = clean_environment(tmp, _extra(spec, network), tmp)
+        extra = {**_author(self._sandbox.config), **_extra(spec, network)}
+        environment = clean_environment(tmp, extra, tmp)
         program = await to_end(run_in(PROCESSES, _find, self._beneath, spec, environment["PATH"]))
         policy = command_policy(
             *(self._sandbox.config, status, spec.limits),
@@ -154,11 +157,25 @@ class SandboxedProcesses:
         return True
 
 
+def _author(config: SandboxConfig) -> dict[str, str]:
+    """Who makes commits."""
+    if config.git_author is None:
+        return {}
+    name, mail = config.git_author
+    names, mails = (
+        ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"),
+        ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"),
+    )
+    return {**dict.fromkeys(names, name), **dict.fromkeys(mails, mail)}
+
+
 def _extra(spec: ProcessSpec, network: Network) -> dict[str, str]:
     """What the environment gets beyond the safe set; the caller's own comes last."""
     extra: dict[str, str] = {}
     if network.tcp_ports and not network.udp:
         extra |= _NAMES_BY_TCP  # names are looked up through port 53, where that is open
+    if not network.tcp_ports:
+        extra |= _ASK_ONCE
     if spec.terminal is not None:
         extra["TERM"] = TERMINAL_TYPE
     return extra | dict(spec.env)

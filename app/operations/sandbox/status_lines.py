@@ -94,4 +94,5 @@ def exit_of(ended: Event, level: Level, started: Event, reason: ExitReason | Non
         sandbox=report_of(level, started, ended.get("kill")),
         peak_bytes=ended.get("peak_bytes"),
         orphans=ended.get("orphans") or 0,
+        sought_network=bool(ended.get("sought_network")),
     )

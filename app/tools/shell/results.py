@@ -7,6 +7,7 @@ from typing import Any
 from app.operations.protocols.processes import ExitReason, ProcessExit
 from app.toolkit.result import RawResult, ToolResult
 from app.tools.shell.exit_status import meaning
+from app.tools.shell.hints import hints
 from app.tools.shell.ports import SessionProcess
 from app.tools.shell.transcript import Transcript, clip
 
@@ -40,7 +41,7 @@ def finished(
         process_id: where its whole output can be read, when that was kept.
     """
     data = _data(transcript, ended, process_id)
-    notes = f"{changes(ended)}\n{notes}".strip()
+    notes = _lines(hints(ended, data["stdout"], data["stderr"]), changes(ended), notes)
     why = why_ended(ended.reason)
     if why is not None:
         error = f"Ended by the sandbox: {why}"
@@ -65,8 +66,8 @@ def timed_out(
     data = _data(transcript, ended, None) | {"exit_code": None, "timed_out": True}
     data["reason"] = "timeout"
     error = f"Timed out after {seconds}: the command and all it started were killed"
-    if ended is not None:
-        notes = f"{changes(ended)}\n{notes}".strip()
+    found = hints(ended, data["stdout"], data["stderr"])
+    notes = _lines(found, "" if ended is None else changes(ended), notes)
     return _failed(command, data, error, _with(error, notes), "timeout")
 
 
@@ -156,6 +157,10 @@ def _failed(command: str, data: dict[str, Any], error: str, status: str, code: s
 
 def _raw(command: str, data: dict[str, Any]) -> RawResult:
     return RawResult("terminal", {"command": command, **data})
+
+
+def _lines(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
 
 
 def _with(status: str, notes: str) -> str:

@@ -92,7 +92,8 @@ async def test_the_environment_is_a_safe_set_with_a_private_home(
 
     variables = dict(line.split("=", 1) for line in text.splitlines())
     assert set(variables) - {"PWD", "SHLVL", "_"} == {
-        *("PATH", "HOME", "LANG", "TERM", "TZ", "USER", "LOGNAME", "TMPDIR", "EXTRA")
+        *("PATH", "HOME", "LANG", "TERM", "TZ", "USER", "LOGNAME", "TMPDIR", "EXTRA"),
+        *("npm_config_fetch_retries", "PIP_RETRIES"),
     }
     assert variables["HOME"] == variables["TMPDIR"]
 

@@ -38,6 +38,18 @@ class Proc:
         finally:
             os.close(descriptor)
 
+    def sought_elsewhere(self) -> bool:
+        """Whether a program has asked for an address beyond this process's own network.
+
+        The kernel counts what had no way out, and datagrams to a name server that is not there.
+        """
+        counts = _counts(self.read(f"{self.own}/net/snmp"))
+        counts |= dict(
+            line.split()[:2] for line in self.read(f"{self.own}/net/snmp6").decode().splitlines()
+        )
+        wanted = ("Ip.OutNoRoutes", "Udp.NoPorts", "Ip6OutNoRoutes", "Udp6NoPorts")
+        return any(counts.get(name, "0") != "0" for name in wanted)
+
     def write(self, path: str, text: str) -> None:
         """Set one of this process's own attributes.
 
@@ -140,3 +152,13 @@ class Proc:
             return []
         finally:
             os.close(folder)
+
+
+def _counts(table: bytes) -> dict[str, str]:
+    """What `/proc/net/snmp` says: a line of names and one of numbers for each protocol."""
+    found: dict[str, str] = {}
+    lines = [line.split() for line in table.decode().splitlines()]
+    for names, numbers in zip(lines[::2], lines[1::2], strict=False):
+        kind = names[0].removesuffix(":")
+        found |= {f"{kind}.{name}": one for name, one in zip(names[1:], numbers[1:], strict=False)}
+    return found

@@ -27,7 +27,8 @@ TERMINATE = b"t"
 STARTED = "started"  # {"event", "pid", "layers": [...], "missing": [...]}
 ENDED = "ended"
 # {"event", "code", "signal", "reason", "kill", "orphans", "peak_bytes", "cpu_s", "wall_s",
-#  "written_bytes"}; {"event": "ended", "reason": "setup", "error": "..."} when it never ran
+#  "written_bytes", "sought_network"}
+# {"event": "ended", "reason": "setup", "error": "..."} when it never ran
 
 
 @dataclass(frozen=True, slots=True)

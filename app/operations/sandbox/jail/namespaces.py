@@ -45,7 +45,7 @@ _KERNEL = Path("/proc/sys/kernel")
 _PROC_OPTIONS = "hidepid=ptraceable"  # not even the first process's command line
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount of its own
 HOSTS = "/etc/hosts"
-_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+_HOSTS = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"
 _HIDING = _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_EXEC
 _NOTHING_IN_IT = "size=4k,mode=0555"
 _SHARED_MEMORY_OPTIONS = "size=64m,mode=1777"

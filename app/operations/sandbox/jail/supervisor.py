@@ -90,7 +90,8 @@ def supervise(job: Job, wires: Wires, origin: Origin) -> NoReturn:
     except Exception as error:  # noqa: BLE001 - the service waits for an answer
         say(wires.status, event=ENDED, reason=_SETUP, error=str(error) or type(error).__name__)
         os._exit(1)
-    _end(watch, verdict, ending, wires.status)
+    sought = stage.loopback and stage.proc.sought_elsewhere()
+    _end(watch, verdict, ending, wires.status, sought_network=sought)
     os._exit(0)
 
 
@@ -214,7 +215,9 @@ def _let_go() -> None:
     place(dict.fromkeys((0, 1, 2), nothing))
 
 
-def _end(watch: Watch, verdict: Verdict, ending: Ending, status: int) -> None:
+def _end(
+    watch: Watch, verdict: Verdict, ending: Ending, status: int, *, sought_network: bool
+) -> None:
     exited = verdict.reason == _EXITED
     orphans = ending.still_running(watch.ears.number) if exited else 0
     method = ending.finish(watch.remains)
@@ -236,4 +239,5 @@ def _end(watch: Watch, verdict: Verdict, ending: Ending, status: int) -> None:
         cpu_s=round(watch.remains.cpu_s, 4),
         wall_s=round(time.monotonic() - watch.clock, 4),
         written_bytes=watch.meter.written_bytes(),
+        sought_network=sought_network,
     )
