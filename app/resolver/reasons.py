@@ -28,6 +28,18 @@ LAYERS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# What sets up a service that tools need.
+_CONFIGURED_BY: Mapping[str, str] = MappingProxyType(
+    {
+        "screen_capture": "Install chromium-headless-shell, or set TOLLGATE_SCREENS__BROWSER to the"
+        " program of a headless Chromium",
+        "web.search_provider": "Set TOLLGATE_WEB__SEARCH_PROVIDER to auto or to a provider",
+        "images.provider": "Set TOLLGATE_IMAGES__PROVIDER",
+        "triggers.allow": "Set TOLLGATE_TRIGGERS__ALLOW, or add a named trigger",
+        "weather": "Set TOLLGATE_WEATHER__PROVIDER",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class DisabledReason:
@@ -156,7 +168,7 @@ def missing_config(name: str, missing: list[str]) -> DisabledReason:
     return DisabledReason(
         "missing_config",
         f"{name!r} needs what is not configured: {', '.join(missing)}",
-        f"Configure {', '.join(missing)}",
+        "; ".join(_CONFIGURED_BY.get(one, f"Configure {one}") for one in missing),
     )
 
 

@@ -62,3 +62,5 @@ async def test_python_works_out_of_the_box_and_its_server_ends_with_the_service(
 async def test_what_is_not_there_is_not_registered(bare: Lab):
     assert bare.gate.services.get(SCREEN_CAPTURE) is None
     assert bare.gate.services.get(CODE_SERVERS) is None
+    reason = bare.gate.resolver.resolve().disabled_reasons["screenshot"]
+    assert "TOLLGATE_SCREENS__BROWSER" in reason.fix

@@ -14,6 +14,7 @@ import binascii
 import shutil
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from app.core.errors import ToolFailed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from app.operations.web.exchange import Exchange
 
 _NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
+_FULL = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _MAX_HEIGHT = 16_384
 _CLOSE_S = 5.0
 _TASKS = 512  # about a hundred threads for an ordinary page; one that fails to start hangs it
@@ -57,8 +59,21 @@ _OPTIONS = (
 )
 
 
+def full_browser(configured: str | None) -> str | None:
+    """A Chromium with windows, where that is all there is: it does not start in the sandbox.
+
+    It insists on a socket with a path, which could reach every other socket of the machine.
+    """
+    names = _FULL if configured is None else (configured,)
+    found = (shutil.which(name, path=None if configured else SAFE_PATH) for name in names)
+    program = next((path for path in found if path is not None), None)
+    return program if program is not None and PurePath(program).name in _FULL else None
+
+
 def find_browser(configured: str | None) -> str | None:
-    """The browser's program, where there is one."""
+    """The browser's program, where there is one that can run in the sandbox."""
+    if configured is not None and full_browser(configured) is not None:
+        return None
     if configured is not None:
         return shutil.which(configured)
     found = (shutil.which(name, path=SAFE_PATH) for name in _NAMES)

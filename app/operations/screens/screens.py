@@ -10,14 +10,19 @@ from app.core.errors import ToolFailed
 from app.core.screens import ScreenSettings
 from app.core.web import WebSettings
 from app.operations.protocols.operations import Operations
-from app.operations.screens.browser import Browser, find_browser
+from app.operations.screens.browser import Browser, find_browser, full_browser
 from app.operations.screens.desktop import Desktop, no_desktop
 from app.operations.screens.pictures import PageRequest, Picture
 from app.operations.web.addresses import ANYWHERE, OwnPorts
 from app.operations.web.destinations import Destinations
 
 _NO_BROWSER = (
-    "there is no headless Chromium: install chromium-headless-shell, or set screens.browser"
+    "there is no headless Chromium: install chromium-headless-shell, or set"
+    " TOLLGATE_SCREENS__BROWSER to the program of one"
+)
+_FULL_BROWSER = (
+    "{program} is a Chromium with windows, which does not start in the sandbox: install the package"
+    " chromium-headless-shell, or set TOLLGATE_SCREENS__BROWSER to the program of a headless shell"
 )
 
 
@@ -44,7 +49,7 @@ class Screens:
         """
         destinations = _destinations(settings, web or WebSettings(), own_ports)
         program = find_browser(settings.browser)
-        self.no_pages = None if program is not None else _NO_BROWSER
+        self.no_pages = None if program is not None else _no_browser(settings)
         self.no_desktop = (
             no_desktop(environment) if settings.desktop else "screens.desktop switches it off"
         )
@@ -86,3 +91,8 @@ def _destinations(settings: ScreenSettings, web: WebSettings, own_ports: OwnPort
         reach=replace(found.reach, allowed=allowed),
         setting="screens.allow_private or web.allow_networks",
     )
+
+
+def _no_browser(settings: ScreenSettings) -> str:
+    full = full_browser(settings.browser)
+    return _NO_BROWSER if full is None else _FULL_BROWSER.format(program=full)

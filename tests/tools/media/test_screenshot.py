@@ -216,6 +216,18 @@ async def test_arguments_that_do_not_fit_are_refused(ctx: ToolContext, arguments
         await call(screenshot, ctx, **arguments)
 
 
+@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
+def test_a_browser_with_windows_is_said_not_to_start(tmp_path: Path, name: str):
+    program = tmp_path / name
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    screens = Screens(ScreenSettings(browser=str(program), desktop=False), {})
+    assert not screens.available
+    assert str(program) in str(screens.no_pages)
+    assert "chromium-headless-shell" in str(screens.no_pages)
+    assert "TOLLGATE_SCREENS__BROWSER" in str(screens.no_pages)
+
+
 def test_without_a_browser_and_a_display_the_reasons_are_known():
     screens = Screens(ScreenSettings(browser="/no/such/browser"), {})
     assert screens.available is False
