@@ -10,6 +10,7 @@ import httpcore2
 
 from app.core.errors import ToolFailed
 from app.core.text import clean
+from app.core.tls import CLAUSES, tls_trouble
 from app.operations.web.answer import Answer
 from app.operations.web.bodies import ACCEPTED, BodyReader
 from app.operations.web.destinations import Destinations
@@ -117,6 +118,9 @@ def _why(error: Exception) -> str:
     if isinstance(error, httpcore2.RemoteProtocolError):
         # The words of the error are partly those of the server.
         return "the server's answer breaks the rules of HTTP"
+    trouble = tls_trouble(error)
+    if trouble is not None:
+        return CLAUSES[trouble]
     return clean(str(error))[:300] or type(error).__name__
 
 

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import asyncio
 import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from app.core.clock import ManualClock
 from app.core.errors import ToolFailed
 from app.core.web import WebSettings
 from app.operations.web.client import Web
 from tests.operations.web.site import PUBLIC, Internet, Names, Site, answer, redirect, serving
-
-
-def _certificate(folder: Path, name: str) -> Path:
-    """A self-signed certificate for `name`, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / f"{name}.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
-    return path
+from tests.support.certificates import certificate, server_context
 
 
 def _web(site: Site, trusts: ssl.SSLContext | None) -> Web:
@@ -57,9 +28,8 @@ def _web(site: Site, trusts: ssl.SSLContext | None) -> Web:
 
 
 async def test_only_a_certificate_for_the_name_is_good_enough(tmp_path: Path):
-    path = _certificate(tmp_path, "public.test")
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(path)
+    path = certificate(tmp_path, "public.test")
+    server = server_context(path)
     named: list[str | None] = []
     server.sni_callback = lambda _, name, __: named.append(name)
     trusting = ssl.create_default_context(cafile=str(path))
@@ -80,3 +50,41 @@ async def test_only_a_certificate_for_the_name_is_good_enough(tmp_path: Path):
             await web.aclose()
             await strict.aclose()
     assert site.paths == ["/", "/down"]
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "name", "trusts", "said"),
+    [
+        (-9, -1, "public.test", True, "its certificate has expired"),
+        (1, 9, "public.test", True, "its certificate is not valid yet"),
+        (-1, 9, "other.test", True, "its certificate is for another host name"),
+        (-1, 9, "public.test", False, "from an issuer that this machine does not trust"),
+    ],
+)
+async def test_what_is_wrong_with_a_certificate_is_said(
+    tmp_path: Path, *, begins: int, ends: int, name: str, trusts: bool, said: str
+):
+    path = certificate(tmp_path, name, begins=begins, ends=ends)
+    trusting = ssl.create_default_context(cafile=str(path) if trusts else None)
+    async with serving(ssl=server_context(path)) as site:
+        web = _web(site, trusting)
+        try:
+            with pytest.raises(ToolFailed, match=said):
+                await web.page("https://public.test/")
+        finally:
+            await web.aclose()
+
+
+async def test_a_server_without_tls_is_said_to_have_none():
+    async def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    async with listening:
+        web = _web(Site(port=listening.sockets[0].getsockname()[1]), None)
+        try:
+            with pytest.raises(ToolFailed, match="it speaks no TLS on this port"):
+                await web.page("https://public.test/")
+        finally:
+            await web.aclose()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
+
+from app.core.tls import TlsTrouble, tls_trouble
 
 
 class Cause(NamedTuple):
@@ -25,9 +29,41 @@ NO_CERTIFICATES = Cause(
     code="source_certificates_unreadable", clause="its file of certificates cannot be read"
 )
 NO_TLS = Cause(code="source_no_tls", clause="it speaks no TLS; set `tls` to `off` if that is meant")
+OLD_TLS = Cause(
+    code="source_tls_version",
+    clause="it speaks a TLS version or cipher that is not accepted any more",
+)
+_REFUSED_AS = "its certificate is not accepted"
+_TLS: Mapping[TlsTrouble, Cause] = MappingProxyType(
+    {
+        "expired": Cause("source_certificate_expired", f"{_REFUSED_AS}: it has expired"),
+        "not_yet_valid": Cause(
+            "source_certificate_not_yet_valid",
+            f"{_REFUSED_AS}: it is not valid yet; compare the clocks",
+        ),
+        "unknown_issuer": Cause(
+            "source_certificate_unknown_issuer",
+            f"{_REFUSED_AS}: this machine does not trust its issuer; name the issuer's certificate"
+            " in `tls_ca_file`",
+        ),
+        "other_name": Cause(
+            "source_certificate_other_name",
+            f"{_REFUSED_AS}: it is for another host name; use the name that it has",
+        ),
+        "version": OLD_TLS,
+        "no_tls": NO_TLS,
+        "certificate": CERTIFICATE,
+    }
+)
 NO_FILE = Cause(code="source_no_file", clause="its file is not there")
 NO_SQLITE = Cause(code="source_file_unreadable", clause="its file is no database that can be read")
 OUTSIDE = Cause(
     code="source_file_outside",
     clause="its file lies outside the folders of TOLLGATE_SOURCES__SQLITE_FOLDERS",
 )
+
+
+def tls_cause(error: BaseException) -> Cause | None:
+    """What was wrong with TLS; None where that was not why."""
+    trouble = tls_trouble(error)
+    return None if trouble is None else _TLS[trouble]

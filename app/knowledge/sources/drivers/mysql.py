@@ -311,6 +311,4 @@ def _problem(target: Target, error: BaseException) -> ToolFailed:
         return failed(told(target, str(error.args[1])))
     if 1000 <= number < 2000 or number >= 3000:
         return failed(f"the database says error {number}")
-    if "certificate" in str(error).lower():
-        return unavailable(target, causes.CERTIFICATE)
-    return unavailable(target, causes.UNREACHABLE)
+    return unavailable(target, causes.tls_cause(error) or causes.UNREACHABLE)

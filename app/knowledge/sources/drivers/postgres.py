@@ -264,8 +264,6 @@ def _why(error: BaseException | Error) -> Cause:
         return causes.NO_DATABASE
     if state.startswith("53") or "too many" in text:
         return causes.FULL
-    if "certificate" in text:
-        return causes.CERTIFICATE
-    if "ssl" in text:
-        return causes.NO_TLS
-    return causes.UNREACHABLE
+    if (cause := causes.tls_cause(error)) is not None:
+        return cause
+    return causes.NO_TLS if "ssl" in text else causes.UNREACHABLE
