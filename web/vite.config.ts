@@ -16,6 +16,8 @@ function themeFile(): Plugin {
 
 export default defineConfig({
   plugins: [react(), themeFile()],
+  // The service puts its root in front: it may be below a path of another one.
+  base: "./",
   build: {
     outDir: process.env.TOLLGATE_WEB_OUT ?? "../app/web/dist",
     emptyOutDir: true,

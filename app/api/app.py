@@ -20,6 +20,7 @@ from app.api.rest.compressed import Compressed
 from app.api.rest.idempotent import IdempotentRequests
 from app.api.rest.middleware import BodyLimit, SameSite
 from app.api.rest.routing import PREFIX
+from app.api.root_path import BelowRoot
 from app.api.service import Service
 from app.api.web import Pages
 from app.api.ws.connections import Connections
@@ -94,9 +95,11 @@ def create_app(
     app.state.later = _routed(app)
     app.add_middleware(IdempotentRequests)
     app.add_middleware(Compressed)
-    app.add_middleware(Pages)
+    app.add_middleware(Pages, root_path=settings.root_path)
     app.add_middleware(BodyLimit, uploads=settings.max_upload_bytes)
     app.add_middleware(SameSite)
+    if settings.root_path:
+        app.add_middleware(BelowRoot, root_path=settings.root_path)
     errors.install(app)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
     if whole:

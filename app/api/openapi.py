@@ -33,6 +33,7 @@ def document(app: FastAPI) -> dict[str, Any]:
             description=app.description,
             routes=app.routes,
             tags=app.openapi_tags,
+            servers=_servers(app.state.settings.root_path),
         )
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
         described = errors.Problem.model_json_schema(ref_template=_REF)
@@ -41,6 +42,10 @@ def document(app: FastAPI) -> dict[str, Any]:
         _describe_keys(made)
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _servers(root_path: str) -> list[dict[str, str | Any]] | None:
+    return [{"url": root_path}] if root_path else None
 
 
 def _describe_keys(made: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import mimetypes
 from pathlib import Path, PurePosixPath
 
 from starlette.datastructures import Headers
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.rest.compressed import takes_gzip
@@ -20,6 +20,13 @@ _API = "/api"
 _INDEX = "index.html"
 # Names of files below it hold a hash of their content.
 _HASHED = "assets"
+_LINKS = {
+    "page": "/",
+    "api": "/api/v1",
+    "health": "/api/v1/health",
+    "openapi": "/api/v1/openapi.json",
+    "websocket": "/api/v1/ws",
+}
 _PAGE_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -46,12 +53,19 @@ talks to it from a terminal.</p>
 class Pages:
     """Answers what browsers ask for outside of the API; everything else goes on to the app."""
 
-    def __init__(self, app: ASGIApp, folder: Path = DIST) -> None:
+    def __init__(self, app: ASGIApp, folder: Path = DIST, *, root_path: str = "") -> None:
         self._app = app
         self._folder = folder
+        self._root = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._answer(scope) if scope["type"] == "http" else None
+        if (
+            answer is not None
+            and scope["method"] == "HEAD"
+            and not isinstance(answer, FileResponse)
+        ):
+            answer.body = b""
         await (answer or self._app)(scope, receive, send)
 
     def _answer(self, scope: Scope) -> Response | None:
@@ -65,11 +79,26 @@ class Pages:
             return None
         if name != _INDEX and (found := self._file(name, headers)) is not None:
             return found
-        if "text/html" not in headers.get("accept", "") or PurePosixPath(name).parts[0] == _HASHED:
+        if "text/html" not in headers.get("accept", ""):
+            return self._links() if name == _INDEX else None
+        if PurePosixPath(name).parts[0] == _HASHED:
             return None
+        return self._page()
+
+    def _links(self) -> Response:
+        """What a program that asks for the page gets in its place."""
+        shown = {name: f"{self._root}{path}" for name, path in _LINKS.items()}
+        return JSONResponse({"name": "Tollgate", "links": shown})
+
+    def _page(self) -> Response:
+        """The one document, whose files are named from where the service is."""
+        try:
+            page = (self._folder / _INDEX).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return HTMLResponse(_NOT_BUILT, 503, headers=_page_headers("no-store"))
         # A proxy or a browser that kept it would ask for scripts that an update has removed.
-        page = self._file(_INDEX, headers)
-        return page or HTMLResponse(_NOT_BUILT, 503, headers=_page_headers("no-store"))
+        shown = page.replace('="./', f'="{self._root}/')
+        return HTMLResponse(shown, headers=_page_headers("no-cache"))
 
     def _file(self, name: str, headers: Headers) -> Response | None:
         path = self._folder / name

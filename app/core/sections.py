@@ -14,6 +14,13 @@ from app.core.protected_paths import check_pattern
 # How the names of the service's own variables begin; what it starts never gets them.
 OWN_VARIABLES = ("TOLLGATE_", "ANTHROPIC_", "OPENAI_")
 
+RootPath = Annotated[
+    str,
+    Field(
+        pattern=r"^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$",
+        description="The path at which a reverse proxy shows the service, such as `/tollgate`.",
+    ),
+]
 Strictness = Literal["lenient", "standard", "strict"]
 
 

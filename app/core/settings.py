@@ -48,6 +48,7 @@ from app.core.sections import (
     LimitSettings,
     ModelPrice,
     ProgressSettings,
+    RootPath,
     SandboxSettings,
     SubAgentSettings,
 )
@@ -76,6 +77,7 @@ class Settings(BaseSettings):
     # Service
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8420, ge=0, le=65535, description="Port; 0 picks a free one.")
+    root_path: RootPath = ""
     data_dir: Path = Field(
         default=Path("data"), description="Database, workspace, artifacts, operation logs."
     )

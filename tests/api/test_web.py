@@ -24,7 +24,8 @@ SCRIPT = b"console.log('hello')\n" * 40
 def dist(tmp_path: Path) -> Path:
     folder = tmp_path / "dist"
     (folder / "assets").mkdir(parents=True)
-    (folder / "index.html").write_text("<!doctype html><title>Built</title>")
+    page = '<!doctype html><title>Built</title><script src="./assets/index-1a2b.js"></script>'
+    (folder / "index.html").write_text(page)
     (folder / "icon.svg").write_text("<svg/>")
     (folder / ".stamp.json").write_text("{}")
     (folder / "assets" / "index-1a2b.js").write_bytes(SCRIPT)
@@ -40,12 +41,12 @@ async def client(dist: Path) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-def _client(folder: Path) -> httpx2.AsyncClient:
+def _client(folder: Path, root_path: str = "") -> httpx2.AsyncClient:
     async def behind(_: object) -> PlainTextResponse:
         return PlainTextResponse("the app")
 
     app = Starlette(routes=[Route("/{path:path}", behind, methods=["GET", "POST"])])
-    transport = httpx2.ASGITransport(app=Pages(app, folder))
+    transport = httpx2.ASGITransport(app=Pages(app, folder, root_path=root_path))
     return HttpClient(transport=transport, base_url="http://tollgate")
 
 
@@ -162,3 +163,18 @@ async def test_the_service_guards_its_pages_like_everything_else(serving: Runnin
     assert "unsafe" not in page.headers["content-security-policy"]
     assert missing.status_code == 404
     assert missing.json()["code"] == "not_found"
+
+
+@pytest.mark.parametrize("root_path", ["", "/tools/gate"])
+async def test_the_page_names_its_files_from_where_the_service_is(dist: Path, root_path: str):
+    async with _client(dist, root_path) as client:
+        for path in ("/", "/chat/ses_1"):
+            page = (await client.get(path, headers=HTML)).text
+            assert f'src="{root_path}/assets/index-1a2b.js"' in page
+
+
+async def test_a_program_that_asks_for_the_page_gets_links(client: httpx2.AsyncClient):
+    answer = await client.get("/", headers={"accept": "*/*"})
+
+    assert answer.json()["name"] == "Tollgate"
+    assert answer.json()["links"]["openapi"] == "/api/v1/openapi.json"

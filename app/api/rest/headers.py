@@ -7,6 +7,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from app.api.root_path import address
+
 _ETAG = {
     "description": "The version: `If-Match` sends it back with a change.",
     "schema": {"type": "string", "example": '"3"'},
@@ -27,4 +29,4 @@ MADE_VERSIONED: Documented = {201: {"headers": {"ETag": _ETAG, "Location": _LOCA
 
 def show_place(request: Request, response: Response, made: str) -> None:
     """Tell where the resource is that a POST to its collection has made."""
-    response.headers["Location"] = f"{request.url.path.rstrip('/')}/{made}"
+    response.headers["Location"] = address(request, f"{request.scope['path'].rstrip('/')}/{made}")

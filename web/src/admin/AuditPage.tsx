@@ -4,6 +4,7 @@ import { useMutation } from "@tanstack/react-query";
 import { ShieldCheck } from "lucide-react";
 import { useState } from "react";
 import { api, data, type Schemas } from "../api/client";
+import { ROOT } from "../api/root";
 import { asApiError } from "../events/sessionStore";
 import { useTexts } from "../i18n";
 import { auditWord, KINDS, OUTCOMES } from "../i18n/auditWords";
@@ -47,7 +48,7 @@ export default function AuditPage() {
     const page = await data(api.GET("/api/v1/admin/audit", { params: { query } }));
     return { rows: page.rows, next: page.next_before };
   });
-  const exported = `/api/v1/admin/audit/export?${new URLSearchParams(wanted).toString()}`;
+  const exported = `${ROOT}/api/v1/admin/audit/export?${new URLSearchParams(wanted).toString()}`;
   return (
     <Page
       title={t("admin.audit")}

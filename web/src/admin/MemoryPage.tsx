@@ -4,6 +4,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, data } from "../api/client";
+import { ROOT } from "../api/root";
 import { useTexts } from "../i18n";
 import { visible } from "../shared/visible";
 import { notifyDone } from "../shell/notify";
@@ -74,7 +75,7 @@ export default function MemoryPage() {
     ...(words === "" ? {} : { query: words }),
     ...(scope === "" ? {} : { scope }),
   }).toString();
-  const exported = `/api/v1/admin/memory/export?${narrowed}`;
+  const exported = `${ROOT}/api/v1/admin/memory/export?${narrowed}`;
   return (
     <Page
       title={t("admin.memory")}

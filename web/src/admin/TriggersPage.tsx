@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Route } from "react-router";
 import { api, data, type Schemas } from "../api/client";
+import { ROOT } from "../api/root";
 import { useTexts } from "../i18n";
 import { Sections } from "../shell/Sections";
 import { AskFirst } from "./parts/AskFirst";
@@ -192,7 +193,7 @@ function Webhooks() {
                 wide: true,
                 cell: (hook) => (
                   <>
-                    <Foreign mono>{`/api/v1/hooks/${hook.name}`}</Foreign>
+                    <Foreign mono>{`${ROOT}/api/v1/hooks/${hook.name}`}</Foreign>
                     <span className={css.under}>
                       <Foreign>{hook.template}</Foreign>
                     </span>

@@ -1,5 +1,6 @@
 /** REST, typed by the service's own OpenAPI document. */
 import createClient, { type Middleware } from "openapi-fetch";
+import { ROOT } from "./root";
 import type { components, paths } from "./schema";
 
 export type Schemas = components["schemas"];
@@ -71,7 +72,7 @@ export function errorIn(body: string, status: number): ApiError {
   return new ApiError({ code: "unreadable_answer" }, status);
 }
 
-export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+export const api = createClient<paths>({ baseUrl: ROOT, credentials: "same-origin" });
 api.use(guard);
 
 /** The body of an answer; errors have been thrown by then. */
@@ -80,4 +81,5 @@ export async function data<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return body as T;
 }
 
-export const artifactUrl = (id: string): string => `/api/v1/artifacts/${encodeURIComponent(id)}`;
+export const artifactUrl = (id: string): string =>
+  `${ROOT}/api/v1/artifacts/${encodeURIComponent(id)}`;

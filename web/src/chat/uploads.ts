@@ -1,5 +1,6 @@
 /** Files on their way into the workspace of a session. */
 import { ApiError, type Schemas } from "../api/client";
+import { ROOT } from "../api/root";
 import { upload as sent, type Watching } from "../api/upload";
 import type { ContentBlock } from "../events/messages";
 import { asApiError } from "../events/sessionStore";
@@ -48,7 +49,7 @@ async function sendFile(
   watching: Watching,
 ): Promise<ContentBlock> {
   const query = new URLSearchParams({ name, overwrite: String(other === "replaced") });
-  const url = `/api/v1/sessions/${encodeURIComponent(sessionId)}/files?${query}`;
+  const url = `${ROOT}/api/v1/sessions/${encodeURIComponent(sessionId)}/files?${query}`;
   try {
     const kept = await sent<Schemas["UploadView"]>(url, file, watching);
     return referenceTo(kept.path, kept.size);

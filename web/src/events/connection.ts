@@ -5,6 +5,7 @@
  * and resumes each session behind the last event it gave out: none is lost, none comes twice.
  */
 import { ApiError } from "../api/client";
+import { ROOT } from "../api/root";
 import {
   type ErrorBody,
   isDurable,
@@ -49,7 +50,7 @@ const OTHER_PERSON = 4599;
 
 const browser: Surroundings = {
   open: (url, protocols) => new WebSocket(url, protocols),
-  url: () => `${location.origin.replace(/^http/, "ws")}/api/v1/ws`,
+  url: () => `${location.origin.replace(/^http/, "ws")}${ROOT}/api/v1/ws`,
   random: Math.random,
 };
 

@@ -6,6 +6,7 @@ import { lazy, Suspense } from "react";
 import { BrowserRouter, Navigate, Route } from "react-router";
 import { ADMIN_PAGES } from "../admin/pages";
 import { ApiError } from "../api/client";
+import { ROOT } from "../api/root";
 import { useTexts } from "../i18n";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { ErrorView } from "./ErrorView";
@@ -42,7 +43,7 @@ export function App() {
       <ErrorBoundary>
         <QueryClientProvider client={queries}>
           <IdentityProvider>
-            <BrowserRouter>
+            <BrowserRouter basename={ROOT}>
               <Gate />
             </BrowserRouter>
           </IdentityProvider>
