@@ -220,3 +220,24 @@ def test_routes_that_come_later_are_those_of_a_whole_application(settings: Setti
     assert len(whole.routes) > 160
     assert [route for route in later.routes if route not in whole.routes] == [later.routes[0]]
     assert later.openapi() == whole.openapi()
+
+
+async def test_a_request_with_a_key_waits_too_before_it_is_looked_up(
+    running: Running, held: HeldRoutes, monkeypatch: pytest.MonkeyPatch
+):
+    """The toolkit of the database is read with the routes, and not in two threads at once."""
+    waiting, loaded = asyncio.Event(), held.loaded
+
+    async def noted() -> None:
+        waiting.set()
+        await loaded()
+
+    monkeypatch.setattr(held, "loaded", noted)
+    async with holding(running, OWNER) as owner:
+        headers = {"Idempotency-Key": "k"}
+        early = asyncio.create_task(owner.post("/sessions", json={}, headers=headers))
+        async with asyncio.timeout(PATIENCE_S):
+            await waiting.wait()
+        assert "database" not in vars(running.service.reading)
+        held.free.set()
+        assert (await early).status_code == 201

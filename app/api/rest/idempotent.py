@@ -98,6 +98,8 @@ class IdempotentRequests:
         await answer(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
+        # Their modules are read in a thread, and must not be read here at the same time.
+        await request.app.state.later.loaded()
         name = key_name(request.headers.getlist(HEADER))
         principal = await principal_of(request, None, None)
         keys: IdempotencyKeys = request.app.state.keys
