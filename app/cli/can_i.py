@@ -55,11 +55,11 @@ async def show_decision(
 def _lines(told: dict[str, Any]) -> list[str]:
     risk = f" (risk: {told['risk']})" if told["risk"] else ""
     lines = [f"{told['verdict']}{risk}"]
-    if told["reason"]:
+    found = [f"  {one['why']} ({one['code']})" for one in told["findings"]]
+    if told["reason"] and not found:
         code = f" ({told['code']})" if told["code"] else ""
         lines.append(f"  {told['reason']}{code}")
-    lines += [f"  {found['why']} ({found['code']})" for found in told["findings"]]
-    lines += [f"  decided by {name}" for name in told["rules"]]
+    lines += found
     lines += [f"  allowed by the rule {name}" for name in told.get("covered_by", ())]
     if told.get("grant_id"):
         lines.append(f"  released by the lasting approval {told['grant_id']}")
