@@ -135,7 +135,8 @@ class Catalog:
     def rows(self) -> list[dict[str, Any]]:
         """Every name as the API shows it: tools first, each followed by its aliases.
 
-        An alias repeats its tool's fields under its own name with `alias_of` set.
+        An alias repeats its tool's fields under its own name with `alias_of` set; one that
+        gives results another shape has no `return_schema`.
         """
         return [row for tool in self.tools.values() for row in _rows_of(tool)]
 
@@ -164,4 +165,6 @@ def _rows_of(tool: Tool) -> Iterable[dict[str, Any]]:
     }
     yield row
     for alias in tool.aliases:
-        yield {**row, "name": alias.name, "alias_of": tool.name, "aliases": []}
+        shape = row["return_schema"] if alias.reshape is None else None
+        own = {"name": alias.name, "alias_of": tool.name, "aliases": [], "return_schema": shape}
+        yield {**row, **own}

@@ -38,6 +38,7 @@ from tests.execution.lab import Lab
 from tests.execution.orders import orders_source
 from tests.support.model_api import PNG
 from tests.support.source import ROOT
+from tests.tools.calls import assert_as_declared
 from tests.tools.delegation.scripted import ScriptedDelegation
 from tests.tools.web.pages import EngineByHeart, PagesByHeart
 
@@ -280,6 +281,9 @@ def test_every_tool_has_its_two_cases(house: Lab):
 async def test_a_tool_succeeds_and_is_recorded(furnished: Lab, name: str):
     outcome = await furnished.call(name, "c1", **CASES[name][0])
     assert (outcome.status, outcome.result.error) == ("success", None)
+    tool = furnished.gate.registry.snapshot().tools[name]
+    assert tool.return_schema is not None
+    assert_as_declared(tool, outcome.result)
     rows = await furnished.rows("SELECT tool_name, status, success FROM tool_calls")
     assert rows == [(name, "success", 1)]
 

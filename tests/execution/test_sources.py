@@ -35,7 +35,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Setting
     return settings
 
 
-@pytest.mark.requirement("REG-23")
+@pytest.mark.requirement("REG-23", "D-22")
 async def test_tools_of_every_source_pass_hooks_and_are_recorded(installed: Settings):
     seen: list[str] = []
 

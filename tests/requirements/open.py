@@ -8,10 +8,8 @@ OPEN: dict[str, str] = {id_: subject for subject, ids in _BY_SUBJECT.items() for
 
 # Proven by a test as far as the product goes: what a line asks for besides waits for a feature.
 PARTLY: dict[str, str] = {
-    "REG-19": "return_schema is null for every built-in tool",
-    "REG-23": "no source named mcp or external exists; the test makes one up",
-    "REG-29": "no built-in tool is given llm_client; the test registers a service of its own",
-    "D-22": "no source named mcp or external exists; the test makes one up",
+    "REG-23": "there is no source named mcp yet; builtin, plugin and external are real",
+    "D-22": "there is no source named mcp yet; builtin, plugin and external are real",
     "SHL-03": "PowerShell itself is in no package; a program in its place gets every byte",
     "TST-01": "MCPClientTool is the one tool of the list that is missing",
     "DOC-01": "every page is there and linked; no test holds what a page must say",

@@ -8,7 +8,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from app.core.errors import ToolFailed
+from app.core.text import dump_json
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult, as_result
 from app.toolkit.tool import Tool
@@ -40,9 +43,24 @@ async def stream(tool: Tool, ctx: ToolContext, called: str, /, **arguments: Any)
         arguments = alias.adapt(arguments)
     named = {tool.argument_aliases.get(key, key): value for key, value in arguments.items()}
     done = await _run(tool, tool.validate(json.dumps(named).encode()), ctx)
+    assert_as_declared(tool, done.result)
     if alias is not None and alias.reshape is not None:
         done.result = alias.reshape(done.result)
     return done
+
+
+_CHECKERS: dict[int, Draft202012Validator] = {}
+
+
+def assert_as_declared(tool: Tool, result: ToolResult) -> None:
+    """A success holds what the tool says that it returns."""
+    if not result.success or tool.return_schema is None:
+        return
+    checker = _CHECKERS.get(id(tool.return_schema))
+    if checker is None:
+        checker = _CHECKERS[id(tool.return_schema)] = Draft202012Validator(tool.return_schema)
+    found = checker.iter_errors(json.loads(dump_json(result.data)))
+    assert [(list(error.absolute_path), error.message) for error in found] == [], tool.name
 
 
 async def _run(tool: Tool, args: Any, ctx: ToolContext) -> Called:

@@ -9,6 +9,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.services import Services
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
+from app.tools.automation.returns import REMOTE_TRIGGER_RESULT
 from app.tools.automation.trigger_ports import BODILESS, TRIGGERS, Method, TriggerDesk, Wanted
 from app.tools.untrusted import untrusted
 from app.tools.web.ports import WEB_ACCESS
@@ -71,6 +72,7 @@ def why_it_asks(args: RemoteTriggerArgs, services: Services) -> str | None:
         Alias("RemoteTriggerTool", families=("jarvis",)),
         Alias("RemoteTrigger", families=("claude",)),
     ),
+    return_schema=REMOTE_TRIGGER_RESULT,
 )
 async def remote_trigger(args: RemoteTriggerArgs, ctx: ToolContext) -> ToolResult:
     """Send one HTTP request to an address the operator lists, or send a stored one by its name.

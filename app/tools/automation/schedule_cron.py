@@ -16,6 +16,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.automation.ports import SCHEDULES, Draft, Keeper, Schedule, ScheduleBook, Slot
+from app.tools.automation.returns import SCHEDULE_CRON_RESULT
 from app.tools.moments import ZoneName, shown
 
 _COMING = 3
@@ -181,6 +182,7 @@ def _claw(schedule: dict[str, Any]) -> dict[str, Any]:
         Alias("CronList", _from_cron_list, _as_listed),
         Alias("CronDelete", _from_cron_delete, _as_deleted),
     ),
+    return_schema=SCHEDULE_CRON_RESULT,
 )
 async def schedule_cron(args: ScheduleCronArgs, ctx: ToolContext) -> ToolResult:
     """Let a task run later or again and again: in its own chat, as this agent, unattended.

@@ -18,6 +18,7 @@ from app.tools.channels.ports import (
     TextWish,
     Watermark,
 )
+from app.tools.channels.returns import WEIXIN_SEND_TEXT_RESULT
 
 _AROUND_S = 30
 _TIMEOUT = "timeout"
@@ -66,6 +67,7 @@ def why_it_asks(args: WeixinSendTextArgs, services: Services) -> str | None:
     tags=("channel", "desktop", "weixin"),
     argument_aliases={"channelId": "channel_id", "group": "target", "message": "text"},
     asks=why_it_asks,
+    return_schema=WEIXIN_SEND_TEXT_RESULT,
 )
 async def weixin_send_text(args: WeixinSendTextArgs, ctx: ToolContext) -> ToolResult:
     """Send a text to a WeChat group, through the operator of a desktop; waits until it is sent.

@@ -28,6 +28,7 @@ from app.tools.code.endings import result_of
 from app.tools.code.modules import CodeRules
 from app.tools.code.output import Printed
 from app.tools.code.produced import keep_files
+from app.tools.code.returns import EXECUTE_PYTHON_RESULT
 
 _ENDING_S = 30
 
@@ -72,6 +73,7 @@ def rules_of(services: Services) -> CodeRules:
     timeout_s=max(SECONDS.values()) + _ENDING_S,
     tags=("code", "execute", "python"),
     argument_aliases={"source": "code", "script": "code", "level": "strictness"},
+    return_schema=EXECUTE_PYTHON_RESULT,
 )
 async def execute_python(
     args: ExecutePythonArgs, ctx: ToolContext

@@ -9,6 +9,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.data.arithmetic import evaluate
 from app.tools.data.ports import calculator_rules
+from app.tools.data.returns import CALCULATOR_RESULT
 
 _EXACT_IN_JSON = 1 << 53
 
@@ -25,6 +26,7 @@ class CalculatorArgs(ToolArgs):
     cacheable=True,
     tags=("math",),
     argument_aliases={"expr": "expression", "formula": "expression"},
+    return_schema=CALCULATOR_RESULT,
 )
 async def calculator(args: CalculatorArgs, ctx: ToolContext) -> ToolResult:
     """Compute an arithmetic expression; prefer it over mental arithmetic.

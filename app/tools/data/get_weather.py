@@ -12,6 +12,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.data.ports import clock_of
+from app.tools.data.returns import GET_WEATHER_RESULT
 from app.tools.data.weather.reports import (
     WEATHER,
     Language,
@@ -51,6 +52,7 @@ class GetWeatherArgs(ToolArgs):
     timeout_s=60,
     tags=("weather",),
     argument_aliases={"location": "city", "lang": "language"},
+    return_schema=GET_WEATHER_RESULT,
 )
 async def get_weather(args: GetWeatherArgs, ctx: ToolContext) -> ToolResult:
     """Tell the present weather of a city, and with days a forecast.

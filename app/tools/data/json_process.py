@@ -18,6 +18,7 @@ from app.tools.data.json_changes import compare, merge
 from app.tools.data.json_csv import from_csv, to_csv
 from app.tools.data.json_pointer import get, put
 from app.tools.data.json_text import MAX_DEPTH, depth_of, dump, parse
+from app.tools.data.returns import JSON_PROCESS_RESULT
 
 _MAX_TEXT = 1_000_000
 _MAX_SCHEMA = 100_000
@@ -98,6 +99,7 @@ class JsonProcessArgs(ToolArgs):
     cacheable=True,
     tags=("json", "csv"),
     argument_aliases={"json": "json_string", "action": "operation", "expression": "query"},
+    return_schema=JSON_PROCESS_RESULT,
 )
 async def json_process(args: JsonProcessArgs, ctx: ToolContext) -> ToolResult:
     """Read, check, query, compare, change or convert JSON exactly.

@@ -14,6 +14,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.data import text_patterns
 from app.tools.data.ports import clock_of
+from app.tools.data.returns import TEXT_PROCESS_RESULT
 from app.tools.data.text_operations import SIMPLE, dedupe_lines, replace, shorten, sort_lines
 from app.tools.files.diff import unified_diff
 
@@ -98,6 +99,7 @@ class TextProcessArgs(ToolArgs):
     cacheable=True,
     tags=("text",),
     argument_aliases={"action": "operation", "regex": "pattern", "search": "pattern"},
+    return_schema=TEXT_PROCESS_RESULT,
 )
 async def text_process(args: TextProcessArgs, ctx: ToolContext) -> ToolResult:
     """Count, change, compare or encode a text exactly; prefer it over doing so in your head.

@@ -18,6 +18,7 @@ from app.toolkit.tool import ToolArgs, tool
 from app.tools.data.calendar_steps import apart, business_days, step
 from app.tools.data.durations import SECONDS, Duration, iso_duration, of_unit, read_duration
 from app.tools.data.ports import clock_of
+from app.tools.data.returns import TIME_REASONING_RESULT
 from app.tools.data.time_values import Reader
 from app.tools.data.time_zones import DEFAULT_ZONE, offset_text, zone_name, zone_of
 
@@ -101,6 +102,7 @@ class TimeReasoningArgs(ToolArgs):
     toolset="data",
     tags=("time", "date"),
     argument_aliases={"timezone": "tz", "to_tz": "tz", "action": "operation"},
+    return_schema=TIME_REASONING_RESULT,
 )
 async def time_reasoning(args: TimeReasoningArgs, ctx: ToolContext) -> ToolResult:
     """Tell the time, or compute with times; prefer it over reckoning yourself.

@@ -10,6 +10,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.delegation.asking import delegation_of, session_of
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import progress
+from app.tools.delegation.returns import DELEGATE_CANCEL_RESULT
 
 
 class DelegateCancelArgs(ToolArgs):
@@ -28,6 +29,7 @@ class DelegateCancelArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("agents",),
     argument_aliases={"task_id": "id", "batch_id": "id"},
+    return_schema=DELEGATE_CANCEL_RESULT,
 )
 async def delegate_cancel(args: DelegateCancelArgs, ctx: ToolContext) -> ToolResult:
     """Stop a sub-agent of this chat, or all of a batch.

@@ -11,6 +11,7 @@ from app.tools.delegation.asking import delegation_of
 from app.tools.delegation.multi_agent import as_multi_agent, multi_agent_shape
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import all_answers, begun
+from app.tools.delegation.returns import DELEGATE_PARALLEL_RESULT
 from app.tools.delegation.tasks import LONGEST_S, Task, labels_of, spec_of
 
 MAX_TASKS = 50
@@ -49,6 +50,7 @@ class DelegateParallelArgs(ToolArgs):
             families=("nanoclaw",),
         ),
     ),
+    return_schema=DELEGATE_PARALLEL_RESULT,
 )
 async def delegate_parallel(args: DelegateParallelArgs, ctx: ToolContext) -> ToolResult:
     """Let several sub-agents work at the same time, and wait for all of them.

@@ -12,6 +12,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.delegation.asking import delegation_of, session_of
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import batch_data, batch_line, progress
+from app.tools.delegation.returns import DELEGATE_STATUS_RESULT
 
 MAX_WAIT_S = 600.0
 _AROUND_S = 30.0
@@ -54,6 +55,7 @@ class DelegateStatusArgs(ToolArgs):
     timeout_s=MAX_WAIT_S + _AROUND_S,
     tags=("agents",),
     argument_aliases={"task_id": "id", "batch_id": "id"},
+    return_schema=DELEGATE_STATUS_RESULT,
 )
 async def delegate_status(args: DelegateStatusArgs, ctx: ToolContext) -> ToolResult:
     """See how far sub-agents of this chat are, and what they have answered.

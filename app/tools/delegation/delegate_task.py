@@ -12,6 +12,7 @@ from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, tool
 from app.tools.delegation.asking import delegation_of
 from app.tools.delegation.ports import DELEGATION
 from app.tools.delegation.reports import begun, one_answer
+from app.tools.delegation.returns import DELEGATE_TASK_RESULT
 from app.tools.delegation.tasks import LONGEST_S, Task, labels_of, spec_of
 
 
@@ -50,6 +51,7 @@ def _as_spawn(raw: dict[str, Any]) -> dict[str, Any]:
         Alias("spawn", adapt=_as_spawn, families=("countbot",)),
         Alias("SpawnTool", _as_spawn),
     ),
+    return_schema=DELEGATE_TASK_RESULT,
 )
 async def delegate_task(args: DelegateTaskArgs, ctx: ToolContext) -> ToolResult:
     """Let a sub-agent do a task of its own and wait for its answer.

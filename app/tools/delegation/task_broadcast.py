@@ -9,6 +9,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.delegation.asking import delegation_of, session_of
 from app.tools.delegation.ports import DELEGATION
+from app.tools.delegation.returns import TASK_BROADCAST_RESULT
 
 MAX_TEXT = 4000
 
@@ -34,6 +35,7 @@ class TaskBroadcastArgs(ToolArgs):
     tags=("agents", "team"),
     argument_aliases={"message": "text"},
     aliases=(Alias("TaskBroadcastTool", families=("jarvis",)),),
+    return_schema=TASK_BROADCAST_RESULT,
 )
 async def task_broadcast(args: TaskBroadcastArgs, ctx: ToolContext) -> ToolResult:
     """Tell something to every sub-agent of this chat that is at work, once each.

@@ -13,6 +13,7 @@ from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, 
 from app.tools.delegation.asking import delegation_of
 from app.tools.delegation.ports import DELEGATION, TaskSpec
 from app.tools.delegation.reports import all_answers, begun
+from app.tools.delegation.returns import TEAM_AGENT_RESULT
 from app.tools.delegation.tasks import LONGEST_S, Goal, Label, Name, ToolNames
 
 REVIEW = "review"
@@ -138,6 +139,7 @@ def _as_team_task(task: Any, at: int) -> Any:
     timeout_s=LONGEST_S,
     tags=("agents", "team"),
     aliases=(Alias("TeamAgentTool", adapt=_as_team_create, families=("jarvis",)),),
+    return_schema=TEAM_AGENT_RESULT,
 )
 async def team_agent(args: TeamAgentArgs, ctx: ToolContext) -> ToolResult:
     """Let a team of sub-agents with roles work on tasks that build on each other.

@@ -16,6 +16,7 @@ from app.tools.arguments import Encoding, PathText
 from app.tools.files.diff import unified_diff
 from app.tools.files.document import open_exactly, with_escapes
 from app.tools.files.edits import insert_lines, replace_lines, replace_text
+from app.tools.files.returns import EDIT_FILE_RESULT
 from app.tools.files.text import MAX_FILE_BYTES
 
 _SHOWN_DIFF = 6000
@@ -143,6 +144,7 @@ class _Change:
         Alias("edit", families=("netaclaw",)),
         Alias("EditTool", families=("jarvis", "claude")),
     ),
+    return_schema=EDIT_FILE_RESULT,
 )
 async def edit_file(args: EditFileArgs, ctx: ToolContext) -> ToolResult:
     """Change part of a text file: replace old_text by new_text, or lines by number.

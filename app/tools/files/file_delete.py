@@ -14,6 +14,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.files.diff import unified_diff
 from app.tools.files.document import open_document
+from app.tools.files.returns import FILE_DELETE_RESULT
 
 
 class FileDeleteArgs(ToolArgs):
@@ -30,6 +31,7 @@ class FileDeleteArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("file", "delete"),
     argument_aliases={"file_path": "path", "filename": "path"},
+    return_schema=FILE_DELETE_RESULT,
 )
 async def file_delete(args: FileDeleteArgs, ctx: ToolContext) -> ToolResult:
     """Delete one file. Prefer it over rm in bash: a person can undo it. Directories are refused."""

@@ -9,6 +9,7 @@ from pydantic import Field
 from app.toolkit.context import ToolContext
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.files.returns import FILE_EXISTS_RESULT
 
 
 class FileExistsArgs(ToolArgs):
@@ -23,6 +24,7 @@ class FileExistsArgs(ToolArgs):
     needs_project=True,
     tags=("file", "read"),
     argument_aliases={"file_path": "path", "filename": "path"},
+    return_schema=FILE_EXISTS_RESULT,
 )
 async def file_exists(args: FileExistsArgs, ctx: ToolContext) -> dict[str, Any]:
     """Say whether a path exists: its type (file, directory, other) and size in bytes."""

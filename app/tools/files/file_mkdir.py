@@ -9,6 +9,7 @@ from pydantic import Field
 from app.toolkit.context import ToolContext
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.files.returns import FILE_MKDIR_RESULT
 
 
 class FileMkdirArgs(ToolArgs):
@@ -25,6 +26,7 @@ class FileMkdirArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("file", "write"),
     argument_aliases={"dir": "path", "directory": "path", "dir_path": "path"},
+    return_schema=FILE_MKDIR_RESULT,
 )
 async def file_mkdir(args: FileMkdirArgs, ctx: ToolContext) -> dict[str, Any]:
     """Create a directory with its parents; created is false when it was there already.

@@ -14,6 +14,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
+from app.tools.files.returns import LIST_DIR_RESULT
 
 _MAX_ENTRIES = 5000
 _MAX_SCANNED = 20_000
@@ -71,6 +72,7 @@ def _file_list_shape(result: ToolResult) -> ToolResult:
             families=("nanoclaw",),
         ),
     ),
+    return_schema=LIST_DIR_RESULT,
 )
 async def list_dir(args: ListDirArgs, ctx: ToolContext) -> ToolResult:
     """List a directory: folders (with a trailing /), then files with their size in bytes.

@@ -16,6 +16,7 @@ from app.tools.arguments import Encoding
 from app.tools.files.diff import FileDiff
 from app.tools.files.patch_files import PatchChange, PatchedFile
 from app.tools.files.patch_text import parse_patch, paths_in_patch
+from app.tools.files.returns import PATCH_RESULT
 
 MAX_PATCH_CHARS = 1 << 20
 _SHOWN_DIFF = 6000
@@ -49,6 +50,7 @@ class PatchArgs(ToolArgs):
     argument_aliases={"input": "patch", "diff": "patch", "patch_text": "patch"},
     aliases=(Alias("apply_patch"),),
     paths_in=paths_in_patch,
+    return_schema=PATCH_RESULT,
 )
 async def patch(args: PatchArgs, ctx: ToolContext) -> ToolResult:
     """Change several files with one patch: all of it, or nothing.

@@ -20,6 +20,7 @@ from app.tools.files.document import open_document
 from app.tools.files.excerpt import MAX_CHARS, Wanted, cut_out
 from app.tools.files.image_size import image_size
 from app.tools.files.pdf import MAX_PAGES, read_pages
+from app.tools.files.returns import READ_FILE_RESULT
 from app.tools.files.source import ARTIFACT_PATH, MAX_IMAGE_BYTES, read_bytes, too_large
 from app.tools.files.text import MAX_FILE_BYTES
 from app.tools.images import image_type, shown_images
@@ -132,6 +133,7 @@ def _file_read_shape(result: ToolResult) -> ToolResult:
             families=("nanoclaw",),
         ),
     ),
+    return_schema=READ_FILE_RESULT,
 )
 async def read_file(args: ReadFileArgs, ctx: ToolContext) -> ToolResult:
     """Read files of the workspace; prefer it over cat, head or sed in bash.

@@ -15,6 +15,7 @@ from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, 
 from app.tools.arguments import Encoding, PathText
 from app.tools.files.diff import unified_diff
 from app.tools.files.document import Document, open_document, open_exactly, open_leniently
+from app.tools.files.returns import WRITE_FILE_RESULT
 from app.tools.files.text import MAX_FILE_BYTES, encode, with_newlines
 
 _ENDS = {"lf": "\n", "crlf": "\r\n"}
@@ -137,6 +138,7 @@ def _file_write_shape(result: ToolResult) -> ToolResult:
         "contents": "content",
     },
     aliases=(Alias("file_write", reshape=_file_write_shape, families=("nanoclaw",)),),
+    return_schema=WRITE_FILE_RESULT,
 )
 async def write_file(args: WriteFileArgs, ctx: ToolContext) -> ToolResult:
     """Create a text file, replace it, or append to it; encoding and line ends stay.

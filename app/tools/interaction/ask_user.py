@@ -17,6 +17,7 @@ from app.tools.interaction.other_names import (
     one_question_shape,
 )
 from app.tools.interaction.ports import QUESTIONS, Answers, Choice, Question, Questions
+from app.tools.interaction.returns import ASK_USER_RESULT
 
 MAX_CHOICES, MAX_QUESTIONS = 4, 5
 MAX_WAIT_S = 7 * 86_400.0
@@ -119,6 +120,7 @@ def check_choices(choices: list[Any], *, multi_select: bool) -> None:
         Alias("AskUserQuestion", adapt=as_claude, reshape=claude_shape, families=("claude",)),
         Alias("AskUserQuestionTool", adapt=as_claude, reshape=claude_shape, families=("jarvis",)),
     ),
+    return_schema=ASK_USER_RESULT,
 )
 async def ask_user(args: AskUserArgs, ctx: ToolContext) -> ToolResult:
     """Ask the user and wait for the answer.

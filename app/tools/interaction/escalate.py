@@ -23,6 +23,7 @@ from app.tools.interaction.ports import (
     Tickets,
     TicketState,
 )
+from app.tools.interaction.returns import ESCALATE_RESULT
 
 MAX_WAIT_S = 7 * 86_400.0
 
@@ -75,6 +76,7 @@ class EscalateArgs(ToolArgs):
     timeout_s=MAX_WAIT_S,
     requires=(TICKETS,),
     tags=("interaction", "ticket", "operator", "supervisor"),
+    return_schema=ESCALATE_RESULT,
 )
 async def escalate(args: EscalateArgs, ctx: ToolContext) -> ToolResult:
     """Bring up what you may not or cannot decide yourself: once per reason.

@@ -20,6 +20,7 @@ from app.tools.media.making import (
     provider_of,
 )
 from app.tools.media.ports import IMAGE_PROVIDER
+from app.tools.media.returns import IMAGES_RESULT
 
 
 class ImageToImageArgs(ToolArgs):
@@ -54,6 +55,7 @@ class ImageToImageArgs(ToolArgs):
     paths_in=paths_among,
     tags=("media", "image"),
     argument_aliases={"n": "count", "size": "image_size"},
+    return_schema=IMAGES_RESULT,
 )
 async def image_to_image(args: ImageToImageArgs, ctx: ToolContext) -> ToolResult:
     """Make images out of an image and a description of the change.

@@ -18,6 +18,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.images import image_type, shown_images
 from app.tools.media.attachments import attach
+from app.tools.media.returns import SCREENSHOT_RESULT
 
 _PNG = "image/png"
 _FOLDER = "screenshots"
@@ -69,6 +70,7 @@ class ScreenshotArgs(ToolArgs):
     routing_hint="main-process-proxy",
     timeout_s=200,
     tags=("media", "image", "web"),
+    return_schema=SCREENSHOT_RESULT,
 )
 async def screenshot(args: ScreenshotArgs, ctx: ToolContext) -> ToolResult:
     """Take a picture of a web page as a browser shows it, or of this machine's desktop.

@@ -13,6 +13,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.images import image_type, shown_images
 from app.tools.media.attachments import attach
+from app.tools.media.returns import SEND_MEDIA_RESULT
 
 _MAX_BYTES = 20 << 20
 _IMAGES = {
@@ -68,6 +69,7 @@ class SendMediaArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("media", "chat"),
     argument_aliases={"paths": "file_paths", "files": "file_paths", "caption": "message"},
+    return_schema=SEND_MEDIA_RESULT,
 )
 async def send_media(args: SendMediaArgs, ctx: ToolContext) -> ToolResult:
     """Show images, audio, video, documents or archives of the workspace in the chat.

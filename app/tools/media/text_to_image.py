@@ -22,6 +22,7 @@ from app.tools.media.making import (
     provider_of,
 )
 from app.tools.media.ports import IMAGE_PROVIDER
+from app.tools.media.returns import IMAGES_RESULT
 
 
 class TextToImageArgs(ToolArgs):
@@ -54,6 +55,7 @@ class TextToImageArgs(ToolArgs):
     paths_in=paths_among,
     tags=("media", "image"),
     argument_aliases={"n": "count", "size": "image_size"},
+    return_schema=IMAGES_RESULT,
 )
 async def text_to_image(args: TextToImageArgs, ctx: ToolContext) -> ToolResult:
     """Make images out of a description. They are kept and shown in the chat.

@@ -10,6 +10,7 @@ from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.memory.lines import KeyText, ScopeName
 from app.tools.memory.ports import MEMORY
+from app.tools.memory.returns import MEMORY_FORGET_RESULT
 from app.tools.memory.scopes import memory_of, place_of, why_sharing_asks
 
 
@@ -36,6 +37,7 @@ def why_it_asks(args: MemoryForgetArgs, services: Services) -> str | None:
     asks=why_it_asks,
     routing_hint="main-process-proxy",
     tags=("memory", "delete"),
+    return_schema=MEMORY_FORGET_RESULT,
 )
 async def memory_forget(args: MemoryForgetArgs, ctx: ToolContext) -> ToolResult:
     """Forget one memory for good: it is wrong, out of date, or the user wants it gone.

@@ -12,6 +12,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, ToolArgs, tool
 from app.tools.memory.lines import ScopeName, marked, shown, told
 from app.tools.memory.ports import MEMORY
+from app.tools.memory.returns import MEMORY_READ_RESULT
 from app.tools.memory.scopes import memory_of, places_of
 
 MAX_LINES = 500
@@ -63,6 +64,7 @@ class MemoryReadArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("memory", "read"),
     argument_aliases={"start": "start_line", "end": "end_line", "recent": "recent_count"},
+    return_schema=MEMORY_READ_RESULT,
 )
 async def memory_read(args: MemoryReadArgs, ctx: ToolContext) -> ToolResult:
     """Read memory by line, the oldest first; without lines the newest ones.

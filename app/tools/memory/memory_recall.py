@@ -12,6 +12,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, ToolArgs, tool
 from app.tools.memory.lines import ScopeName, Tag, marked, plain_lines, shown, told
 from app.tools.memory.ports import MEMORY, Recalled, Wanted
+from app.tools.memory.returns import MEMORY_RECALL_RESULT
 from app.tools.memory.scopes import memory_of, places_of
 
 
@@ -51,6 +52,7 @@ class MemoryRecallArgs(ToolArgs):
     tags=("memory", "search"),
     argument_aliases={"keywords": "query", "limit": "max_results", "mode": "match_mode"},
     aliases=(Alias("memory_search", reshape=plain_lines, families=("countbot",)),),
+    return_schema=MEMORY_RECALL_RESULT,
 )
 async def memory_recall(args: MemoryRecallArgs, ctx: ToolContext) -> ToolResult:
     """Look up what was remembered in earlier sessions, before asking the user again.

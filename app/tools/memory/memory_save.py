@@ -13,6 +13,7 @@ from app.toolkit.services import Services
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.memory.lines import KeyText, ScopeName, Tag, marked
 from app.tools.memory.ports import MEMORY, Draft, Saved
+from app.tools.memory.returns import MEMORY_SAVE_RESULT
 from app.tools.memory.scopes import memory_of, place_of, places_of, why_sharing_asks, writer_of
 
 MAX_CONTENT_CHARS = 20_000
@@ -81,6 +82,7 @@ def _line_shape(result: ToolResult) -> ToolResult:
     tags=("memory", "write"),
     argument_aliases={"text": "content", "memory": "content"},
     aliases=(Alias("memory_write", _on_one_line, _line_shape, families=("countbot",)),),
+    return_schema=MEMORY_SAVE_RESULT,
 )
 async def memory_save(args: MemorySaveArgs, ctx: ToolContext) -> ToolResult:
     """Remember something across sessions: preferences, decisions, facts worth having later.

@@ -14,6 +14,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import FORUM, Forum, Post
+from app.tools.planning.returns import FORUM_RESULT
 from app.tools.untrusted import untrusted
 
 _PREVIEW = 200
@@ -73,6 +74,7 @@ class ForumArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("agents",),
     argument_aliases={"post_id": "post", "thread": "post", "content": "body"},
+    return_schema=FORUM_RESULT,
 )
 async def forum(args: ForumArgs, ctx: ToolContext) -> ToolResult:
     """Leave messages for the other agents of this project, and read theirs.

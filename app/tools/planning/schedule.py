@@ -16,6 +16,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.moments import MomentText, ZoneName, is_date, next_day, shown, to_utc
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import CALENDAR, Appointment, Calendar
+from app.tools.planning.returns import SCHEDULE_RESULT
 from app.tools.untrusted import untrusted
 
 _HOUR = timedelta(hours=1)
@@ -71,6 +72,7 @@ class ScheduleArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("plan", "calendar"),
     argument_aliases={"timezone": "tz", "appointment_id": "id"},
+    return_schema=SCHEDULE_RESULT,
 )
 async def schedule(args: ScheduleArgs, ctx: ToolContext) -> ToolResult:
     """Keep the user's calendar: add, list or remove appointments. Jobs are `schedule_cron`'s.

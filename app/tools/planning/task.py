@@ -15,6 +15,7 @@ from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.moments import MomentText, ZoneName, kept
 from app.tools.planning.owners import actor_of, owner_of
 from app.tools.planning.ports import TASKS, Task, Tasks, TaskStatus
+from app.tools.planning.returns import TASK_RESULT
 from app.tools.untrusted import untrusted
 
 _SOURCE = "tasks"
@@ -82,6 +83,7 @@ class TaskArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("plan",),
     argument_aliases={"task_id": "id", "due_date": "due", "description": "notes"},
+    return_schema=TASK_RESULT,
 )
 async def task(args: TaskArgs, ctx: ToolContext) -> ToolResult:
     """Keep the user's tasks, which outlive this chat: create, list, get, update, delete.

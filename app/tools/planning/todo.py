@@ -14,6 +14,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.planning.ports import TODO_LISTS, TodoItem, TodoList, TodoLists
+from app.tools.planning.returns import TODO_RESULT
 
 _MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
 
@@ -73,6 +74,7 @@ def _from_todo_write(arguments: dict[str, Any]) -> dict[str, Any]:
     routing_hint="main-process-proxy",
     tags=("plan",),
     aliases=(Alias("TodoWrite", _from_todo_write, families=("claude",)),),
+    return_schema=TODO_RESULT,
 )
 async def todo(args: TodoArgs, ctx: ToolContext) -> ToolResult:
     """Keep the plan of this chat: read it without arguments, write it with `todos`.

@@ -14,6 +14,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.search.named_paths import paths_in_glob
+from app.tools.search.returns import FILE_SEARCH_RESULT
 
 _MAX_FILE_BYTES = 2 << 20
 _MAX_LINE_CHARS = 500
@@ -73,6 +74,7 @@ class FileSearchArgs(ToolArgs):
         "content": "query",
         "max_results": "limit",
     },
+    return_schema=FILE_SEARCH_RESULT,
 )
 async def file_search(args: FileSearchArgs, ctx: ToolContext) -> ToolResult:
     """Search files by content (query), by name (pattern), or files of a name with that content.

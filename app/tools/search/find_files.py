@@ -13,6 +13,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.search.named_paths import paths_in_glob
+from app.tools.search.returns import FIND_FILES_RESULT
 
 _MOST = 20_000
 _MOST_SCANNED = 200_000
@@ -61,6 +62,7 @@ class FindFilesArgs(ToolArgs):
         "max_results": "head_limit",
     },
     aliases=(Alias("glob"), Alias("GlobTool", families=("jarvis", "claude"))),
+    return_schema=FIND_FILES_RESULT,
 )
 async def find_files(args: FindFilesArgs, ctx: ToolContext) -> ToolResult:
     """Find files by name pattern; prefer it over find or ls in bash.

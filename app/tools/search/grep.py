@@ -15,6 +15,7 @@ from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.search.file_types import type_glob
 from app.tools.search.named_paths import paths_in_glob
+from app.tools.search.returns import GREP_RESULT
 
 _MAX_CHARS = 128_000
 _MAX_FILE_BYTES = 2 << 20
@@ -96,6 +97,7 @@ def _as_grep(arguments: dict[str, Any]) -> dict[str, Any]:
         "max_results": "head_limit",
     },
     aliases=(Alias("GrepTool", adapt=_as_grep, families=("jarvis", "claude")),),
+    return_schema=GREP_RESULT,
 )
 async def grep(args: GrepArgs, ctx: ToolContext) -> ToolResult:
     """Search file contents with a regular expression; prefer it over grep or rg in bash.

@@ -21,6 +21,7 @@ from app.tools.shell.arguments import (
     from_claude,
 )
 from app.tools.shell.ports import SHELL_STATES, ShellState, ShellStates
+from app.tools.shell.returns import COMMAND_RESULT
 from app.tools.shell.running import Command, run
 from app.tools.shell.state import StateTap, read_record, told
 
@@ -67,6 +68,7 @@ def _text_only(result: ToolResult) -> ToolResult:
         Alias("terminal"),
         Alias("shell"),
     ),
+    return_schema=COMMAND_RESULT,
 )
 async def bash(args: BashArgs, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
     """Run a bash command in the workspace and wait for it to end.

@@ -16,6 +16,7 @@ from app.tools.shell.arguments import (
     ShellArgs,
     from_claude,
 )
+from app.tools.shell.returns import COMMAND_RESULT
 from app.tools.shell.running import Command, run
 
 PROGRAM = "pwsh"
@@ -39,6 +40,7 @@ PROGRAM = "pwsh"
         Alias("PowerShellTool", adapt=from_claude, families=("jarvis", "claude")),
         Alias("pwsh"),
     ),
+    return_schema=COMMAND_RESULT,
 )
 async def powershell(args: ShellArgs, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
     """Run a PowerShell command in the workspace and wait for it to end.

@@ -25,6 +25,7 @@ from app.tools.shell.frames import last_frames
 from app.tools.shell.ports import SESSION_PROCESSES, SessionProcess, SessionProcesses
 from app.tools.shell.reading import compiled, unread, until_match
 from app.tools.shell.results import why_ended
+from app.tools.shell.returns import PROCESS_RESULT
 
 _MAX_WAIT_S = 600
 _WAIT_S, _ANSWER_S, _SETTLED_S = 30, 1, 0.1
@@ -118,6 +119,7 @@ def asks(args: ProcessArgs, _: Services) -> str | None:
         "wait_for": "pattern",
     },
     aliases=(Alias("ProcessTool", families=("jarvis", "claude")),),
+    return_schema=PROCESS_RESULT,
 )
 async def process(args: ProcessArgs, ctx: ToolContext) -> ToolResult:
     """Look after processes of this session that run in the background.

@@ -30,6 +30,7 @@ from app.tools.skills.ports import (
 )
 from app.tools.skills.program import specification
 from app.tools.skills.read_skill import SkillName
+from app.tools.skills.returns import EXECUTE_SKILL_RESULT
 
 MAX_TIMEOUT_S, MAX_PATH = 3600, 4096
 _ENDING_S = 30
@@ -89,6 +90,7 @@ def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
     timeout_s=MAX_TIMEOUT_S + _ENDING_S,
     tags=("skill", "execute"),
     argument_aliases={"skill": "name", "skill_name": "name", "arguments": "args", "input": "args"},
+    return_schema=EXECUTE_SKILL_RESULT,
 )
 async def execute_skill(
     args: ExecuteSkillArgs, ctx: ToolContext

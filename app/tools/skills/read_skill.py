@@ -12,6 +12,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, ToolArgs, tool
 from app.tools.shell.transcript import clip
 from app.tools.skills.ports import SKILLS, Skill, Viewer, skills_of
+from app.tools.skills.returns import READ_SKILL_RESULT
 
 SkillName = Annotated[str, Field(min_length=1, max_length=64)]
 _MAX_CHARS = 60_000
@@ -32,6 +33,7 @@ class ReadSkillArgs(ToolArgs):
     tags=("skill", "instructions"),
     argument_aliases={"skill": "name", "skill_name": "name"},
     aliases=(Alias("skill_view"),),
+    return_schema=READ_SKILL_RESULT,
 )
 async def read_skill(args: ReadSkillArgs, ctx: ToolContext) -> ToolResult:
     """Read a skill: its instructions, and which files belong to it.

@@ -13,6 +13,7 @@ from app.toolkit.tool import ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.skills.ports import SKILLS, Skill, SkillFile, Viewer, skills_of
 from app.tools.skills.read_skill import SkillName
+from app.tools.skills.returns import READ_SKILL_FILE_RESULT
 
 _MAX_CHARS = 40_000
 
@@ -32,6 +33,7 @@ class ReadSkillFileArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("skill", "instructions"),
     argument_aliases={"skill": "name", "skill_name": "name", "file_path": "path"},
+    return_schema=READ_SKILL_FILE_RESULT,
 )
 async def read_skill_file(args: ReadSkillFileArgs, ctx: ToolContext) -> ToolResult:
     """Read a text file of a skill: a reference, a template, the source of a script.

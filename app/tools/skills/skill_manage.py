@@ -14,6 +14,7 @@ from app.toolkit.services import Services
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
 from app.tools.skills.ports import PROJECT_FOLDER, SKILLS, SkillRow, Viewer, skill_id, skills_of
+from app.tools.skills.returns import SKILL_MANAGE_RESULT
 from app.tools.skills.writing import SkillWriter
 
 Action = Literal[
@@ -126,6 +127,7 @@ def paths_in(arguments: Mapping[str, Any]) -> Sequence[str]:
     paths_in=paths_in,
     tags=("skill", "write"),
     argument_aliases={"old_text": "old_string", "new_text": "new_string", "skill": "name"},
+    return_schema=SKILL_MANAGE_RESULT,
 )
 async def skill_manage(args: SkillManageArgs, ctx: ToolContext) -> ToolResult:
     """List, make, change, remove or switch skills; list tells why one is not usable.

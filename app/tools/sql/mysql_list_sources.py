@@ -7,6 +7,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.sql.arguments import sources_of
 from app.tools.sql.ports import DATA_SOURCES
+from app.tools.sql.returns import MYSQL_LIST_SOURCES_RESULT
 
 
 class MysqlListSourcesArgs(ToolArgs):
@@ -23,6 +24,7 @@ class MysqlListSourcesArgs(ToolArgs):
     tags=("sql", "database"),
     requires=(DATA_SOURCES,),
     aliases=(Alias("sql_list_sources"),),
+    return_schema=MYSQL_LIST_SOURCES_RESULT,
 )
 async def mysql_list_sources(args: MysqlListSourcesArgs, ctx: ToolContext) -> ToolResult:
     """List the databases (MySQL, MariaDB, PostgreSQL, SQLite) that you may read.

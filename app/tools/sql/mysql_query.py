@@ -17,6 +17,7 @@ from app.tools.sql.arguments import (
     sources_of,
 )
 from app.tools.sql.ports import DATA_SOURCES
+from app.tools.sql.returns import ROWS_RESULT
 
 
 class MysqlQueryArgs(ToolArgs):
@@ -47,6 +48,7 @@ class MysqlQueryArgs(ToolArgs):
     requires=(DATA_SOURCES,),
     argument_aliases=ARGUMENT_ALIASES | {"query": "sql"},
     aliases=(Alias("sql_query"),),
+    return_schema=ROWS_RESULT,
 )
 async def mysql_query(args: MysqlQueryArgs, ctx: ToolContext) -> ToolResult:
     """Run one SELECT on a data source and return its rows.

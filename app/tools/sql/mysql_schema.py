@@ -18,6 +18,7 @@ from app.tools.sql.arguments import (
     sources_of,
 )
 from app.tools.sql.ports import DATA_SOURCES
+from app.tools.sql.returns import MYSQL_SCHEMA_RESULT
 from app.tools.untrusted import untrusted
 
 
@@ -40,6 +41,7 @@ class MysqlSchemaArgs(ToolArgs):
     requires=(DATA_SOURCES,),
     argument_aliases=ARGUMENT_ALIASES,
     aliases=(Alias("sql_schema"),),
+    return_schema=MYSQL_SCHEMA_RESULT,
 )
 async def mysql_schema(args: MysqlSchemaArgs, ctx: ToolContext) -> ToolResult:
     """Describe the tables of a data source: columns, indexes, keys, comments.

@@ -20,6 +20,7 @@ from app.tools.sql.arguments import (
     sources_of,
 )
 from app.tools.sql.ports import DATA_SOURCES
+from app.tools.sql.returns import ROWS_RESULT
 
 
 class MysqlTableSampleArgs(ToolArgs):
@@ -43,6 +44,7 @@ class MysqlTableSampleArgs(ToolArgs):
     requires=(DATA_SOURCES,),
     argument_aliases=ARGUMENT_ALIASES,
     aliases=(Alias("sql_table_sample"),),
+    return_schema=ROWS_RESULT,
 )
 async def mysql_table_sample(args: MysqlTableSampleArgs, ctx: ToolContext) -> ToolResult:
     """Show a few rows of one table, to see what its columns hold; masked ones are left out."""

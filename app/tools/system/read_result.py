@@ -9,6 +9,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import ToolArgs, tool
 from app.tools.system.ports import STORED_RESULTS, Reader, StoredResults
+from app.tools.system.returns import READ_RESULT_RESULT
 from app.tools.untrusted import untrusted
 
 _LISTED = 30
@@ -32,6 +33,7 @@ class ReadResultArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("results", "history"),
     argument_aliases={"id": "tool_call_id", "call_id": "tool_call_id"},
+    return_schema=READ_RESULT_RESULT,
 )
 async def read_result(args: ReadResultArgs, ctx: ToolContext) -> ToolResult:
     """Read on in the result of an earlier tool call of this session.

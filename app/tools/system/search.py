@@ -18,6 +18,7 @@ from app.toolkit.tool import ToolArgs, tool
 from app.tools.memory.ports import Wanted
 from app.tools.memory.scopes import memory_of, places_of
 from app.tools.system.ports import SESSION_SEARCH, SessionSearch, Visitor
+from app.tools.system.returns import SEARCH_RESULT
 from app.tools.untrusted import untrusted
 
 _MAX_WORDS = 8
@@ -45,6 +46,7 @@ class SearchArgs(ToolArgs):
     routing_hint="main-process-proxy",
     tags=("search", "sessions", "memory"),
     argument_aliases={"q": "query", "max_results": "limit"},
+    return_schema=SEARCH_RESULT,
 )
 async def search(args: SearchArgs, ctx: ToolContext) -> ToolResult:
     """Look for words in earlier sessions with this user, in memory, in files and among tools.

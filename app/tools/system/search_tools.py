@@ -8,6 +8,7 @@ from app.toolkit.context import ToolContext
 from app.toolkit.ports import TOOL_FINDER, ToolFinder
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import ToolArgs, tool
+from app.tools.system.returns import SEARCH_TOOLS_RESULT
 
 
 class SearchToolsArgs(ToolArgs):
@@ -26,6 +27,7 @@ class SearchToolsArgs(ToolArgs):
     routing_hint="main-process-proxy",
     core=True,
     tags=("tools", "discovery"),
+    return_schema=SEARCH_TOOLS_RESULT,
 )
 async def search_tools(args: SearchToolsArgs, ctx: ToolContext) -> ToolResult:
     """Find further tools; not all that you may use are shown to you.

@@ -11,6 +11,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.web.asking import fetching
 from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from app.tools.web.returns import CRAWL_BATCH_RESULT
 from app.tools.web.services import MAX_CHARS, ExtractMode, PageOrder
 from app.tools.web.told import UrlText, page_text
 
@@ -38,6 +39,7 @@ class CrawlBatchArgs(ToolArgs):
     timeout_s=300,
     argument_aliases={"extract_mode": "extract_type", "extractType": "extract_type"},
     tags=("web", "fetch"),
+    return_schema=CRAWL_BATCH_RESULT,
 )
 async def crawl_batch(args: CrawlBatchArgs, ctx: ToolContext) -> ToolResult:
     """Fetch up to 10 pages of the web at once; prefer it over many calls of web_fetch.

@@ -12,6 +12,7 @@ from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.web.asking import fetching
 from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
+from app.tools.web.returns import WEB_FETCH_RESULT
 from app.tools.web.services import MAX_CHARS, MAX_PAGES, ExtractMode, PageOrder, seed_shape
 from app.tools.web.told import UrlText, page_text
 
@@ -76,6 +77,7 @@ def _fetch_page_shape(result: ToolResult) -> ToolResult:
     ),
     argument_aliases={"extractMode": "extract_mode", "maxChars": "max_chars"},
     tags=("web", "fetch"),
+    return_schema=WEB_FETCH_RESULT,
 )
 async def web_fetch(args: WebFetchArgs, ctx: ToolContext) -> ToolResult:
     """Fetch a page of the web and read it; use it for an address that you know.

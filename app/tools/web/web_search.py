@@ -10,6 +10,7 @@ from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, 
 from app.tools.untrusted import untrusted
 from app.tools.web.asking import searching
 from app.tools.web.ports import WEB_SEARCH
+from app.tools.web.returns import WEB_SEARCH_RESULT
 
 
 class WebSearchArgs(ToolArgs):
@@ -29,6 +30,7 @@ class WebSearchArgs(ToolArgs):
     aliases=(Alias("WebSearch", families=("claude",)),),
     argument_aliases={"count": "max_results", "limit": "max_results"},
     tags=("web", "search"),
+    return_schema=WEB_SEARCH_RESULT,
 )
 async def web_search(args: WebSearchArgs, ctx: ToolContext) -> ToolResult:
     """Search the web; use it for what is newer than you know, then web_fetch a result.

@@ -36,6 +36,25 @@ async def test_anthropic_definitions_have_exactly_their_shape(client: httpx2.Asy
     }
 
 
+TEN = {
+    *("name", "description", "category", "parameters", "return_schema", "permission_class"),
+    *("side_effect_scope", "requires_confirmation", "is_streaming", "tags"),
+}
+
+
+@pytest.mark.requirement("REG-19")
+async def test_each_entry_shows_the_ten_fields_of_a_manifest(client: httpx2.AsyncClient):
+    rows = (await client.get("/tools")).json()["tools"]
+    for row in rows:
+        assert row.keys() >= TEN
+        if row["alias_of"] is None:
+            assert row["return_schema"]["properties"], row["name"]
+    one = (await client.get("/tools/bash")).json()["tool"]
+    assert one["return_schema"]["properties"]["exit_code"]["anyOf"][0] == {"type": "integer"}
+    reshaped = (await client.get("/tools/exec")).json()["tool"]
+    assert reshaped["return_schema"] is None
+
+
 @pytest.mark.requirement("REG-13")
 async def test_a_category_or_a_toolset_shows_a_part_of_the_catalog(client: httpx2.AsyncClient):
     for category, names in SEED_CATEGORIES.items():

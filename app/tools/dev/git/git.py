@@ -17,6 +17,7 @@ from app.tools.arguments import PathText
 from app.tools.dev.git.named_paths import paths_in_git
 from app.tools.dev.git.reading import LOG_FORMAT, read_blame, read_log, read_status
 from app.tools.dev.git.repository import Repository, open_repository
+from app.tools.dev.returns import GIT_RESULT
 from app.tools.dev.running import Finished
 
 _MAX_BYTES = 400_000
@@ -112,6 +113,7 @@ _ACTIONS = {"status": "Status", "diff": "Diff", "log": "Log", "show": "Show", "b
         *(Alias(f"git_{action}", adapt=_as(action)) for action in _ACTIONS),
         *(Alias(f"Git{name}", adapt=_as(action)) for action, name in _ACTIONS.items()),
     ),
+    return_schema=GIT_RESULT,
 )
 async def git(args: GitArgs, ctx: ToolContext) -> ToolResult:
     """Read a git repository: status, diff, log, show, blame. Changes nothing.

@@ -14,6 +14,7 @@ from app.tools.arguments import PathText
 from app.tools.dev.lint.checking import check_all
 from app.tools.dev.lint.findings import Finding, Report
 from app.tools.dev.lint.selection import MAX_FILES, Linter, Selection, select
+from app.tools.dev.returns import LINT_RESULT
 
 
 class ChosenFiles(ToolArgs):
@@ -60,6 +61,7 @@ class LintArgs(ChosenFiles):
     tags=("lint", "code", "read"),
     argument_aliases={"file_path": "path", "file_paths": "paths", "files": "paths"},
     aliases=(Alias("LintTool", families=("jarvis",)),),
+    return_schema=LINT_RESULT,
 )
 async def lint(args: LintArgs, ctx: ToolContext) -> ToolResult:
     """Check files for mistakes: Python by ruff, shell by shellcheck, JavaScript by eslint,

@@ -18,6 +18,7 @@ from app.tools.dev.lint.checking import check_all
 from app.tools.dev.lint.lint import ChosenFiles
 from app.tools.dev.lint.programs import ESLINT, RUFF
 from app.tools.dev.lint.selection import Linter, select
+from app.tools.dev.returns import LINT_FIX_RESULT
 from app.tools.dev.running import Finished, Program, run
 from app.tools.files.diff import FileDiff, diff_of_edit
 
@@ -42,6 +43,7 @@ class LintFixArgs(ChosenFiles):
     timeout_s=300,
     tags=("lint", "code", "write"),
     argument_aliases={"file_path": "path", "file_paths": "paths", "files": "paths"},
+    return_schema=LINT_FIX_RESULT,
 )
 async def lint_fix(args: LintFixArgs, ctx: ToolContext) -> ToolResult:
     """Repair what lint reports as fixable, safe repairs only: Python by ruff, JavaScript by

@@ -12,6 +12,7 @@ from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import Alias, tool
 from app.tools.dev.lsp.arguments import LspArgs
 from app.tools.dev.lsp.asking import Found, ask
+from app.tools.dev.returns import LSP_RESULT
 
 _MAX_CALLS_SHOWN = 20
 
@@ -36,6 +37,7 @@ _MAX_CALLS_SHOWN = 20
         "serverName": "server",
     },
     aliases=(Alias("LSPTool", families=("jarvis", "claude")),),
+    return_schema=LSP_RESULT,
 )
 async def lsp(args: LspArgs, ctx: ToolContext) -> ToolResult:
     """Ask a language server about code: definition, references, hover, implementations,
