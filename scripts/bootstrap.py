@@ -333,7 +333,8 @@ def lock() -> None:
     alike = ["--constraints", "requirements/dev.txt", "--no-annotate"]
     jobs: tuple[tuple[str, list[str], list[str]], ...] = (
         ("dev", ["pyproject.toml", "--extra", "dev"], []),
-        ("runtime", ["pyproject.toml", *alike], []),
+        # With the client for OpenAI-compatible models: what the settings offer works at once.
+        ("runtime", ["pyproject.toml", "--extra", "openai", *alike], []),
         ("build", ["-", *alike], build),
         ("parts", ["-", *alike], groups["parts"]),
         ("node", ["-", *alike], groups["node"]),

@@ -34,6 +34,8 @@ class Part:
         programs: what must be found on the PATH or in the environment of this Python.
         modules: what this Python must be able to import.
         holds: what else must be so.
+        required: whether its lack fails the tests of CI; a part that no package provides may be
+            missing there too.
     """
 
     name: str
@@ -42,11 +44,21 @@ class Part:
     programs: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     holds: Callable[[], bool] = lambda: True
+    required: bool = True
 
     def is_here(self) -> bool:
         """Whether everything of it is found."""
         found = all(map(find_program, self.programs)) and all(map(find_spec, self.modules))
         return found and self.holds()
+
+
+def docker_answers() -> bool:
+    """Whether a Docker daemon with Compose v2 may be used."""
+    asked = (["docker", "info"], ["docker", "compose", "version"])
+    return all(
+        subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == 0
+        for words in asked
+    )
 
 
 def _debian(name: str, *packages: str, programs: str, modules: str = "") -> Part:
@@ -81,11 +93,19 @@ ROOT_USER = Part("root", "sudo make test", holds=lambda: os.geteuid() == 0)
 OPENAT2 = Part("openat2", "Linux 5.6 or newer")
 # Root's own may lie where nobody else may look.
 OPEN_PYTHON = Part("a Python for every user", "apt-get install python3")
+DOCKER = Part(
+    *("Docker", "a Docker daemon with Compose v2", (), ("docker",)),
+    holds=docker_answers,
+    required=False,
+)
 PACKAGED = (
     *(CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT),
     *(NGINX, CADDY, OPENSSL, SYSTEMD),
 )
-PARTS = (*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON)
+PARTS = (
+    *(*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON),
+    DOCKER,
+)
 
 
 def find_program(name: str) -> Path | None:

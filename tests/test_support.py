@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.support.binaries import require_binary
+from scripts.parts import Part
+from tests.support.binaries import require_binary, require_part
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,10 @@ def test_a_missing_part_is_named_by_the_program_that_is_looked_for(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(pytest.fail.Exception, match="needs MariaDB; `apt-get install mariadb"):
         require_binary("mariadbd")
+
+
+def test_a_part_that_no_package_provides_may_be_missing_in_ci(monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    part = Part("a daemon", "start it", programs=("no-such-program",), required=False)
+    with pytest.raises(pytest.skip.Exception, match="needs a daemon"):
+        require_part(part)

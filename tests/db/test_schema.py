@@ -92,6 +92,7 @@ def test_a_table_without_a_model_is_found_beside_the_full_text_index(path: Path)
     assert "memory_words'" not in checked.stdout + checked.stderr
 
 
+@pytest.mark.requirement("CFG-02")
 def test_the_program_migrates_up_and_down(path: Path):
     for words, revision in (
         ("upgrade head", HEAD),

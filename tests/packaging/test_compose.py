@@ -17,10 +17,23 @@ def service(compose):
     return compose["services"]["tollgate"]
 
 
-def test_the_service_listens_on_loopback_only(service):
-    assert service["ports"] == ["127.0.0.1:8420:8420"]
+def test_the_service_is_published_on_loopback_unless_env_says_otherwise(service):
+    published = {"host_ip": "${TOLLGATE_HOST:-127.0.0.1}", "published": "${TOLLGATE_PORT:-8420}"}
+    assert service["ports"] == [{"target": 8420, **published}]
 
 
+def test_every_setting_of_the_env_file_is_passed_and_the_container_keeps_its_own(service):
+    assert service["env_file"] == [{"path": ".env", "required": False}]
+    own = {name: value for name, value in service["environment"].items() if value is not None}
+    own.pop("TOLLGATE_TOKEN")
+    assert own == {
+        "TOLLGATE_HOST": "0.0.0.0",
+        "TOLLGATE_PORT": "8420",
+        "TOLLGATE_DATA_DIR": "/data",
+    }
+
+
+@pytest.mark.requirement("CFG-02")
 def test_the_service_does_not_start_without_a_token(service):
     assert service["environment"]["TOLLGATE_TOKEN"].startswith("${TOLLGATE_TOKEN:?")
 

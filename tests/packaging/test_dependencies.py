@@ -51,6 +51,11 @@ def test_every_direct_dependency_is_locked():
     assert explained().keys() - locked == set()
 
 
+def test_what_runs_has_the_clients_of_both_kinds_of_models():
+    lock = (ROOT / "requirements" / "runtime.txt").read_text(encoding="utf-8")
+    assert {"anthropic", "openai"} <= set(re.findall(r"^([\w.-]+)==", lock, re.MULTILINE))
+
+
 def unmet(requirement: Requirement, seen: set[str]) -> list[str]:
     """What is not installed of a requirement and of all that follows from it."""
     extras = {"", *requirement.extras}

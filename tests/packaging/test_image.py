@@ -79,7 +79,7 @@ def test_the_systems_packages_bring_what_agents_use_and_leave_no_lists(stages):
         step.text for step in stages[-1].steps if step.name == "RUN" and "apt-get" in step.text
     ]
     assert [re.findall(r"--no-install-recommends ([^&]+?) +&&", run) for run in installs] == [
-        ["git"]
+        ["git chromium-headless-shell fonts-droid-fallback"]
     ]
     assert installs[0].endswith("rm -rf /var/lib/apt/lists/*")
 
