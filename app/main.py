@@ -88,7 +88,8 @@ async def _installation(
     """As `local_gate`, and the sandbox that it works in.
 
     Args:
-        wake: start the sandbox at once; it is ready when `prepare` returns.
+        wake: start the sandbox at once, which is ready when `prepare` returns, and watch the
+            machine: it is a service that is opened.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     workspace = make_folder(settings.workspace_dir)
@@ -119,6 +120,7 @@ async def _installation(
                     developer_services(settings, gate.services, own_ports),
                     web_services(settings.web, gate, EmptyRooms(sandbox), own_ports),
                     swept(gate.channels.desktop),
+                    gate.conditions.watched() if wake else nullcontext(),
                 ):
                     yield gate, sandbox
     finally:
@@ -185,10 +187,7 @@ async def open_service(
     from app.api.service import Service
     from app.governance.identity.tokens import Tokens
 
-    async with (
-        _installation(settings, clock=clock, wake=True) as (gate, sandbox),
-        gate.conditions.watched(),
-    ):
+    async with _installation(settings, clock=clock, wake=True) as (gate, sandbox):
         keeping, recovered = await _take_up(gate)
         reading = Reading(settings.database_path)
         client = model or model_client(settings)

@@ -51,6 +51,7 @@ _HTTP_CODES = {
     405: "method_not_allowed",
     413: TooLarge.code,
     415: "unsupported_media_type",
+    503: Overloaded.code,
 }
 
 

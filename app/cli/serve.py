@@ -65,6 +65,7 @@ def _prepared(settings: Settings) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
     configure_logging(settings)
+    faulthandler.enable()  # a process that memory was refused may die in code that is not ours
     _allow_open_files()
     _save_address_space()
     asyncio.run(needs_token(settings))

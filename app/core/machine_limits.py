@@ -83,6 +83,12 @@ def cgroup_processes() -> Use | None:
     return None if use is None else Use(*use, min(_FEW_PROCESSES, use[1] // 4))
 
 
+def memory_room() -> int | None:
+    """How many bytes may still be used; None where nothing limits them."""
+    uses = [use for use in (address_space(), cgroup_memory()) if use is not None]
+    return min((use.limit - use.used for use in uses), default=None)
+
+
 def overload_of(error: BaseException) -> Overloaded | None:
     """An error that a limit of the machine caused, as ours; None for any other."""
     if isinstance(error, MemoryError):

@@ -16,7 +16,7 @@ CHINESE = json.loads((ROOT / "web/src/i18n/codes.zh.json").read_text(encoding="u
 # word: other tests hold the words of findings.
 OTHERS = frozenset(
     {
-        *("Check", "LevelStatus", "LevelView", "_Lack"),
+        *("Check", "Condition", "LevelStatus", "LevelView", "_Lack", "_short_of"),
         *("CodeFigures", "CodeView", "RiskFinding", "_code", "_said", "SegmentReason"),
         *("Close", "ProcessExit", "_instruction", "_picture", "describe", "meaning", "say"),
         *("CodeSpec", "ExecutePythonArgs", "Operations", "Work", "memory_workspace"),

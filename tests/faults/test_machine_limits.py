@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import resource
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
@@ -84,6 +85,38 @@ async def test_little_memory_that_is_left_ends_admission_until_there_is_more(tmp
             told = await asked.until("memory_low")
             assert told["code"] == "overloaded"
             assert (await asked.client.post("/sessions", json={})).status_code == 503
+        await asked.until()
+        assert await asked.new_session()
+
+
+BODY = b'{"token": "' + b"1" * (6 << 20) + b'"}'
+LITTLE_MEMORY = """
+import resource as r
+used = int(open("/proc/self/statm").read().split()[0]) * r.getpagesize()
+r.setrlimit(r.RLIMIT_AS, (used + (300 << 20),) * 2)
+"""
+
+
+async def pieces() -> AsyncIterator[bytes]:
+    """The body, of which nobody says beforehand how large it is."""
+    for start in range(0, len(BODY), 1 << 16):
+        yield BODY[start : start + (1 << 16)]
+
+
+@pytest.mark.parametrize("announced", [True, False], ids=["announced", "in pieces"])
+async def test_more_large_bodies_than_memory_will_do_for_are_refused_and_health_is_not(
+    tmp_path: Path, *, announced: bool
+):
+    headers = {"Content-Type": "application/json"}
+    async with server(tmp_path, before=LITTLE_MEMORY) as running, asking(running.url) as asked:
+        posts = (
+            asked.client.post("/login", content=BODY if announced else pieces(), headers=headers)
+            for _ in range(24)
+        )
+        answers, _ = await asyncio.gather(asyncio.gather(*posts), asked.health())
+        statuses = {answer.status_code for answer in answers}
+        assert 503 in statuses
+        assert statuses <= {422, 503}
         await asked.until()
         assert await asked.new_session()
 

@@ -9,12 +9,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.connection_limits import overloaded
 from app.api.deps import SAFE_METHODS
 from app.api.errors import problem_response
 from app.api.rest.routing import ALWAYS_ANSWERED, PREFIX
 from app.api.service import Service
 from app.api.ws import closing
-from app.core.errors import TollgateError, TooLarge
+from app.core.errors import Overloaded, TollgateError, TooLarge
+from app.core.machine_limits import memory_room
 from app.core.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -22,6 +24,11 @@ log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 8 << 20
 _ENDING = re.compile(r"/(?:login|logout|cancel)\Z")
 _UPLOAD = re.compile(rf"{PREFIX}/sessions/[^/]+/files\Z")
+_LARGE_BYTES = 256 << 10
+# As text, as bytes, as values, validated, and as what is stored of them.
+_COPIES = 8
+_KEPT_FREE = 32 << 20
+_NO_MEMORY = "There is no memory for so large a request now; try again later"
 # A route that knows better (a download, a page) sets its own.
 _ANSWER_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -111,6 +118,9 @@ def _check_page(service: Service, headers: Headers) -> None:
 class BodyLimit:
     """Refuses bodies over a limit: announced ones unread, others once they pass it.
 
+    Large bodies that come at once are refused for a while where memory is limited and would not
+    do for all that is made of them.
+
     Args:
         uploads: the limit where files are sent, when it is the larger one.
     """
@@ -119,6 +129,7 @@ class BodyLimit:
         self._app = app
         self._limit = limit
         self._uploads = max(limit, uploads)
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -130,15 +141,36 @@ class BodyLimit:
         if announced.isdecimal() and int(announced[:20]) > limit:
             await problem_response(TooLarge(told))(scope, receive, send)
             return
-        received = 0
+        received, counted = 0, 0
+
+        def count(size: int) -> bool:
+            """Count what there is of the body; False where memory will not do for it."""
+            nonlocal counted
+            more = max(size - counted, 0) if size > _LARGE_BYTES else 0
+            counted += more
+            self._under_way += more
+            return not more or self._has_room()
 
         async def receive_counted() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
+            # The framework lets its own exception through, and no other.
             if received > limit:
-                # The framework lets its own exception through, and no other.
                 raise HTTPException(TooLarge.http_status, told)
+            if not count(received):
+                raise HTTPException(Overloaded.http_status, _NO_MEMORY, {"retry-after": "2"})
             return message
 
-        await self._app(scope, receive_counted, send)
+        try:
+            if count(int(announced) if announced.isdecimal() else 0):
+                await self._app(scope, receive_counted, send)
+            else:
+                await problem_response(overloaded(_NO_MEMORY))(scope, receive, send)
+        finally:
+            self._under_way -= counted
+
+    def _has_room(self) -> bool:
+        """Whether memory will do for all that is under way."""
+        room = memory_room()
+        return room is None or self._under_way * _COPIES <= room - _KEPT_FREE
