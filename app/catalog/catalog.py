@@ -166,5 +166,10 @@ def _rows_of(tool: Tool) -> Iterable[dict[str, Any]]:
     yield row
     for alias in tool.aliases:
         shape = row["return_schema"] if alias.reshape is None else None
-        own = {"name": alias.name, "alias_of": tool.name, "aliases": [], "return_schema": shape}
+        own: dict[str, Any] = {
+            "name": alias.name,
+            "alias_of": tool.name,
+            "aliases": [],
+            "return_schema": shape,
+        }
         yield {**row, **own}

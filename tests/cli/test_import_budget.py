@@ -87,7 +87,9 @@ LATER = {
     *("aiosqlite", "prometheus_client", "sqlalchemy", "sqlmodel"),
     *("app.agents.archive", "app.api.routes", "app.db.tables", "app.db.engine"),
 }
-OF_REST = {"body", "examples", "health", "middleware", "routing"}
+OF_REST = {
+    *("body", "compressed", "examples", "health", "idempotent", "middleware", "once", "routing"),
+}
 
 SERVICE = """
 import asyncio, json, sys

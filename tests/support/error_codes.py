@@ -95,13 +95,16 @@ class Sources:
 
     @classmethod
     def below(cls, folder: Path, others: frozenset[str], *, without: tuple[str, ...]) -> Sources:
-        """Those of a folder; `without`: beginnings of paths below it."""
+        """Those of a folder; `without`: beginnings of paths below it.
+
+        Schemas of results name fields, and give no code.
+        """
         found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.py")}
         return cls(
             {
                 name: path.read_text(encoding="utf-8")
                 for name, path in found.items()
-                if not name.startswith(without)
+                if not name.startswith(without) and not name.endswith("/returns.py")
             },
             others,
         )

@@ -21,7 +21,7 @@ TOOLS: dict[str, Tool] = {
 ARGUMENTS = {
     "read_file": {"path", "paths", "encoding", "start_line", "end_line", "limit"}
     | {"show_line_numbers", "pages"},
-    "write_file": {"path", "content", "mode", "encoding", "overwrite_changed"},
+    "write_file": {"path", "content", "mode", "encoding", "line_ends", "overwrite_changed"},
     "edit_file": {"path", "old_text", "new_text", "replace_all", "expected_replacements"}
     | {"start_line", "end_line", "insert", "encoding", "overwrite_changed"},
     "patch": {"patch", "dry_run", "overwrite_changed", "encoding"},

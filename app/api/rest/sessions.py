@@ -90,9 +90,8 @@ class SessionChange(Body):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.model_fields_set:
-            raise Misfit(
-                "send at least one of title, model, max_tokens, temperature", code="one_of"
-            )
+            fields = "title, model, max_tokens, temperature"
+            raise Misfit(f"send at least one of {fields}", code="one_of", needed=fields)
         return self
 
 
