@@ -42,8 +42,17 @@ def confirmation_lines(request: Mapping[str, Any]) -> list[str]:
 
 
 def targets(request: Mapping[str, Any]) -> list[str]:
-    """What the call would hit, with what is known about each."""
-    return [_target(target) for target in request.get("targets") or ()]
+    """What the call would hit, with what is known about each, and the first names in it."""
+    lines = []
+    for target in request.get("targets") or ():
+        names = [visible(str(name)) for name in target.get("names") or ()]
+        rest = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        listed = f": {', '.join(names[:_MOST_NAMES])}{rest}" if names else ""
+        lines.append(f"{_target(target)}{listed}")
+    return lines
+
+
+_MOST_NAMES = 10
 
 
 def _target(target: Mapping[str, Any]) -> str:
@@ -53,6 +62,8 @@ def _target(target: Mapping[str, Any]) -> str:
     if kind == "directory" and files is not None:
         more = " or more" if target.get("more") else ""
         return f"{path} (a folder of {files}{more} files)"
+    if kind == "unknown" and target.get("names"):
+        return f"{path} ({files} files)"
     return path
 
 

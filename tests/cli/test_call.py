@@ -280,6 +280,7 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
         "targets": [
             {"path": "/w/a\u200b", "type": "directory", "files": 12},
             {"path": "/w/b", "type": "missing"},
+            {"path": "/w/*.o", "type": "unknown", "files": 2, "names": ["a.o", "b\u200b.o"]},
         ],
         "requested_by": {"caller": "agent", "agent_id": "writer"},
     }
@@ -292,5 +293,6 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
         "  - it deletes (delete)",
         "  hits /w/a\\u200b (a folder of 12 files)",
         "  hits /w/b (not there)",
+        "  hits /w/*.o (2 files): a.o, b\\u200b.o",
         "  asked by the agent writer",
     ]
