@@ -238,6 +238,8 @@ def risk(
 ) -> None:
     """Say what a shell command would do: safe, ask or deny, and why. Nothing is run.
 
+    The command alone is judged: `can-i` asks rules, switches and approvals as well.
+
     Exit code: 0 judged, whatever the verdict; 2 usage.
     """
     from app.cli.risk import SHELLS, explain, explain_batch
