@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.operations.marks import has_mark, is_binary, unmarked, with_plain_breaks
+from app.operations.marks import as_utf8, has_mark, is_binary, unmarked, with_plain_breaks
 from app.operations.protocols.search import GrepLine, GrepQuery, GrepResult
 from app.operations.scan import LineMatcher, LineWriter, Span, TooMuchWork
 
@@ -50,6 +50,11 @@ class GrepPage:
         return self._matcher.plain_breaks
 
     @property
+    def reads_letters(self) -> bool:
+        """Whether what is added is to be UTF-8."""
+        return self._matcher.reads_letters
+
+    @property
     def full(self) -> bool:
         """Nothing more will be taken or counted: stop the walk."""
         content = self._query.mode == "content"
@@ -62,6 +67,8 @@ class GrepPage:
         if is_binary(buffer, size):
             self.skipped += 1
             return
+        if self.reads_letters and (letters := as_utf8(bytes(buffer[:size]))) is not None:
+            buffer, size = bytearray(letters), len(letters)
         if self.plain_breaks and (plain := with_plain_breaks(buffer, 0, size)) is not None:
             buffer, size = bytearray(plain), len(plain)
         try:
@@ -76,7 +83,7 @@ class GrepPage:
 
         One search runs over all of them: a tree where few files match costs one call for
         hundreds of files. Their content must begin with no byte order mark, and have
-        `plain_breaks` where that is asked for.
+        `plain_breaks` and be UTF-8 where that is asked for.
         """
         if not self._matcher.joinable:
             self._add_each(files, buffer)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 
+from app.core.charsets import sure_encoding
+
 _BINARY_PROBE = 8192
 _MARK_BYTES = frozenset({0xEF, 0xFE, 0xFF})
 _WIDE_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -46,3 +48,19 @@ def with_plain_breaks(buffer: bytearray, start: int, end: int) -> bytes | None:
     if buffer.find(b"\r\n", start, end) < 0:
         return None
     return bytes(buffer[start:end]).replace(b"\r\n", b"\n")
+
+
+def as_utf8(data: bytes) -> bytes | None:
+    """A text in an encoding of East Asia as UTF-8; None where it is not surely one."""
+    if data.isascii():
+        return None
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        encoding = sure_encoding(data)
+    else:
+        return None
+    try:
+        return None if encoding is None else data.decode(encoding).encode()
+    except UnicodeDecodeError:
+        return None

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 import re2
 
+from app.core.charsets import sure_encoding
 from app.core.errors import ToolFailed
 from app.operations.protocols.search import GrepLine, GrepQuery
 
@@ -54,6 +55,8 @@ class LineMatcher:
     Attributes:
         plain_breaks: every line is to end with a line break alone, so that `$` is its end; not
             where the pattern itself looks for a carriage return.
+        reads_letters: the pattern has letters beyond ASCII, so that a text in another encoding
+            is to become UTF-8 first.
 
     Args:
         check: called after every step of lines; what it raises ends the search.
@@ -85,6 +88,7 @@ class LineMatcher:
         own_text = not query.fixed_strings and _OWN_TEXT.search(pattern)
         escaped = not query.fixed_strings and _RETURN.search(pattern)
         self.plain_breaks = not ("\r" in pattern or escaped)
+        self.reads_letters = not pattern.isascii()
         self._joinable = not (self.multiline or query.invert or own_text)
         self._by_steps = not (self.multiline or own_text)
         if not query.fixed_strings:
@@ -209,6 +213,7 @@ class LineWriter:
         self._number = 1  # of the line that starts at _counted
         self._counted = 0
         self._written = 0  # everything before this offset was emitted or skipped
+        self._encoding: str | None = None  # of lines that are no UTF-8
         self._owed = 0  # lines of context still due after the last match
 
     def matched(self, start: int, stop: int) -> Iterator[GrepLine]:
@@ -249,10 +254,18 @@ class LineWriter:
         self._number += self._buffer.count(b"\n", self._counted, start)
         self._counted = start
         raw = self._buffer[start : min(stop, start + _MAX_LINE_BYTES)]
-        text = raw.decode("utf-8", "replace").removesuffix("\r")
+        text = self._decoded(raw).removesuffix("\r")
         if stop - start > _MAX_LINE_BYTES:
             text += _CUT
         return GrepLine(self._path, self._number, text, is_match)
+
+    def _decoded(self, raw: bytearray) -> str:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            if self._encoding is None:
+                self._encoding = sure_encoding(bytes(self._buffer[: self._end])) or "utf-8"
+            return raw.decode(self._encoding, "replace")
 
 
 def _compile(query: GrepQuery, pattern: bytes, *, multiline: bool) -> re2._Regexp:

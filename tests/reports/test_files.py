@@ -62,6 +62,12 @@ async def test_the_end_of_a_line_is_found_whatever_ends_it(house: Lab, row: Row)
     _check(outcome, row["right"])
 
 
+@pytest.mark.parametrize("row", rows("grep_encoding*.jsonl"))
+async def test_letters_are_found_and_shown_in_the_encoding_of_the_file(house: Lab, row: Row):
+    outcome = await Given(house, row).call()
+    _check(outcome, row["right"])
+
+
 @pytest.mark.parametrize("row", rows("files_bytes_kept*.jsonl"))
 async def test_every_byte_that_is_not_changed_stays(house: Lab, row: Row):
     given = Given(house, row)

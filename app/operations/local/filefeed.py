@@ -14,7 +14,7 @@ import threading
 
 from app.operations.grep_page import GrepPage, Joined
 from app.operations.local.walk import OPEN_FILE, Entry
-from app.operations.marks import has_mark, with_plain_breaks
+from app.operations.marks import as_utf8, has_mark, with_plain_breaks
 
 _JOINED_BYTES = 512 << 10
 _LEAST_ROOM = 128 << 10
@@ -72,7 +72,7 @@ class FileFeed:
             self._read_large(path, descriptor)
         elif size > self._max_bytes:
             self._page.skipped += 1
-        elif size and has_mark(self._buffer, start):
+        elif size and (has_mark(self._buffer, start) or self._is_foreign(start, size)):
             self._add_alone(path, self._buffer[start : start + size], size)
         else:
             size = self._with_plain_breaks(start, size)
@@ -86,6 +86,12 @@ class FileFeed:
             self._page.add_joined(self._joined, self._buffer)
         self._joined = []
         self._filled = 0
+
+    def _is_foreign(self, start: int, size: int) -> bool:
+        """Whether a text is in another encoding than the pattern's letters."""
+        if not self._page.reads_letters:
+            return False
+        return as_utf8(bytes(self._room[start : start + size])) is not None
 
     def _with_plain_breaks(self, start: int, size: int) -> int:
         """Make the ends of lines plain where the page wants them so; the size afterwards."""

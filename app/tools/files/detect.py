@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from app.tools.files.charsets import guess
+from app.core.charsets import sure_encoding
 
 _SAMPLE = 64 << 10
 _MARKS = (
@@ -40,8 +40,7 @@ def detect(data: bytes) -> str:
         return _wide(sample)
     if _decodes(sample, "utf-8") or is_mostly_utf8(sample):
         return "utf-8"
-    found = guess(data)
-    return found.encoding if found is not None and found.is_sure else "utf-8"
+    return sure_encoding(data) or "utf-8"
 
 
 def is_mostly_utf8(data: bytes) -> bool:

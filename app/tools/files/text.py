@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 
+from app.core.charsets import guess
 from app.core.errors import ToolFailed
-from app.tools.files.charsets import guess
 
 MAX_FILE_BYTES = 10 << 20
 """Largest file that is read or edited as text."""

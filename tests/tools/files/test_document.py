@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.charsets import Guess, guess
 from app.core.errors import ToolFailed
-from app.tools.files.charsets import Guess, guess
 from app.tools.files.document import open_document, open_exactly
 
 LINES = st.text(st.sampled_from("ab\r\n\ufeff中é"), max_size=30)

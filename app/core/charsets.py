@@ -58,6 +58,8 @@ _THAI = frozenset("านรอกเงยลมวตทสดคปบหพ�
 # Letters that are the same in the code pages of Western and of Central Europe.
 _LATIN_BYTES = frozenset("äöüÄÖÜßéíóúçâôëî".encode("cp1252")) - {0xE1}
 _LATIN_WORD = re.compile(rb"(?<=[A-Za-z])[\x80-\xff]{1,2}|[\x80-\xff](?=[A-Za-z])")
+# Punctuation and full-width forms say nothing: every encoding of East Asia has them.
+_LETTERS = re.compile("[^\x00-\x7f\u3000-\u303f\uff01-\uff5e]")
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 # A word of another script with ASCII letters in it is none.
 _MIXED_WORD = re.compile(r"[A-Za-z][^\W\d_A-Za-z]|[^\W\d_A-Za-z][A-Za-z]")
@@ -75,11 +77,7 @@ class Guess:
 
 def guess(data: bytes) -> Guess | None:
     """The encoding of a text that is no Unicode; None where it may be one of several."""
-    first = _BEYOND_ASCII.search(data)
-    if first is None:
-        return None
-    start = data.rfind(b"\n", 0, first.start()) + 1
-    sample = data[start : start + SAMPLE_BYTES]
+    sample = _sample(data)
     best = _best(sample, _EAST_ASIA)
     if best is not None:
         return Guess(best, is_sure=True)
@@ -87,6 +85,20 @@ def guess(data: bytes) -> Guess | None:
     if best is None and _is_latin(sample):
         best = "cp1252"
     return None if best is None else Guess(best, is_sure=False)
+
+
+def sure_encoding(data: bytes) -> str | None:
+    """The encoding of a text that is no Unicode, where its letters leave no other."""
+    return _best(_sample(data), _EAST_ASIA)
+
+
+def _sample(data: bytes) -> bytes:
+    """Lines from the first letter beyond ASCII on."""
+    first = _BEYOND_ASCII.search(data)
+    if first is None:
+        return b""
+    start = data.rfind(b"\n", 0, first.start()) + 1
+    return data[start : start + SAMPLE_BYTES]
 
 
 def _best(sample: bytes, raters: Mapping[str, Rater]) -> str | None:
@@ -105,13 +117,8 @@ def _rating(sample: bytes, name: str, rater: Rater) -> float:
         text = decoder.decode(sample, final=len(sample) < SAMPLE_BYTES)
     except UnicodeDecodeError:
         return 0.0
-    beyond = [letter for letter in text if letter > "\x7f" and not _is_sign(letter)]
+    beyond = _LETTERS.findall(text)
     return rater(text, beyond) if len(beyond) >= _FEWEST else 0.0
-
-
-def _is_sign(letter: str) -> bool:
-    """Punctuation and full-width forms: every encoding of East Asia has them."""
-    return "\u3000" <= letter <= "\u303f" or "\uff01" <= letter <= "\uff5e"
 
 
 def _usual(count: int, beyond: Sequence[str]) -> float:
