@@ -29,7 +29,7 @@ _BEYOND_ASCII = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]")
 def detect(data: bytes) -> str:
     """`utf-8` unless a byte order mark or the bytes themselves speak for another encoding.
 
-    Told apart are UTF-8, UTF-16, UTF-32 and the encodings of East Asia. Encodings of one byte a
+    Distinguishes UTF-8, UTF-16, UTF-32 and the encodings of East Asia. Encodings of one byte a
     letter are never taken for granted: nearly every text fits them all.
     """
     for mark, encoding in _MARKS:
