@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,12 @@ from app.tools.shell.transcript import clip
 MAX_CHARS = 10_000
 _MAX_VALUE = 4_000
 _MAX_ERROR = 2_000
+_ABSENT = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
+_INSTALLED = (
+    "Code has the packages that are installed beside the service: the operator adds it there (pip"
+    " install {package}) and, for standard and strict, lists it in"
+    " code_execution.extra_allowed_modules"
+)
 _LABEL_ROOM = 600
 
 _LIMITS: dict[ExitReason, tuple[str, str]] = {
@@ -83,6 +90,8 @@ def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, s
     if ended.error is None:
         return "code_failed", f"The code ended with status {exit_.code}"
     error = clip(ended.error, _MAX_ERROR)
+    if (absent := _ABSENT.match(error)) is not None:
+        return "code_failed", f"{error}. {_INSTALLED.format(package=absent[1])}"
     if error.startswith("MemoryError"):
         return "code_memory", f"{error} (memory is limited in {mode})"
     return "code_failed", error

@@ -195,3 +195,31 @@ async def test_many_calls_at_once_all_end(confined: ToolContext):
         )
     )
     assert [result.data["value"] for result in results] == [str(n) for n in range(len(levels))]
+
+
+@pytest.mark.parametrize("level", ["lenient", "standard", "strict"])
+async def test_a_module_that_is_allowed_and_not_installed_says_what_to_do(
+    confined: ToolContext, level: str
+):
+    extra = ExtraModules()
+    for name in ("standard", "strict"):
+        extra.register(name, ["no_such_package_of_ours"])
+    confined.services.register(CODE_RULES, CodeRules("standard", extra))
+    code = "import no_such_package_of_ours"
+    result = await call(execute_python, confined, code=code, strictness=level)
+    assert not result.success
+    assert "pip install no_such_package_of_ours" in str(result.error)
+    assert "code_execution.extra_allowed_modules" in str(result.error)
+
+
+@pytest.mark.requirement("PYX-09")
+@pytest.mark.parametrize("level", ["lenient", "standard", "strict"])
+async def test_numpy_can_be_used_where_the_settings_allow_it(confined: ToolContext, level: str):
+    allowed = {"standard": ["numpy", "pandas"], "strict": ["numpy"]}  # as config.example.yml has it
+    extra = ExtraModules()
+    for name, modules in allowed.items():
+        extra.register(name, modules)
+    confined.services.register(CODE_RULES, CodeRules("standard", extra))
+    code = "import numpy as np\nint((np.arange(12).reshape(3, 4) @ np.ones((4, 2))).sum())"
+    result = await call(execute_python, confined, code=code, strictness=level)
+    assert (result.error, result.data["value"]) == (None, "132")
