@@ -16,7 +16,6 @@ from app.core.errors import ModelFailed, ToolFailed
 from app.execution.setup import Gate
 from app.governance.limits import NOBODY
 from app.toolkit.context import ToolContext, current_context
-from app.toolkit.ports import ModelAnswer
 
 
 class ModelForTools:
@@ -39,7 +38,7 @@ class ModelForTools:
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-    ) -> ModelAnswer:
+    ) -> dict[str, Any]:
         """See `LlmClient.complete`."""
         ctx = ctx or current_context()
         session = await self._session(ctx)
@@ -66,15 +65,15 @@ class ModelForTools:
         self._budget.add(session, model=asked, usage=completed.usage, spending=spending)
         self._gate.metrics.count("tool_model_requests", asked)
         texts = [block["text"] for block in completed.content if block.get("type") == "text"]
-        return ModelAnswer(
-            text="".join(texts),
-            model=asked,
-            stop_reason=completed.stop_reason,
-            input_tokens=completed.usage.input_tokens,
-            output_tokens=completed.usage.output_tokens,
-        )
+        return {
+            "text": "".join(texts),
+            "model": asked,
+            "stop_reason": completed.stop_reason,
+            "input_tokens": completed.usage.input_tokens,
+            "output_tokens": completed.usage.output_tokens,
+        }
 
-    def ask(self, prompt: str, **options: Any) -> ModelAnswer:
+    def ask(self, prompt: str, **options: Any) -> dict[str, Any]:
         """See `LlmClient.ask`.
 
         Raises:

@@ -166,10 +166,5 @@ def _rows_of(tool: Tool) -> Iterable[dict[str, Any]]:
     yield row
     for alias in tool.aliases:
         shape = row["return_schema"] if alias.reshape is None else None
-        own: dict[str, Any] = {
-            "name": alias.name,
-            "alias_of": tool.name,
-            "aliases": [],
-            "return_schema": shape,
-        }
-        yield {**row, **own}
+        named = {"name": alias.name, "alias_of": tool.name}
+        yield {**row, **named, "aliases": [], "return_schema": shape}

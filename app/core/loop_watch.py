@@ -12,6 +12,7 @@ import asyncio
 import logging
 import signal
 import sys
+import sysconfig
 import threading
 import time
 from collections import deque
@@ -177,5 +178,17 @@ class LoopWatch:
             return
 
 
+_LIBRARY = f"{sysconfig.get_path('stdlib')}/"
+
+
 def _place(frame: FrameType | None) -> str:
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    """The innermost file and line that is not Python's own library."""
+    innermost = frame
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_LIBRARY) or "site-packages" in name:
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    if innermost is None:
+        return ""
+    return f"{innermost.f_code.co_filename}:{innermost.f_lineno}"

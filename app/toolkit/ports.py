@@ -43,22 +43,6 @@ class Artifacts(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
-    """What a model wrote for a tool, and what it cost.
-
-    Attributes:
-        model: who answered; a fallback may have.
-        stop_reason: `end_turn`, or `max_tokens` when the text is cut off.
-    """
-
-    text: str
-    model: str
-    stop_reason: str | None
-    input_tokens: int
-    output_tokens: int
-
-
 @runtime_checkable
 class LlmClient(Protocol):
     """The service `LLM_CLIENT`: the model, for tools; counted for the session that calls."""
@@ -72,12 +56,12 @@ class LlmClient(Protocol):
         model: str | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
-    ) -> ModelAnswer:
-        """One question and its answer, without tools.
+    ) -> dict[str, Any]:
+        """One question, without tools: `text`, `model`, `stop_reason` and both counts of tokens.
 
         Args:
             ctx: the call that asks; not needed inside a tool's function.
-            model: another than the conversation's.
+            model: another than the conversation's; a fallback may answer in its place.
 
         Raises:
             ToolFailed: it is not asked during a call, or the call has no session.
@@ -86,7 +70,7 @@ class LlmClient(Protocol):
             InvalidInput: an argument is out of range.
         """
 
-    def ask(self, prompt: str, **options: Any) -> ModelAnswer:
+    def ask(self, prompt: str, **options: Any) -> dict[str, Any]:
         """`complete` for a sync handler, which runs in a thread."""
 
 

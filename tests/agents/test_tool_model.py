@@ -25,12 +25,12 @@ def in_a_thread(arguments):
     client = get_service("llm_client")
     if client is None:
         return {"success": False, "error": "LLM client not available"}
-    return client.ask(arguments["prompt"], system=get_service("greeting")).text
+    return client.ask(arguments["prompt"], system=get_service("greeting"))["text"]
 
 async def on_the_loop(arguments, ctx):
     client = ctx.services.require(LLM_CLIENT, LlmClient)
     answer = await client.complete(arguments["prompt"], ctx, max_tokens=50)
-    return {"text": answer.text, "model": answer.model, "tokens": answer.output_tokens}
+    return {"text": answer["text"], "model": answer["model"], "tokens": answer["output_tokens"]}
 
 async def wrongly(arguments):
     return get_service("llm_client").ask("stop the loop")

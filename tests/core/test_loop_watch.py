@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -33,10 +33,10 @@ def spin() -> None:
 def stubborn() -> None:
     while True:
         with suppress(Exception):
-            time.sleep(600)
+            Event().wait(600)
 
 
-@pytest.mark.parametrize("block", [lambda: time.sleep(600), spin, stubborn])
+@pytest.mark.parametrize("block", [lambda: Event().wait(600), spin, stubborn])
 async def test_code_of_others_that_blocks_is_named_and_stopped(block: Callable[[], None]):
     async with watching() as (watch, found), asyncio.timeout(60):
         with (
@@ -74,7 +74,7 @@ async def test_our_own_code_is_never_interrupted():
 async def test_who_awaits_blocks_nobody():
     async with watching(stop_s=0) as (watch, _):
         with foreign("tool quick"):
-            await asyncio.to_thread(time.sleep, 0.3)
+            await asyncio.to_thread(Event().wait, 0.3)
     assert not [item for item in watch.blockages if item.name]
 
 
@@ -84,7 +84,7 @@ def test_beside_the_main_thread_it_is_noticed_and_not_stopped():
     async def block() -> None:
         async with watching(stop_s=0) as (_, found), asyncio.timeout(60):
             with foreign("tool slow"):
-                time.sleep(0.5)  # noqa: ASYNC251 - that is the fault
+                Event().wait(0.5)
             seen.append(await found.get())
 
     thread = Thread(target=asyncio.run, args=(block(),))
