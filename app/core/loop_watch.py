@@ -4,6 +4,7 @@ A thread asks the loop for a sign of life each second. Without one, whoever runs
 named, by the block of `foreign` that it runs in and by file and line. When the loop's
 thread is the main one, code in such a block is interrupted after a while: a signal reaches
 it also in `time.sleep` or while it waits for a socket. Our own code is never interrupted.
+A task that such code begins cannot end the service by `SystemExit` either.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import sysconfig
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from app.core.errors import ToolFailed
 from app.core.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -115,6 +117,7 @@ class LoopWatch:
         self._former: Any = None
 
     def start(self) -> None:
+        self._loop.set_task_factory(_task_of)
         if self._is_main:
             self._former = signal.signal(_SIGNAL, self._on_signal)
         self._thread.start()
@@ -123,6 +126,7 @@ class LoopWatch:
         """End the watch; the thread ends by itself."""
         self._over.set()
         self._alive.set()
+        self._loop.set_task_factory(None)
         if self._is_main and signal.getsignal(_SIGNAL) == self._on_signal:
             signal.signal(_SIGNAL, self._former or signal.SIG_DFL)
 
@@ -176,6 +180,22 @@ class LoopWatch:
             self._loop.call_soon_threadsafe(self.on_blockage, blockage)
         except RuntimeError:
             return
+
+
+def _task_of(
+    loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], **options: Any
+) -> asyncio.Task[Any]:
+    """A task; one that code of others begins cannot end the loop."""
+    name = _running.get()
+    return asyncio.Task(work if name is None else _staying(work, name), loop=loop, **options)
+
+
+async def _staying(work: Coroutine[Any, Any, Any], name: str) -> Any:
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as error:
+        # In a task either would end the whole service.
+        raise ToolFailed(f"{name} tried to exit ({type(error).__name__}) in a task") from error
 
 
 _LIBRARY = f"{sysconfig.get_path('stdlib')}/"

@@ -164,6 +164,22 @@ def make(error, *, inside=None):
     for kind, handler in (("thread", leave), ("loop", leave_on_the_loop), ("stream", leave_midway)):
         register(f"{kind}_{type(error).__name__}", handler, "Leaves.", {})
 
+async def begin(arguments):
+    async def leave():
+        raise SystemExit(3)
+    task = asyncio.create_task(leave())
+    await asyncio.wait({task})
+    return type(task.exception()).__name__
+
+async def forget(arguments):
+    async def leave():
+        raise KeyboardInterrupt
+    asyncio.create_task(leave())
+    return "begun"
+
+register("begin", begin, "Begins a task that leaves.", {})
+register("forget", forget, "Begins a task that leaves, and does not look.", {})
+
 for error in (SystemExit(3), KeyboardInterrupt(), GeneratorExit(), BaseException("odd")):
     make(error)
 """
@@ -247,6 +263,9 @@ class TestPluginsThatLeave:
                 answer = await call(client, f"{kind}_{error}")
                 assert (kind, error, answer["status"]) == (kind, error, "error")
                 assert (await client.get("/health")).json()["status"] == "ok"
+        for name, said in (("begin", "ToolFailed"), ("forget", "begun")):
+            assert (await call(client, name))["text"] == said
+            assert (await client.get("/health")).json()["status"] == "ok"
         now = await call(client, "time_reasoning", arguments={"operation": "now"})
         assert now["status"] == "success"
 
