@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import queue
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TextIO
 
+from app.core.contain import attempt
+
+MOST_LINES = 10_000
+_LAST_LINES_S = 2.0
 _COLOURS = {
     logging.DEBUG: "\x1b[32m",
     logging.INFO: "\x1b[32m",
@@ -15,6 +23,54 @@ _COLOURS = {
     logging.CRITICAL: "\x1b[31;1m",
 }
 _PLAIN = "\x1b[0m"
+
+
+class LineWriter(logging.Handler):
+    """Writes lines in a thread of its own, so that whoever reads them can hold up nobody else.
+
+    While they are not read, or cannot be written, so many wait; what comes on top is counted.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        # Past the stream, whose lock a write that waits would keep until the end.
+        self._descriptor = stream.fileno()
+        self._lines: queue.Queue[str] = queue.Queue(MOST_LINES)
+        self._left_out = 0
+        threading.Thread(target=self._run, name="log", daemon=True).start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line, error = attempt(self.format, record)
+        if line is None:
+            line = f"a line of {record.name} cannot be written: {error!r}"
+        try:
+            self._lines.put_nowait(line)
+        except queue.Full:
+            self._left_out += 1
+
+    def flush(self) -> None:
+        """Wait until the lines are written, for a moment."""
+        done = self._lines.all_tasks_done
+        with done:
+            done.wait_for(lambda: not self._lines.unfinished_tasks, _LAST_LINES_S)
+
+    def _run(self) -> None:
+        while True:
+            self._write(self._lines.get())
+            if self._left_out and self._lines.empty():
+                left_out, self._left_out = self._left_out, 0
+                fields = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING"}
+                said = {"msg": "%d lines were left out: nobody read them", "args": (left_out,)}
+                self._write(self.format(logging.makeLogRecord(fields | said)))
+            self._lines.task_done()
+
+    def _write(self, line: str) -> None:
+        # A disk that is full, or a reader that has gone, is no reason to end.
+        attempt(self._put, f"{line}\n".encode("utf-8", "backslashreplace"))
+
+    def _put(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._descriptor, data) :]
 
 
 class LinesForPeople(logging.Formatter):

@@ -24,7 +24,7 @@ from app import __version__
 from app.catalog.catalog import PluginProblem
 from app.cli.first_token import Access, prepare_access
 from app.cli.installation import needs_token
-from app.cli.log_lines import JsonLines, LinesForPeople
+from app.cli.log_lines import JsonLines, LinesForPeople, LineWriter
 from app.cli.one_service import only_service_of
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
@@ -165,7 +165,7 @@ def banner(
 def configure_logging(settings: Settings) -> None:
     """Log to standard error, as text or as one JSON object per line; our secrets are masked."""
     mask = redactor_of(settings).text
-    handler = logging.StreamHandler()
+    handler = LineWriter(sys.stderr)
     handler.setFormatter(
         JsonLines(mask)
         if settings.log_format == "json"
@@ -213,6 +213,7 @@ def stop_in_time() -> None:
 
 def _cut_off() -> NoReturn:
     log.error("the service does not come to its end in %g s; where its threads are:", STOP_S)
+    logging.shutdown()
     faulthandler.dump_traceback(all_threads=True)
     os._exit(STOP_FAILED)
 

@@ -85,13 +85,16 @@ class Conditions:
         """What is wrong, the worst first."""
         return (*self._of_the_database(), *self._machine.found)
 
-    def refusal(self, *, changes: bool) -> TollgateError | None:
+    def refusal(self, *, changes: bool, from_memory: bool = False) -> TollgateError | None:
         """Why new work is refused; None while it is admitted.
 
         Args:
             changes: it writes something; reading goes on for longer.
+            from_memory: the database is not asked.
         """
         for condition in self.current():
+            if from_memory and condition.code.startswith("database_"):
+                continue
             if condition.refuses == "everything" or (changes and condition.refuses == "changes"):
                 failing = self._ledger.error
                 is_ours = condition.code.startswith("database_")

@@ -272,6 +272,7 @@ def test_a_traceback_in_the_log_shows_no_variables(tmp_path, capfd):
             int(held[:0])
         except ValueError:
             logging.getLogger("tollgate.test").exception("it broke")
+        root.handlers[0].flush()
     finally:
         root.handlers[:], root.level = before
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from urllib.parse import urlsplit
 
 import httpx2
@@ -38,10 +40,12 @@ def recipe(language: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """One that no connection of another program gets meanwhile."""
+    for port in Random(os.getpid()).sample(range(20_000, 32_000), 1000):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 @dataclass(frozen=True)

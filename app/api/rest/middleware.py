@@ -22,6 +22,7 @@ from app.core.turns import Turns
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 8 << 20
+_CATALOG = f"{PREFIX}/tools"  # it is served without a database, as long as there is memory
 _ENDING = re.compile(r"/(?:login|logout|cancel)\Z")
 _UPLOAD = re.compile(rf"{PREFIX}/sessions/[^/]+/files\Z")
 _LARGE_BYTES = 256 << 10
@@ -101,7 +102,9 @@ def _refusal(service: Service, scope: Scope) -> TollgateError | None:
     method = scope.get("method", "GET")
     # What ends something, or frees space, is let through, and so is who comes to see to it.
     changes = method not in SAFE_METHODS and method != "DELETE" and not _ENDING.search(path)
-    return service.gate.conditions.refusal(changes=changes)
+    return service.gate.conditions.refusal(
+        changes=changes, from_memory=path == _CATALOG and not changes
+    )
 
 
 def _check_page(service: Service, headers: Headers) -> None:
