@@ -117,7 +117,7 @@ class LoopWatch:
         self._former: Any = None
 
     def start(self) -> None:
-        self._loop.set_task_factory(_task_of)
+        self._loop.set_task_factory(_task_of)  # type: ignore[arg-type]
         if self._is_main:
             self._former = signal.signal(_SIGNAL, self._on_signal)
         self._thread.start()
