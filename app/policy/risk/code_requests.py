@@ -18,6 +18,7 @@ _CLIENTS = (
 _DELETES = r"\s*(?:\.|->|::)\s*del(?:ete)?\b"
 _BY_CLIENT = re.compile(
     # An address is what it is given, or a client is what it is a method of.
+    rf"\bdelete\s*:\s*\w+[^}}]{{0,200}}\}}\s*=\s*[^;\n]{{0,80}}\b(?:{_CLIENTS})\b|"
     rf"{_DELETES}!?\s*\(?\s*[fF]?['\"`](?:https?:)?//"
     rf"|\b(?:{_CLIENTS})\b(?:['\"`]\s*\))?[^;\n]{{0,200}}?{_DELETES}"
     r"|\bNet::HTTP::Delete\b|:delete\b|\bDELETE\s*(?:=>|\(|['\"])|\.DELETE\(\)|\bDeleteAsync\s*\("

@@ -73,6 +73,8 @@ def shows_secret(call: Call, *, known: bool) -> Iterator[Hit]:
 
 
 def _paths(call: Call, *, every: bool) -> Iterator[str]:
+    if call.name in {"cpio", "pax"} and call.stdin and call.stdin.text:
+        yield from call.stdin.text.splitlines()
     before = ""
     for word in call.args:
         if word[:1] == "-":

@@ -64,11 +64,13 @@ _PROTECTS = (
     "sandbox|secure|security|provisioning|audit|signatures?|checksum|gpgcheck|integrity|row-security"
 )
 
+_OF_A_FILE = r"\.(?:[cm]?[jt]sx?|sh|bash|py|rb|php|go|rs|ps1|bat|sql|tf|md|txt|json|ya?ml|toml)\b"
+
 _ACTS = (
     _Act(
         "publish",
         "publishes something, or replaces what is running",
-        _words(r"(?:[\w-]+[.:])?(?:publish|deploy|promote)(?:[.:][\w-]+)?|retire"),
+        _words(rf"(?:[\w-]+[.:])?(?:publish|deploy|promote)(?!{_OF_A_FILE})(?:[.:][\w-]+)?|retire"),
     ),
     _Act(
         "payment",

@@ -56,7 +56,7 @@ def _docker(call: Call) -> Iterator[Answer]:
     elif verb in _LOSSY or pair in _LOSSY:
         yield ask("container_delete", f"{call.name} {verb} deletes containers, images or volumes")
     elif verb == "cp" or pair == "container:cp":
-        yield from _copied(call, options(words).rest[-1])
+        yield from _copied(call, options(words).rest)
     elif verb == "unshare":
         yield run(options(words[1:], stop=True).rest)
     elif verb in {"run", "exec", "create"} or pair in {
@@ -67,10 +67,14 @@ def _docker(call: Call) -> Iterator[Answer]:
         yield from _container(call, words[1:] if verb in {"run", "exec", "create"} else words[2:])
 
 
-def _copied(call: Call, target: str) -> Iterator[Answer]:
+def _copied(call: Call, words: list[str]) -> Iterator[Answer]:
     """`docker cp container:path path`: a name with a colon is the container's."""
+    target = words[-1]
     if ":" not in target and target != "-":
         yield from writing(call.at(target), call.home)
+    for source in words[:-1]:
+        if ":" not in source:
+            yield from reading(call.at(source), call.home)
 
 
 def _container(call: Call, args: list[str]) -> Iterator[Answer]:

@@ -20,6 +20,7 @@ from app.policy.risk.call import (
     script,
     vaguely,
 )
+from app.policy.risk.paths import reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
     if spec.language == "lisp":
         # Emacs takes its long options with one dash as well.
         args = ["--eval" if arg in {"-eval", "-execute", "--execute"} else arg for arg in args]
+    args = _before_module(args, spec.module)
     given = options(args, valued, stop=True, optional=spec.attached, clusters=spec.clusters)
     names = ["-" + name for name in spec.code.split()]
     found = [value for name in names for value in given.values.get(name, [])]
@@ -146,6 +148,16 @@ def _interpret(spec: Interpreter, call: Call) -> Iterator[Answer]:
         yield from _read(call.stdin.text, spec, typed=given.has("-i"))
 
 
+def _before_module(args: list[str], letter: str) -> list[str]:
+    """The interpreter's own options: what stands behind `-m module` is the module's."""
+    for at, arg in enumerate(args if letter else ()):
+        if arg[:1] != "-" or arg == "-c":
+            break
+        if arg == f"-{letter}":
+            return args[: at + 2]
+    return args
+
+
 def only_checks(name: str, given: Options) -> bool:
     """Whether an interpreter only says whether its program can be read: `node --check`."""
     spec = INTERPRETERS.get(name)
@@ -162,7 +174,7 @@ def _read(text: str | None, spec: Interpreter, *, typed: bool) -> Iterator[Answe
 def _program(path: str, spec: Interpreter) -> Iterator[Answer]:
     if path.startswith("/dev/fd/"):
         yield script(None, spec.language)
-    elif UNKNOWN in path and not path.strip(SECRET):
+    elif UNKNOWN in path and not path.rpartition("/")[2].strip(SECRET):
         yield vaguely("opaque_code", "runs a program whose name is not known before")
 
 
@@ -175,6 +187,19 @@ _MODULES = frozenset(
 """Modules that are the program of their name."""
 
 
+_READING = frozenset(names("base64 json.tool gzip tokenize ast quopri csv zipfile tarfile"))
+"""Modules that show or pack the files that their words name."""
+
+
+def _words_of_module(call: Call, module: str, words: list[str]) -> Iterator[Answer]:
+    if module == "pdb":
+        given = options(words, "c -command", stop=True)
+        yield from (script(text, "python") for text in given.all_values("-c", "--command"))
+    for path in words if module in _READING else ():
+        if path[:1] != "-":
+            yield from reading(call.at(path), call.home)
+
+
 def _module(call: Call, module: str) -> Iterator[Answer]:
     at = next(
         (at for at, arg in enumerate(call.args) if arg.startswith("-m") or arg.endswith("m")), 0
@@ -184,6 +209,7 @@ def _module(call: Call, module: str) -> Iterator[Answer]:
         if call.args[at : at + 1] == ["-" + "m" + module]
         else call.args[at + 2 :]
     )
+    yield from _words_of_module(call, module, following)
     if module in _MODULES:
         yield run([module, *following])
     elif module in {"code", "pdb", "asyncio"} and call.stdin and not call.stdin.file:
@@ -244,6 +270,8 @@ def _deno(call: Call) -> Iterator[Answer]:
         yield from _deno_typed(call, given)
     elif verb != "run" or given.has("--help", "--version", "-h", "-V"):
         return
+    elif words and words[0].startswith("/dev/fd/"):
+        yield script(None, "node")
     elif words[:1] == ["-"] or (words and words[0] == "/dev/stdin"):
         if call.stdin:
             yield script(call.stdin.text, "node")
