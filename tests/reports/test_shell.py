@@ -187,6 +187,13 @@ async def test_a_command_that_fails_otherwise_is_not(ctx: ToolContext, case: str
     assert "No network" not in result.for_model()
 
 
+@needs(SANDBOX)
+async def test_code_that_lacks_the_network_is_said_to(ctx: ToolContext):
+    code = "import socket\nsocket.create_connection(('192.0.2.1', 443))"
+    result = await call(execute_python, ctx, code=code, strictness="lenient")
+    assert "Code has no network" in str(result.error)
+
+
 COMMIT = "git init -q . && echo a > a && git add a && git commit -qm first"
 
 

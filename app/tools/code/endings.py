@@ -24,6 +24,7 @@ _INSTALLED = (
     " install {package}) and, for standard and strict, lists it in"
     " code_execution.extra_allowed_modules"
 )
+_NO_NETWORK = "Code has no network: web_fetch reads pages, and bash has the ports of the project"
 _LABEL_ROOM = 600
 
 _LIMITS: dict[ExitReason, tuple[str, str]] = {
@@ -94,6 +95,8 @@ def failure_of(ended: CodeExit, level: Strictness, seconds: int) -> tuple[str, s
         return "code_failed", f"{error}. {_INSTALLED.format(package=absent[1])}"
     if error.startswith("MemoryError"):
         return "code_memory", f"{error} (memory is limited in {mode})"
+    if exit_.sought_network:
+        return "code_failed", f"{error}. {_NO_NETWORK}"
     return "code_failed", error
 
 
