@@ -51,7 +51,8 @@ async def fuzz(program: str, *, examples: int, seconds: int) -> int:
 
 async def _token(folder: Path) -> str:
     """One with every right, which no request revokes by accident as the first token would be."""
-    made = await _command(folder, "token", "create", "fuzz")
+    await (await _command(folder, "init")).communicate()
+    made = await _command(folder, "token", "create", "fuzz", "--admin")
     out, _ = await made.communicate()
     return next(word for word in out.decode().split() if word.startswith("tg_"))
 

@@ -132,6 +132,10 @@ def _parameter_table(
     return _table((head, "type", "default", "meaning"), rows) if rows else [NO_FIELDS]
 
 
+# Defaults that depend on who runs the generator.
+_OF_THE_USER = {"data_dir": "~/.local/share/tollgate"}
+
+
 def settings() -> Iterator[tuple[str, tuple[str, ...], FieldInfo, Schema]]:
     """Group, key path, field and JSON Schema of every setting, nested ones too."""
     schema = Settings.model_json_schema(by_alias=False)
@@ -154,7 +158,7 @@ def configuration_page() -> str:
             f"`{env_name(path)}`",
             f"`{'.'.join(path)}`",
             schema_type(schema),
-            _default(_plain(field.get_default(call_default_factory=True))),
+            _default(_default_of(path, field)),
             _described(".".join(path), field.description),
         )
         groups.setdefault(group, []).append(row)
@@ -175,6 +179,10 @@ def configuration_page() -> str:
         "A value that does not fit stops the service with a message that names the setting.",
         "Inside `code_execution`, `sub_agent`, `limits` and a hook a name that is not known does"
         " too; elsewhere it is passed over.",
+        "Without `TOLLGATE_DATA_DIR` the data are in `~/.local/share/tollgate`, or in"
+        " `$XDG_DATA_HOME/tollgate`, and on macOS in `~/Library/Application Support/tollgate`; a"
+        " `./data` of an earlier version stays in use, see"
+        " [Operations](operations.md#what-commands-work-on).",
     ]
     for group, rows in groups.items():
         lines += ["", f"## {group}", ""]
@@ -193,7 +201,7 @@ def env_example() -> str:
         if group != seen:
             lines += ["", f"# --- {group} ---"]
             seen = group
-        default = _plain(field.get_default(call_default_factory=True))
+        default = None if ".".join(path) in _OF_THE_USER else _default_of(path, field)
         lines += [
             "",
             f"# {_described('.'.join(path), field.description)}",
@@ -206,6 +214,11 @@ def _env_value(default: Any) -> str:
     if default is None or default == []:
         return ""
     return default if isinstance(default, str) else json.dumps(default)
+
+
+def _default_of(path: tuple[str, ...], field: FieldInfo) -> Any:
+    shown = _OF_THE_USER.get(".".join(path))
+    return _plain(field.get_default(call_default_factory=True)) if shown is None else shown
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,12 @@
 """What holds for every test: the contract ids that tests prove, the parts that they need, and in
 which process they run."""
 
+import atexit
 import gc
+import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +29,16 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 
+# What a user keeps at home, a test's program keeps here: a developer's own service is not found.
+HOMES = ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Record the run, once: a worker tells the process that started it of each test."""
+    if not hasattr(config, "workerinput"):
+        home = tempfile.mkdtemp(prefix="tollgate-tests-")
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        os.environ.update(dict.fromkeys(HOMES, home))
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(LastRun())
         if config.getoption("numprocesses", None):

@@ -1,118 +1,126 @@
-"""`tollgate audit`: the audit of this installation, read from its database."""
+"""`tollgate audit`: what happened, asked of a service or read from its database."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
 
 import orjson
 import typer
 
-from app.core.errors import NotFound
-from app.core.settings import Settings
+from app.cli.place import Place, Service
+from app.core.text import dump_json
 from app.core.visible import visible
-from app.db.engine import Database
-from app.db.schema import HEAD, current_revision
-from app.db.tables import AuditRow
-from app.governance.audit.anchor import FILE_NAME, AnchorFile
-from app.governance.audit.reading import AuditReader, Filters, line
-from app.governance.audit.verify import verify
+from app.governance.audit.wanted import Filters
 
+PAGE = 500
 BROKEN = 1
-FOLLOW_S = 0.5
+FOLLOW_S = 1.0
 _SHOWN_CHARS = 160
 
 
 async def show_audit(
-    settings: Settings, filters: Filters, *, limit: int, follow: bool, as_json: bool
+    place: Place, filters: Filters, *, limit: int, follow: bool, as_json: bool
 ) -> int:
-    """Print the newest rows, oldest of them first; with `follow`, what comes after them too.
+    """Print the newest rows, oldest of them first; with `follow`, what comes after them too."""
+    if isinstance(place, Service):
+        pages = _served(place, filters, limit=limit, follow=follow)
+    else:
+        # Reading the database loads what takes most of the time of a short answer.
+        from app.cli.audit_stored import stored
 
-    Raises:
-        NotFound: there is no database, or it is not of this version.
-    """
-    async with _opened(settings) as database:
-        reader = AuditReader(database)
-        # What is committed between two queries must stand in one of them.
-        seen = await reader.last() if follow else 0
-        rows = list(reversed(await reader.page(filters, limit=limit)))
-        _print(rows, as_json=as_json)
-        seen = max(seen, rows[-1].seq if rows else 0)
-        while follow:
-            rows = list(await reader.after(filters, seen))
-            _print(rows, as_json=as_json)
-            if rows:
-                seen = rows[-1].seq
-            else:
-                await asyncio.sleep(FOLLOW_S)
+        pages = stored(place.settings, filters, limit=limit, follow=follow)
+    async for rows in pages:
+        for row in rows:
+            typer.echo(_line(row) if as_json else _told(row))
     return 0
 
 
-async def verify_audit(settings: Settings, *, as_json: bool) -> int:
-    """Check the chain and say where it breaks; exit code 1 when it does.
-
-    Raises:
-        NotFound: there is no database, or it is not of this version.
-    """
-    anchors = AnchorFile(settings.data_dir / FILE_NAME).read()
-    async with _opened(settings) as database:
-        found = await verify(database, anchors)
-    if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
-    elif found.broken is not None:
-        typer.echo(f"BROKEN at row {found.broken.seq}: {found.broken.why}")
+async def verify_audit(place: Place, *, as_json: bool) -> int:
+    """Check the chain and say where it breaks; exit code 1 when it does."""
+    if isinstance(place, Service):
+        found = await place.send("POST", "admin", "audit", "verify")
     else:
-        typer.echo(f"{found.rows} rows, {found.first_seq} to {found.last_seq}: the chain holds")
-        typer.echo(f"its end: {found.head or 'nothing yet'}")
-        if not found.anchors and found.rows:
+        from app.cli.audit_stored import verified
+
+        found = await verified(place.settings)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    elif found["broken"]:
+        typer.echo(f"BROKEN at row {found['broken']['seq']}: {found['broken']['why']}")
+    else:
+        rows = f"{found['rows']} rows, {found['first_seq']} to {found['last_seq']}"
+        typer.echo(f"{rows}: the chain holds")
+        typer.echo(f"its end: {found['head'] or 'nothing yet'}")
+        if not found["anchors"] and found["rows"]:
             typer.echo(
                 "no end was noted outside the database: a cut tail could not be seen", err=True
             )
-    return BROKEN if found.broken else 0
+    return BROKEN if found["broken"] else 0
 
 
-@asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Database]:
-    """The database as it is: nothing is made or migrated by looking at it."""
-    revision = await asyncio.to_thread(current_revision, settings.database_path)
-    if revision != HEAD:
-        where = str(settings.database_path)
-        raise NotFound(
-            f"No audit in {where!r}: `tollgate db upgrade` makes the database, or --data-dir"
-            " names another"
-        )
-    database = Database(settings.database_path)
-    try:
-        yield database
-    finally:
-        await database.close()
+async def _served(
+    service: Service, filters: Filters, *, limit: int, follow: bool
+) -> AsyncIterator[Iterable[Mapping[str, Any]]]:
+    """Rows of a running service, the oldest first."""
+    wanted = asdict(filters)
+    rows: list[dict[str, Any]] = []
+    before: int | None = None
+    while len(rows) < limit:
+        size = min(limit - len(rows), PAGE)
+        page = await service.get("admin", "audit", **wanted, limit=size, before=before)
+        rows += page["rows"]
+        before = page["next_before"]
+        if before is None:
+            break
+    yield reversed(rows)
+    seen = rows[0]["seq"] if rows else 0
+    while follow:
+        await asyncio.sleep(FOLLOW_S)
+        fresh = [row async for row in _newer(service, wanted, seen)]
+        yield reversed(fresh)
+        seen = fresh[0]["seq"] if fresh else seen
 
 
-def _print(rows: Sequence[AuditRow], *, as_json: bool) -> None:
-    for row in rows:
-        typer.echo(line(row).decode().rstrip("\n") if as_json else _told(row))
+async def _newer(
+    service: Service, wanted: dict[str, Any], seen: int
+) -> AsyncIterator[dict[str, Any]]:
+    """Rows behind `seen`, the newest first."""
+    before: int | None = None
+    while True:
+        page = await service.get("admin", "audit", **wanted, limit=PAGE, before=before)
+        for row in page["rows"]:
+            if row["seq"] <= seen:
+                return
+            yield row
+        before = page["next_before"]
+        if before is None:
+            return
 
 
-def _told(row: AuditRow) -> str:
-    what = " ".join(
-        visible(part)
-        for part in (row.tool_name or row.subject, row.verdict, row.outcome)
-        if part is not None
-    )
-    who = visible(row.actor) + (f"/{visible(row.agent_id)}" if row.agent_id else "")
-    told = f"{row.seq:>7}  {row.ts}  {row.kind:<22} {who:<16} {what}"
-    subject = _subject(row.detail)
+def _line(row: Mapping[str, Any]) -> str:
+    """A row as the export has it: its detail is the text that the hash covers."""
+    detail = row["detail"]
+    text = detail if isinstance(detail, str) else dump_json(detail).decode()
+    return dump_json({**row, "detail": text}).decode()
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    parts = (row.get("tool_name") or row.get("subject"), row.get("verdict"), row.get("outcome"))
+    what = " ".join(visible(part) for part in parts if part is not None)
+    who = visible(row["actor"]) + (f"/{visible(row['agent_id'])}" if row.get("agent_id") else "")
+    told = f"{row['seq']:>7}  {row['ts']}  {row['kind']:<22} {who:<16} {what}"
+    subject = _subject(row["detail"])
     return f"{told}  {visible(subject)}" if subject else told
 
 
-def _subject(detail: str) -> str:
+def _subject(detail: Any) -> str:
     """The arguments of a call, or what a change changed, as one short line."""
-    try:
-        facts = orjson.loads(detail)
-    except orjson.JSONDecodeError:
+    if not isinstance(detail, dict):
         return ""
-    shown = facts.get("args") or facts.get("after") or facts.get("reason") or ""
+    shown = detail.get("args") or detail.get("after") or detail.get("reason") or ""
     text = shown if isinstance(shown, str) else orjson.dumps(shown).decode()
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -15,11 +10,10 @@ import orjson
 from app.agents.run import Run
 from app.agents.runs import RunEngine
 from app.agents.sessions import Sessions
+from app.cli.answers import NOBODY_THERE, Answers
 from app.cli.arguments import parse_pairs
-from app.cli.asking import NO, YES, confirmation_lines, option_of
-from app.cli.call_view import EventLines, LiveText, View
-from app.cli.questions import DECLINE, Form
-from app.cli.terminal import can_ask, forget_typed, is_terminal, read_line
+from app.cli.call_options import FAILED, READER_GONE, CallOptions, Stop, exit_code_of, view_of
+from app.cli.call_view import Ending
 from app.cli.writer import Writer
 from app.core.errors import TollgateError
 from app.core.ids import call_id
@@ -34,36 +28,6 @@ from app.execution.questions.replies import Reply
 from app.execution.setup import Gate
 from app.governance.identity.tokens import LOCAL_USER
 from app.main import local_gate
-
-_EXIT_BY_STATUS = {
-    "success": 0,
-    "skipped": 0,
-    "denied": 3,
-    "declined": 3,
-    "disabled": 3,
-    "expired": 3,
-}
-FAILED = 1
-READER_GONE = 128 + signal.SIGPIPE
-NOBODY_TO_TELL = "there is no terminal to ask on"
-NOBODY_THERE = "there is no terminal to ask on; --yes approves what asks"
-
-
-@dataclass(frozen=True, slots=True)
-class CallOptions:
-    """What the command line asked for.
-
-    Attributes:
-        json_text: the arguments as JSON; None when they came as `key=value` words.
-        yes: approve whatever asks. What policy denies stays denied.
-        events: print every event as a JSON line instead of the result.
-    """
-
-    tool: str
-    pairs: tuple[str, ...] = ()
-    json_text: str | None = None
-    yes: bool = False
-    events: bool = False
 
 
 async def call_once(options: CallOptions, settings: Settings) -> int:
@@ -94,14 +58,11 @@ class _LocalCall:
         self._gate = gate
         self._options = options
         self._err = err
-        self._view: View = EventLines(out)
-        if not options.events:
-            self._view = LiveText(
-                out, err, safe_out=is_terminal(sys.stdout), safe_err=is_terminal(sys.stderr)
-            )
-        self._stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._view = view_of(options, out, err)
+        self._answers = Answers(self._say, yes=options.yes)
+        self._stop = Stop()
         self._questions: dict[str, asyncio.Task[None]] = {}
-        out.on_closed(lambda: self._request_stop(READER_GONE))
+        out.on_closed(lambda: self._stop.request(READER_GONE))
 
     async def run(self) -> int:
         request = self._request()
@@ -120,8 +81,13 @@ class _LocalCall:
         )
         session.log.subscribers.add(self)
         runs = RunEngine(self._gate, sessions, None, None)
-        with self._signals():
-            run = await runs.call_tools(session, [request], caller="cli", cacheable=False)
+        with self._stop.on_signals():
+            run = await runs.call_tools(
+                *(session, [request]),
+                caller="cli",
+                attended=self._answers.are_there,
+                cacheable=False,
+            )
             await self._until_done(runs, run)
             # Everything is shown only once it is committed.
             await self._gate.ledger.durable()
@@ -129,7 +95,7 @@ class _LocalCall:
 
     def deliver(self, session_id: str, frame: Frame) -> None:
         """Show a frame; answer what it asks."""
-        self._view.show(frame)
+        self._view.show(frame.body, live=not frame.seq)
         if not frame.seq:
             return
         event: dict[str, Any] = orjson.loads(frame.body)
@@ -160,7 +126,7 @@ class _LocalCall:
         return CallRequest(call_id("call"), name, arguments)
 
     async def _until_done(self, runs: RunEngine, run: Run) -> None:
-        ends: set[asyncio.Future[Any]] = {run.done, self._stop}
+        ends: set[asyncio.Future[Any]] = {run.done, self._stop.asked}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if not run.done.done():
             await runs.cancel(run.session.id, run.id)
@@ -171,62 +137,35 @@ class _LocalCall:
         if outcome is None:
             self._say(f"error: the call did not finish ({run.done.result()})")
             return FAILED
-        self._view.finish(outcome)
-        if outcome.status == "cancelled" and self._stop.done():
-            return self._stop.result()
-        return _EXIT_BY_STATUS.get(outcome.status, FAILED)
+        result = outcome.result
+        ending = Ending(
+            *(outcome.status, outcome.text, result.error, result.code),
+            None if result.raw_result is None else result.raw_result.to_dict(),
+            outcome.artifact_id,
+            outcome.truncated,
+        )
+        self._view.finish(ending)
+        if ending.is_unattended:
+            self._say(f"({NOBODY_THERE})")
+        return exit_code_of(ending, self._stop)
 
     async def _settle(self, session_id: str, request: dict[str, Any]) -> None:
-        """Answer one confirmation: by --yes, by a person, or with no."""
-        approved, message = self._options.yes, None
-        if not approved and can_ask():
-            approved, message = await self._ask(request)
-        elif not approved:
-            message = NOBODY_THERE
-            self._say("\n".join([*confirmation_lines(request), f"Declined: {message}"]))
+        """Answer one confirmation."""
+        option_id, message = await self._answers.confirmation(request)
         try:
             await self._gate.confirmations.answer(
                 request["confirmation_id"],
-                Verdict(
-                    option_of(request, "allow" if approved else "deny"),
-                    request["digest"],
-                    message,
-                ),
+                Verdict(option_id, request["digest"], message),
                 Approver(LOCAL_USER, is_admin=True),
                 session_id=session_id,
             )
         except TollgateError as error:
             self._say(f"The answer was not taken: {error.message}")
 
-    async def _ask(self, request: dict[str, Any]) -> tuple[bool, str | None]:
-        """Whether a person approves; what they say to a no is the reason of it."""
-        self._say("\n".join(confirmation_lines(request)))
-        forget_typed()
-        self._say("Approve once? Type y to run it, n and why; anything else declines: ", end="")
-        answer = await read_line()
-        if answer is not None and answer.lower() in YES:
-            return True, None
-        word, _, why = (answer or "").partition(" ")
-        return False, why.strip() or None if word.lower() in NO else None
-
     async def _tell(self, session_id: str, event: dict[str, Any]) -> None:
-        """Bring a question to the person at the terminal; without one, nobody answers it."""
-        form = Form(event)
-        reply = Reply("declined")
-        if can_ask():
-            while not form.is_complete:
-                self._say("\n".join(form.lines()))
-                # Before it is told how to answer: who answers at once must not be unheard.
-                forget_typed()
-                self._say(form.prompt(), end="")
-                line = await read_line()
-                if line is None or line.strip() == DECLINE:
-                    break
-                form.take(line)
-            else:
-                reply = Reply("answered", form.answer)
-        else:
-            self._say("\n".join([*form.lines(), f"Not answered: {NOBODY_TO_TELL}"]))
+        """Answer one question."""
+        answer = await self._answers.question(event)
+        reply = Reply("declined") if answer is None else Reply("answered", answer)
         try:
             await self._gate.questions.answer(
                 event["question_id"], reply, by=LOCAL_USER, session_id=session_id
@@ -236,33 +175,6 @@ class _LocalCall:
 
     def _say(self, text: str, *, end: str = "\n") -> None:
         self._err.put((text + end).encode("utf-8", "replace"))
-
-    def _request_stop(self, exit_code: int) -> None:
-        if not self._stop.done():
-            self._stop.set_result(exit_code)
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """The first Ctrl-C cancels the call in good order; a second one ends the process."""
-        loop = asyncio.get_running_loop()
-        taken = [
-            number
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            if signal.getsignal(number) is not signal.SIG_IGN
-        ]
-
-        def stop(number: int) -> None:
-            self._request_stop(128 + number)
-            loop.remove_signal_handler(number)
-
-        for number in taken:
-            loop.add_signal_handler(number, stop, number)
-        try:
-            yield
-        finally:
-            for number in taken:
-                with suppress(ValueError):
-                    loop.remove_signal_handler(number)
 
 
 async def _nothing_stored(_: str) -> tuple[dict[str, Any], int] | None:

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
 
-from app.cli.drawn import beside_output, goes_on
+from app.cli.drawn import Streamed, beside_output, goes_on
 from app.cli.terminal import harmless
 from app.cli.writer import Writer
-from app.events.log import Frame
-from app.execution.outcome import CallOutcome
 
-_ENDS_HERE = "(it ends with this command; under `tollgate serve` it would go on)\n"
+_ENDS_HERE = "(it ends with this command; under `tollgate serve` it would run on)\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a call came to, as its last event says it.
+
+    Attributes:
+        text: what a model would read.
+        drawn: what a renderer draws.
+    """
+
+    status: str
+    text: str
+    error: str | None = None
+    code: str | None = None
+    drawn: Mapping[str, Any] | None = None
+    artifact_id: str | None = None
+    truncated: bool = False
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether it was not run because nobody could be asked."""
+        return self.status == "denied" and self.code == "unattended"
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> Ending:
+        """From a `tool_call_completed`."""
+        error = event.get("error") or {}
+        return cls(
+            event["status"],
+            "\n".join(str(block.get("text", "")) for block in event["content"]),
+            error.get("message"),
+            error.get("code"),
+            event.get("raw_result"),
+            event.get("artifact_id"),
+            bool(event.get("truncated")),
+        )
 
 
 class View(Protocol):
-    """Shows the frames of one session."""
+    """Shows the events of one session."""
 
-    def show(self, frame: Frame) -> None:
-        """Take one frame, in order."""
+    def show(self, body: bytes, *, live: bool) -> None:
+        """Take one event, in order; live output may come in pieces that are missing."""
 
-    def finish(self, outcome: CallOutcome) -> None:
+    def finish(self, ending: Ending) -> None:
         """Show what the call came to."""
 
 
@@ -31,10 +68,10 @@ class EventLines:
     def __init__(self, out: Writer) -> None:
         self._out = out
 
-    def show(self, frame: Frame) -> None:
-        self._out.put(frame.body + b"\n", droppable=not frame.seq)
+    def show(self, body: bytes, *, live: bool) -> None:
+        self._out.put(body + b"\n", droppable=live)
 
-    def finish(self, outcome: CallOutcome) -> None:
+    def finish(self, ending: Ending) -> None:
         """Everything has been said by `tool_call_completed`."""
 
 
@@ -47,58 +84,73 @@ class LiveText:
 
     Args:
         safe: keep control sequences from a terminal.
+        ends_here: what runs in the background ends with this process.
     """
 
-    def __init__(self, out: Writer, err: Writer, *, safe_out: bool, safe_err: bool) -> None:
+    def __init__(
+        self, out: Writer, err: Writer, *, safe_out: bool, safe_err: bool, ends_here: bool = True
+    ) -> None:
         self._out = out
         self._err = err
         self._safe_out = safe_out
         self._safe_err = safe_err
-        self._streamed = False
+        self._ends_here = ends_here
+        self._streamed = Streamed()
         self._open_line = False
 
-    def show(self, frame: Frame) -> None:
-        if frame.seq:
+    def show(self, body: bytes, *, live: bool) -> None:
+        if not live:
             return
-        event: dict[str, Any] = orjson.loads(frame.body)
+        event: dict[str, Any] = orjson.loads(body)
         if event["type"] != "tool_result_streamed" or not event.get("text"):
             return
-        self._streamed = True
         text: str = event["text"]
+        self._streamed.add(text)
         self._open_line = not text.endswith("\n")
         if event["stream"] == "stderr":
             self._to_err(text, droppable=True)
         else:
             self._to_out(text, droppable=True)
 
-    def finish(self, outcome: CallOutcome) -> None:
-        ran_well = outcome.status in ("success", "skipped")
-        raw = outcome.result.raw_result
-        drawn = None if raw is None else raw.to_dict()
-        if ran_well and not self._streamed:
-            self._to_out(_line(outcome.text))
-            if goes_on(drawn):
-                self._to_err(_ENDS_HERE)
+    def finish(self, ending: Ending) -> None:
+        ran_well = ending.status in ("success", "skipped")
+        if ran_well and self._streamed.is_empty:
+            self._to_out(_line(ending.text))
+            self._tell_background(ending)
             return
-        if self._open_line:
-            self._to_err("\n" if self._safe_err else "")
-        for line in beside_output(drawn) if self._streamed else ():
-            self._to_err(_line(line))
-        if goes_on(drawn):
-            self._to_err(_ENDS_HERE)
+        self._end_line(ending, ran_well=ran_well)
+        if not self._streamed.is_empty:
+            for line in beside_output(ending.drawn):
+                self._to_err(_line(line))
+        self._tell_background(ending)
         if not ran_well:
-            self._to_err(_line(self._failure(outcome)))
-        if outcome.artifact_id:
-            self._to_err(f"(the whole output is artifact {outcome.artifact_id})\n")
+            self._to_err(_line(self._failure(ending)))
+        if ending.artifact_id:
+            self._to_err(f"(the whole output is artifact {ending.artifact_id})\n")
         if self._out.dropped:
             self._to_err(f"({self._out.dropped} bytes of live output were skipped)\n")
 
-    def _failure(self, outcome: CallOutcome) -> str:
-        message = outcome.result.error or outcome.text
-        if self._streamed:
-            return f"{outcome.status}: {message}"
-        details = outcome.text
-        head = f"{outcome.status}: {message}"
+    def _end_line(self, ending: Ending, *, ran_well: bool) -> None:
+        """End a line of live output, and show a result that it was not all of."""
+        streamed = self._streamed
+        result = ""
+        if ran_well:
+            result = streamed.beyond(ending.text, ending.drawn, is_cut=ending.truncated)
+        if result:
+            self._to_out(("\n" if self._open_line else "") + _line(result))
+        elif self._open_line and self._safe_err:
+            self._to_err("\n")
+
+    def _tell_background(self, ending: Ending) -> None:
+        if self._ends_here and goes_on(ending.drawn):
+            self._to_err(_ENDS_HERE)
+
+    def _failure(self, ending: Ending) -> str:
+        message = ending.error or ending.text
+        if not self._streamed.is_empty:
+            return f"{ending.status}: {message}"
+        head = f"{ending.status}: {message}"
+        details = ending.text
         return head if details in ("", message) or message in details else f"{head}\n{details}"
 
     def _to_out(self, text: str, *, droppable: bool = False) -> None:

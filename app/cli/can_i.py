@@ -9,6 +9,9 @@ from typing import Any
 import typer
 
 from app.cli.arguments import parse_pairs
+from app.cli.call_served import arguments_for
+from app.cli.place import Place, Service
+from app.core.errors import InvalidInput
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.execution.can_i import can_i
@@ -19,7 +22,7 @@ EXIT_CODES = {"allow": 0, "deny": 3, "ask": 4}
 
 
 async def show_decision(
-    settings: Settings,
+    place: Place,
     tool: str,
     pairs: Sequence[str],
     *,
@@ -37,19 +40,54 @@ async def show_decision(
         InvalidInput: the words cannot be read as arguments.
         NotFound: there is no such agent or project.
     """
-    async with gate_as_served(settings) as gate:
-        arguments: dict[str, Any] | str = json_text if json_text is not None else {}
-        if json_text is None:
-            known = gate.registry.get(tool)
-            schema, aliases = (known.parameters, known.argument_aliases) if known else (None, {})
-            arguments = parse_pairs(pairs, schema, aliases)
-        told = can_i(gate, tool, arguments, agent_id=agent, project_id=project or DEFAULT_PROJECT)
+    if isinstance(place, Service):
+        body = {
+            "tool": tool,
+            "arguments": await _arguments(place, tool, pairs, json_text),
+            "agent_id": agent,
+            "project_id": project,
+        }
+        told = await place.send("POST", "admin", "can-i", body=body)
+    else:
+        told = await _decided(place.settings, tool, pairs, json_text, agent, project)
     if as_json:
         typer.echo(json.dumps(told, indent=2))
     else:
         for line in _lines(told):
             typer.echo(line)
     return EXIT_CODES[told["verdict"]]
+
+
+async def _decided(
+    settings: Settings,
+    tool: str,
+    pairs: Sequence[str],
+    json_text: str | None,
+    agent: str | None,
+    project: str | None,
+) -> dict[str, Any]:
+    async with gate_as_served(settings) as gate:
+        arguments: dict[str, Any] | str = json_text if json_text is not None else {}
+        if json_text is None:
+            known = gate.registry.get(tool)
+            schema, aliases = (known.parameters, known.argument_aliases) if known else (None, {})
+            arguments = parse_pairs(pairs, schema, aliases)
+        return can_i(gate, tool, arguments, agent_id=agent, project_id=project or DEFAULT_PROJECT)
+
+
+async def _arguments(
+    service: Service, tool: str, pairs: Sequence[str], json_text: str | None
+) -> dict[str, Any]:
+    """The arguments as REST takes them."""
+    if json_text is None:
+        return await arguments_for(service, tool, pairs)
+    try:
+        given = json.loads(json_text)
+    except ValueError as error:
+        raise InvalidInput(f"--json-args is no JSON: {error}", field="--json-args") from None
+    if not isinstance(given, dict):
+        raise InvalidInput("--json-args must be one JSON object", field="--json-args")
+    return given
 
 
 def _lines(told: dict[str, Any]) -> list[str]:

@@ -21,7 +21,8 @@ def can_i_command(
     agent: Annotated[str | None, typer.Option(help="Id of the agent that would call.")] = None,
     project: Annotated[str | None, typer.Option(help="Id of the project.")] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")
+        Path | None,
+        typer.Option(help="Data folder to work on; else the running service, or the usual folder."),
     ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -33,16 +34,15 @@ def can_i_command(
     Exit code: 0 allow, 2 usage, 3 deny, 4 ask.
     """
     from app.cli.can_i import show_decision
+    from app.cli.place import find_place
     from app.core.errors import InvalidInput
-    from app.core.settings import load_settings
 
     if json_text is not None and arguments:
         raise InvalidInput("give key=value words or --json-args, not both", field="--json-args")
     if json_text == "-":
         json_text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
     work = show_decision(
-        settings,
+        find_place(data_dir),
         tool,
         arguments or (),
         json_text=json_text,

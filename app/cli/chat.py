@@ -14,9 +14,10 @@ from typing import Any
 from rich.console import Console
 
 from app import __version__
+from app.cli.answered import CommandRefused, ConnectionFailed, checked_url
 from app.cli.arguments import parse_pairs, single_text_argument
 from app.cli.asking import HOW_TO_ANSWER, option_lines, typed_answer
-from app.cli.client import CommandRefused, ConnectionFailed, Event, State, WsClient, checked_url
+from app.cli.client import Event, State, WsClient
 from app.cli.lines import Lines
 from app.cli.questions import DECLINE, Form
 from app.cli.rest import request

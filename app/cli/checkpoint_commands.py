@@ -15,9 +15,12 @@ checkpoints = typer.Typer(
 
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="Id of the session.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, as `list` prints it.")]
-Url = Annotated[str | None, typer.Option(help="Server; the configured address when not given.")]
+Url = Annotated[
+    str | None, typer.Option(help="Service; the one that commands find when not given.")
+]
 Token = Annotated[
-    str | None, typer.Option(help="Bearer token; TOLLGATE_TOKEN when not given, or the first one.")
+    str | None,
+    typer.Option(help="Bearer token; that of `login` or the first one if not given."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

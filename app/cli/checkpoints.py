@@ -9,9 +9,8 @@ from urllib.parse import quote, urlencode
 
 import typer
 
-from app.cli.first_token import local_token
+from app.cli.place import find_service
 from app.cli.rest import request
-from app.core.settings import load_settings
 from app.core.visible import visible
 
 _STATES = {
@@ -31,14 +30,13 @@ class Server:
 
     @classmethod
     def found(cls, url: str | None, token: str | None) -> Server:
-        """As the command line says, or else the settings.
+        """As the command line says, or else the one that commands find.
 
         Raises:
             ConfigurationError: a setting does not fit.
         """
-        settings = load_settings()
-        url = url or settings.client_url
-        return cls(url, token if token is not None else local_token(settings, url))
+        service = find_service(url, token)
+        return cls(service.url, service.token)
 
     async def ask(
         self, *parts: str, query: dict[str, str] | None = None, body: dict[str, Any] | None = None
@@ -55,7 +53,7 @@ async def list_checkpoints(server: Server, session_id: str, *, as_json: bool) ->
     """Print the runs that changed files, the last one first."""
     runs = (await server.ask(session_id))["checkpoints"]
     if as_json:
-        _print(runs)
+        _print({"checkpoints": runs})
         return 0
     for run in runs:
         took_back = f"  took back {visible(run['restores'])}" if run["restores"] else ""
@@ -77,7 +75,7 @@ async def show_checkpoint(server: Server, session_id: str, run_id: str, *, as_js
         files += page["files"]
         after = page["next_after"]
     if as_json:
-        _print(files)
+        _print({"files": files})
         return 0
     for file in files:
         typer.echo(f"{visible(file['path'])}: {file['change']}, {_STATES[file['state']]}")

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio import client as websocket
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
-from app.core.errors import InvalidInput, TollgateError
+from app.cli.answered import CommandRefused, ConnectionFailed
 
 Event = dict[str, Any]
 State = Literal["connected", "lost", "closed"]
@@ -38,22 +38,6 @@ COMMAND_TIMEOUT_S = 60.0
 MISSED_HEARTBEATS = 2.4
 MAX_WAITING_EVENTS = 10_000
 MAX_FRAME_BYTES = 16 << 20
-
-
-class ConnectionFailed(TollgateError):
-    """There is no connection, and there will be none without a change."""
-
-    code = "connection_failed"
-
-
-class CommandRefused(TollgateError):
-    """The server refused a command; `error` is what it said."""
-
-    code = "command_refused"
-
-    def __init__(self, message: str, **error: Any) -> None:
-        super().__init__(message, **error)
-        self.error = error
 
 
 @dataclass(slots=True)
@@ -365,17 +349,3 @@ def _reason(error: Exception) -> tuple[str, bool]:
     if isinstance(error, InvalidHandshake):
         return f"the server refused the connection: {error}", False
     return f"cannot connect: {error.strerror or error}" if isinstance(error, OSError) else "", False
-
-
-def checked_url(url: str) -> str:
-    """`url` when a client can use it.
-
-    Raises:
-        InvalidInput: it is no http or https address.
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidInput(
-            f"{url!r} is no address of a service; give http://host:port", field="url"
-        )
-    return url.rstrip("/")

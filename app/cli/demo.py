@@ -13,8 +13,9 @@ from typing import Any
 
 from rich.console import Console
 
+from app.cli.answered import ConnectionFailed
 from app.cli.asking import option_of
-from app.cli.client import ConnectionFailed, Event, State, WsClient
+from app.cli.client import Event, State, WsClient
 from app.cli.first_token import kept_token
 from app.cli.rest import request
 from app.cli.stream_view import StreamView
@@ -169,7 +170,13 @@ async def _server(folder: Path) -> AsyncIterator[tuple[str, str | None]]:
         *("-m", "app.cli", "serve", "--host", "127.0.0.1", "--port", "0"),
         *("--data-dir", str(folder / "data")),
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(_CODE_ROOT), "TOLLGATE_LOG_LEVEL": "warning"},
+        env={
+            **kept,
+            "PYTHONPATH": str(_CODE_ROOT),
+            "TOLLGATE_LOG_LEVEL": "warning",
+            # Commands in another terminal do not find it.
+            "XDG_STATE_HOME": str(folder),
+        },
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         start_new_session=True,

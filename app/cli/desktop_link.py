@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio import client as websocket
 from websockets.exceptions import ConnectionClosed
 
-from app.cli.client import CommandRefused
+from app.cli.answered import CommandRefused
 from app.core.errors import InvalidInput
 
 Frame = dict[str, Any]

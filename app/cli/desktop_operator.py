@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from app.channels.operator_messages import TaskForOperator
-from app.cli.client import CommandRefused
+from app.cli.answered import CommandRefused
 from app.cli.desktop_link import Frame, Link, checked_address, connect
 from app.core.errors import InvalidInput
 from app.core.visible import visible

@@ -6,6 +6,47 @@ from collections.abc import Mapping
 from typing import Any
 
 _MAX_VALUE_LINES = 40
+_MAX_KEPT = 256 << 10
+_COMPARED = 200
+
+
+class Streamed:
+    """What a call has shown while it ran, to tell its result from a repetition of it."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._chars = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._chars
+
+    def add(self, text: str) -> None:
+        """Take a piece that was shown; what is very long is compared by its beginning."""
+        if self._chars < _MAX_KEPT:
+            self._pieces.append(text)
+        self._chars += len(text)
+
+    def beyond(
+        self, text: str, raw_result: Mapping[str, Any] | None, *, is_cut: bool = False
+    ) -> str:
+        """The result, when it says something that was not shown; else nothing.
+
+        The result of a command is its output with a few lines around it, which `beside_output`
+        shows. One that was cut says so at its end and is compared by its beginning.
+        """
+        if self.is_empty or (raw_result is not None and raw_result["type"] == "terminal"):
+            return ""
+        shown, wanted = _plain("".join(self._pieces)), _plain(text)
+        if wanted in ("", "(no output)") or wanted in shown:
+            return ""
+        is_cut = is_cut or self._chars > _MAX_KEPT
+        return "" if is_cut and wanted[:_COMPARED] in shown else text
+
+
+def _plain(text: str) -> str:
+    """Without what a terminal and a model are shown differently."""
+    return " ".join(text.split())
 
 
 def beside_output(raw_result: Mapping[str, Any] | None) -> list[str]:

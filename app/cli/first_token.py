@@ -10,7 +10,6 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from app.cli.installation import open_tokens
 from app.core.settings import Settings
@@ -18,7 +17,6 @@ from app.governance.identity.tokens import Tokens
 
 FILE_NAME = "bootstrap.token"
 MAX_CHARS = 1024
-_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +56,6 @@ async def prepare_access(settings: Settings) -> Access:
         return Access(kept=await still_kept(settings, tokens))
 
 
-def local_token(settings: Settings, url: str) -> str | None:
-    """The token for a command on this machine: of the settings, or the one that `serve` kept.
-
-    The kept one is sent to this machine only.
-    """
-    if settings.token is not None:
-        return settings.token.get_secret_value()
-    if urlsplit(url).hostname not in _THIS_MACHINE:
-        return None
-    return kept_token(settings.data_dir)
-
-
 def kept_token(data_dir: Path) -> str | None:
     """What lies in the file; None without one that can be read."""
     try:
@@ -86,9 +72,14 @@ async def still_kept(settings: Settings, tokens: Tokens) -> Path | None:
         return None
     if await tokens.find(kept) is not None:
         return _path(settings)
-    with suppress(OSError):
-        _path(settings).unlink()
+    forget_revoked(settings.data_dir)
     return None
+
+
+def forget_revoked(data_dir: Path) -> None:
+    """Remove the file, whose token is known to be worth nothing any more."""
+    with suppress(OSError):
+        (data_dir / FILE_NAME).unlink()
 
 
 def _keep(settings: Settings, secret: str) -> Path | None:

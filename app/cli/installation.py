@@ -22,6 +22,7 @@ async def open_tokens(settings: Settings) -> AsyncIterator[Tokens]:
 
     Raises:
         StorageUnavailable: the data directory cannot be written.
+        ConfigurationError: a newer version has written the database.
     """
     await asyncio.to_thread(ensure_schema, settings.database_path)
     ledger = SqliteLedger(settings.database_path)
@@ -45,7 +46,7 @@ async def needs_token(settings: Settings) -> bool:
     if not known and not settings.is_loopback:
         raise ConfigurationError(
             f"{settings.host} can be reached from other machines and no token is set: anybody"
-            " could run commands here. Make one with `tollgate token create NAME`, set"
-            " TOLLGATE_TOKEN, or listen on 127.0.0.1"
+            " could run commands here. Make one with `tollgate token create NAME --admin"
+            f" --data-dir {settings.data_dir}`, set TOLLGATE_TOKEN, or listen on 127.0.0.1"
         )
     return known or not settings.open_house

@@ -18,13 +18,16 @@ from app.cli.can_i_command import can_i_command
 from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
 from app.cli.memory_commands import memory
+from app.cli.rule_commands import rules
 from app.cli.skill_commands import skills
 from app.cli.source_commands import sources
+from app.cli.token_commands import tokens
 from app.core.errors import ConfigurationError, InvalidInput, TollgateError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from app.cli.place import Place
     from app.core.settings import Settings
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -35,10 +38,10 @@ app = typer.Typer(
     name="tollgate",
     help="Governed tool use for AI agents.",
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     **_OPTIONS,
 )
-tokens = typer.Typer(help="Bearer tokens of this installation.", **_OPTIONS)
 database = typer.Typer(help="The database of this installation.", **_OPTIONS)
 catalog = typer.Typer(
     help="The tools of this installation, and their switches.", rich_markup_mode=None
@@ -46,7 +49,6 @@ catalog = typer.Typer(
 app.add_typer(tokens, name="token")
 app.add_typer(catalog, name="tools")
 app.add_typer(database, name="db")
-rules = typer.Typer(help="Rules on what tools are called with.", **_OPTIONS)
 app.add_typer(rules, name="rules")
 app.add_typer(checkpoints, name="checkpoints")
 app.add_typer(memory, name="memory")
@@ -56,17 +58,22 @@ app.add_typer(skills, name="skills")
 app.add_typer(sources, name="sources")
 
 DataDir = Annotated[
-    Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")
+    Path | None,
+    typer.Option(help="Data folder to work on; else the running service, or the usual folder."),
 ]
+OwnDataDir = Annotated[Path | None, typer.Option(help="Folder of the database and all else.")]
 Workspace = Annotated[Path | None, typer.Option(help="Folder the tools may work in.")]
 ToolNames = Annotated[
     list[str], typer.Argument(metavar="NAME...", help="Names or aliases, or one toolset:NAME.")
 ]
 Agent = Annotated[str | None, typer.Option("--agent", help="Id of an agent; all when not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Url = Annotated[str | None, typer.Option(help="Server; the configured address when not given.")]
+Url = Annotated[
+    str | None, typer.Option(help="Service; the one that commands find when not given.")
+]
 Token = Annotated[
-    str | None, typer.Option(help="Bearer token; TOLLGATE_TOKEN when not given, or the first one.")
+    str | None,
+    typer.Option(help="Bearer token; that of `login` or the first one if not given."),
 ]
 
 
@@ -107,11 +114,11 @@ def _root(
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.")] = None,
-    data_dir: DataDir = None,
+    data_dir: OwnDataDir = None,
     workspace: Workspace = None,
 ) -> None:
     """Run the service until it is stopped."""
-    settings = _settings(host=host, port=port, data_dir=data_dir, workspace=workspace)
+    settings = _own_settings(host=host, port=port, data_dir=data_dir, workspace=workspace)
     # What a start makes stays: looking through it for garbage takes a tenth of the start.
     # The server switches the collector on again when it is ready.
     gc.disable()
@@ -131,12 +138,47 @@ def chat(
     """Talk to a running service."""
     if session and new:
         _fail("give --session or --new, not both", USAGE)
-    settings = _settings()
     from app.cli.chat import ChatOptions, run_chat
+    from app.cli.place import find_service
 
-    url = url or settings.client_url
-    options = ChatOptions(url=url, token=_token(token, settings, url))
+    service = find_service(url, token)
+    options = ChatOptions(url=service.url, token=service.token)
     _run(run_chat(options, session_id=session, new=new))
+
+
+@app.command()
+def login(
+    url: Annotated[
+        str | None, typer.Argument(help="Service; the one that runs here when not given.")
+    ] = None,
+    *,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Show the token to a network without TLS.")
+    ] = False,
+) -> None:
+    """Keep a service and a token for the commands that follow. The token is asked for, or read
+    from standard input.
+    """
+    from app.cli.login import sign_in
+    from app.cli.place import service_running_here
+
+    _run(sign_in(url or service_running_here(), insecure=insecure))
+
+
+@app.command()
+def logout() -> None:
+    """Forget the service and the token of `login`."""
+    from app.cli.login import sign_out
+
+    raise typer.Exit(sign_out())
+
+
+@app.command()
+def where(*, as_json: Json = False, data_dir: DataDir = None) -> None:
+    """Say which installation commands work on."""
+    from app.cli.where import show_place
+
+    raise typer.Exit(show_place(_place(data_dir), as_json=as_json))
 
 
 @app.command()
@@ -158,7 +200,8 @@ def call(
         bool, typer.Option("--events", help="Print each event as one line of JSON.")
     ] = False,
 ) -> None:
-    """Make one governed call in this process; no server is needed.
+    """Make one governed call: in the running service, or in this process when none runs, or when
+    --data-dir or --workspace is given.
 
     Exit code: 0 success, 1 the tool or its arguments failed, 2 usage, 3 not allowed
     (denied, declined, expired, switched off), 130 cancelled.
@@ -169,11 +212,17 @@ def call(
         _fail(f"--workspace {str(workspace)!r} is not a folder", USAGE)
     if json_text == "-":
         json_text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    settings = _settings(data_dir=data_dir, workspace=workspace)
-    from app.cli.call import CallOptions, call_once
+    from app.cli.call_options import CallOptions
 
     options = CallOptions(tool, tuple(arguments or ()), json_text, yes=yes, events=events)
-    _run(call_once(options, settings))
+    place = _place(data_dir)
+    if workspace is not None:
+        from app.cli.place import with_workspace
+
+        place = with_workspace(place, workspace)
+    from app.cli.calling import make_call
+
+    _run(make_call(options, place))
 
 
 @catalog.callback(invoke_without_command=True)
@@ -181,19 +230,17 @@ def tools(context: typer.Context, *, as_json: Json = False, data_dir: DataDir = 
     """List every tool: whether it is on, what it may do, where it comes from."""
     if context.invoked_subcommand is not None:
         return
-    settings = _settings(data_dir=data_dir)
     from app.cli.tools import list_tools
 
-    _run(list_tools(settings, as_json=as_json))
+    _run(list_tools(_place(data_dir), as_json=as_json))
 
 
 @catalog.command("enable")
 def tools_enable(names: ToolNames, agent: Agent = None, data_dir: DataDir = None) -> None:
     """Switch tools on, for everybody or for one agent; all of them, or none."""
-    settings = _settings(data_dir=data_dir)
     from app.cli.tools import switch_tools
 
-    _run(switch_tools(settings, names, enabled=True, agent=agent, force=False))
+    _run(switch_tools(_place(data_dir), names, enabled=True, agent=agent, force=False))
 
 
 @catalog.command("disable")
@@ -205,10 +252,9 @@ def tools_disable(
     force: Annotated[bool, typer.Option("--force", help="Core tools too.")] = False,
 ) -> None:
     """Switch tools off, for everybody or for one agent; all of them, or none."""
-    settings = _settings(data_dir=data_dir)
     from app.cli.tools import switch_tools
 
-    _run(switch_tools(settings, names, enabled=False, agent=agent, force=force))
+    _run(switch_tools(_place(data_dir), names, enabled=False, agent=agent, force=force))
 
 
 @app.command()
@@ -220,10 +266,9 @@ def resolve(
     data_dir: DataDir = None,
 ) -> None:
     """Show what an agent would see, and why not the rest."""
-    settings = _settings(data_dir=data_dir)
     from app.cli.resolve import show_resolved
 
-    _run(show_resolved(settings, agent, subagent=subagent, as_json=as_json))
+    _run(show_resolved(_place(data_dir), agent, subagent=subagent, as_json=as_json))
 
 
 @app.command()
@@ -255,8 +300,10 @@ def risk(
 
 @app.command()
 def audit(
-    since: Annotated[str | None, typer.Option(help="Not before this moment (ISO 8601).")] = None,
-    until: Annotated[str | None, typer.Option(help="Before this moment.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Not before: a date, a time, or an age as 1h or 7d.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Before this moment, said as --since.")] = None,
     tool: Annotated[str | None, typer.Option(help="Only calls of this tool.")] = None,
     agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
     actor: Annotated[str | None, typer.Option(help="Only this user.")] = None,
@@ -278,12 +325,9 @@ def audit(
         _fail("--verify checks every row; give it alone or with --json", USAGE)
     if verdict not in (None, "allow", "ask", "deny"):
         _fail(f"--verdict {verdict!r} is not allow, ask or deny", USAGE)
-    settings = _settings(data_dir=data_dir)
     from app.cli.audit import show_audit, verify_audit
-    from app.governance.audit.reading import Filters, moment_of
+    from app.governance.audit.wanted import Filters, moment_of
 
-    if verify:
-        _run(verify_audit(settings, as_json=as_json))
     filters = Filters(
         kind=kind,
         actor=actor,
@@ -294,16 +338,23 @@ def audit(
         since=moment_of(since, "--since") if since else None,
         until=moment_of(until, "--until") if until else None,
     )
-    _run(show_audit(settings, filters, limit=limit, follow=follow, as_json=as_json))
+    place = _place(data_dir)
+    if verify:
+        _run(verify_audit(place, as_json=as_json))
+    _run(show_audit(place, filters, limit=limit, follow=follow, as_json=as_json))
 
 
 @app.command()
-def doctor(*, as_json: Json = False, data_dir: DataDir = None) -> None:
+def doctor(
+    *,
+    as_json: Json = False,
+    every: Annotated[bool, typer.Option("--all", help="List what is fine, too.")] = False,
+    data_dir: DataDir = None,
+) -> None:
     """Check everything the service needs; exit code 1 when something required is broken."""
-    settings = _settings(data_dir=data_dir)
     from app.cli.doctor import examine
 
-    raise typer.Exit(examine(settings, as_json=as_json))
+    raise typer.Exit(examine(data_dir, as_json=as_json, every=every))
 
 
 @app.command()
@@ -330,122 +381,50 @@ def asyncapi() -> None:
     _print_json(asyncapi_document())
 
 
-@tokens.command("create")
-def token_create(
-    name: Annotated[str, typer.Argument(help="Who it is for.")],
-    scope: Annotated[
-        list[str] | None, typer.Option(help="A right; repeat it. All when not given.")
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(help="An agent it may use; repeat it. Every one when not given."),
-    ] = None,
-    project: Annotated[
-        list[str] | None,
-        typer.Option(help="A project it may use; repeat it. Every one when not given."),
-    ] = None,
-    days: Annotated[int | None, typer.Option(help="Days until it expires.")] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Make a token and print it, this once."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.tokens import NewToken, create_token
+@app.command()
+def completion() -> None:
+    """Print a script that completes commands and options in bash, and zsh with bashcompinit."""
+    from app.cli.completion import script
 
-    wanted = NewToken(name, scope or None, agent or None, project or None, days)
-    _run(create_token(settings, wanted))
+    typer.echo(script(), nl=False)
 
 
-@tokens.command("list")
-def token_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """List the tokens, without their secrets."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.tokens import list_tokens
+@app.command()
+def init(data_dir: OwnDataDir = None) -> None:
+    """Make a data folder with an empty database, for a service that starts later."""
+    from app.cli.database import make_installation
 
-    _run(list_tokens(settings, as_json=as_json))
-
-
-@tokens.command("rotate")
-def token_rotate(
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
-    grace: Annotated[
-        int, typer.Option(help="Seconds the old secret goes on; it ends at once when not given.")
-    ] = 0,
-    data_dir: DataDir = None,
-) -> None:
-    """Replace a token's secret and print the new one, this once."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.tokens import rotate_token
-
-    _run(rotate_token(settings, token_id, grace))
-
-
-@tokens.command("revoke")
-def token_revoke(
-    name: Annotated[str, typer.Argument(help="Name or id.")], data_dir: DataDir = None
-) -> None:
-    """End a token at once."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.tokens import revoke_token
-
-    _run(revoke_token(settings, name))
-
-
-@rules.command("list")
-def rules_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """List every rule, with what is wrong and what is odd about it."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.rules import list_rules
-
-    _run(list_rules(settings, as_json=as_json))
-
-
-@rules.command("test")
-def rules_test(
-    file: Annotated[
-        Path | None, typer.Argument(help="YAML or JSON; - reads it. Stored rules if not given.")
-    ] = None,
-    *,
-    as_json: Json = False,
-    data_dir: DataDir = None,
-) -> None:
-    """Run the examples of all rules; exit code 1 when one is invalid."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.rules import test_rules
-
-    _run(test_rules(settings, file, as_json=as_json))
-
-
-@rules.command("add")
-def rules_add(
-    file: Annotated[Path, typer.Argument(help="YAML or JSON of one rule or a list; - reads it.")],
-    data_dir: DataDir = None,
-) -> None:
-    """Store the rules of a file, all of them or none, and print their ids."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.rules import add_rules
-
-    _run(add_rules(settings, file))
-
-
-@rules.command("remove")
-def rules_remove(
-    rule_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the rule.")],
-    data_dir: DataDir = None,
-) -> None:
-    """Remove a rule."""
-    settings = _settings(data_dir=data_dir)
-    from app.cli.rules import remove_rule
-
-    _run(remove_rule(settings, rule_id))
+    make_installation(_own_settings(data_dir=data_dir))
 
 
 @database.command("upgrade")
-def db_upgrade(data_dir: DataDir = None) -> None:
+def db_upgrade(data_dir: OwnDataDir = None) -> None:
     """Create the database, or bring it to this version's schema."""
-    settings = _settings(data_dir=data_dir)
     from app.cli.database import upgrade_database
 
-    upgrade_database(settings)
+    upgrade_database(_own_settings(data_dir=data_dir))
+
+
+def _place(data_dir: Path | None) -> Place:
+    """The installation that a command works on.
+
+    Raises:
+        ConfigurationError: there is none, or it is not clear which.
+    """
+    from app.cli.place import find_place
+
+    return find_place(data_dir)
+
+
+def _own_settings(**overrides: Any) -> Settings:
+    """Settings of the service itself, with what the command line overrides.
+
+    Raises:
+        ConfigurationError: a value does not fit, or it is not clear which data folder is meant.
+    """
+    from app.cli.place import settled
+
+    return settled(_settings(**overrides))
 
 
 def _settings(**overrides: Any) -> Settings:
@@ -458,14 +437,6 @@ def _settings(**overrides: Any) -> Settings:
 
     given = {key: value for key, value in overrides.items() if value is not None}
     return load_settings(**given)
-
-
-def _token(given: str | None, settings: Settings, url: str) -> str | None:
-    if given is not None:
-        return given
-    from app.cli.first_token import local_token
-
-    return local_token(settings, url)
 
 
 def _run(work: Coroutine[Any, Any, int]) -> NoReturn:

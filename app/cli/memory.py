@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import typer
 
+from app.cli.place import Place, Service
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.settings import Settings
@@ -23,9 +24,10 @@ from app.governance.audit.writing import Audit
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.opening import memory_on
 from app.knowledge.memory.selecting import Filters
-from app.tools.memory.ports import Memory, Scope
+from app.tools.memory.ports import Scope
 
 ACTOR = "cli"
+PAGE = 500
 SCOPES = ("agent", "user", "project")
 _SHOWN_CHARS = 200
 
@@ -72,55 +74,67 @@ async def open_memory(settings: Settings) -> AsyncIterator[MemoryAdministration]
         await ledger.close()
 
 
-async def list_memories(settings: Settings, wish: Wish, *, limit: int, as_json: bool) -> int:
+async def list_memories(place: Place, wish: Wish, *, limit: int, as_json: bool) -> int:
     """Print the newest memories that fit, the newest first.
 
     Raises:
         InvalidInput: the scope is none.
     """
     filters = wish.filters()
-    async with open_memory(settings) as memory:
-        found, total = await memory.page(filters, limit=limit)
-        shown = [memory.shown(item) for item in found]
+    if isinstance(place, Service):
+        shown, total = await _page_of(place, filters.facts(), limit)
+    else:
+        async with open_memory(place.settings) as memory:
+            found, total = await memory.page(filters, limit=limit)
+            shown = [memory.shown(item) for item in found]
     if as_json:
-        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        document = {"memories": shown, "total": total}
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return 0
-    for item, facts in zip(found, shown, strict=True):
-        typer.echo(_told(item, str(facts["content"])))
-    if total > len(found):
-        typer.echo(f"{total - len(found)} more; --limit shows them", err=True)
-    elif not found:
+    for facts in shown:
+        typer.echo(_told(facts))
+    if total > len(shown):
+        typer.echo(f"{total - len(shown)} more; --limit shows them", err=True)
+    elif not shown:
         typer.echo("Nothing is remembered that fits.", err=True)
     return 0
 
 
-async def export_memories(settings: Settings, wish: Wish) -> int:
+async def export_memories(place: Place, wish: Wish) -> int:
     """Write every memory that fits as a line of JSON, the oldest first.
 
     Raises:
         InvalidInput: the scope is none.
     """
     filters = wish.filters()
-    async with open_memory(settings) as memory:
-        async for lines in memory.export(filters, actor=ACTOR):
-            sys.stdout.buffer.write(lines)
+    if isinstance(place, Service):
+        for piece in place.lines("admin", "memory", "export", **filters.facts()):
+            sys.stdout.buffer.write(piece)
+    else:
+        async with open_memory(place.settings) as memory:
+            async for lines in memory.export(filters, actor=ACTOR):
+                sys.stdout.buffer.write(lines)
     sys.stdout.buffer.flush()
     return 0
 
 
-async def forget_memory(settings: Settings, memory_id: str) -> int:
+async def forget_memory(place: Place, memory_id: str) -> int:
     """Forget one memory.
 
     Raises:
         NotFound: there is none of that id.
     """
-    async with open_memory(settings) as memory:
-        gone = await memory.forget(memory_id, actor=ACTOR)
-    typer.echo(f"Forgot {gone.id}: {gone.place.scope} {visible(gone.place.owner)}.", err=True)
+    if isinstance(place, Service):
+        gone = await place.send("DELETE", "admin", "memory", memory_id)
+    else:
+        async with open_memory(place.settings) as memory:
+            gone = memory.shown(await memory.forget(memory_id, actor=ACTOR))
+    whose = f"{gone['scope']} {visible(gone['owner'])}"
+    typer.echo(f"Forgot {gone['id']}: {whose}, {place.name}.", err=True)
     return 0
 
 
-async def forget_memories(settings: Settings, wish: Wish, *, every: bool, yes: bool) -> int:
+async def forget_memories(place: Place, wish: Wish, *, every: bool, yes: bool) -> int:
     """Forget all that fit; without `yes` only count them.
 
     Raises:
@@ -129,19 +143,50 @@ async def forget_memories(settings: Settings, wish: Wish, *, every: bool, yes: b
     filters = wish.filters()
     if not filters.facts() and not every:
         raise InvalidInput("give an ID, --scope, --owner, --tag or --query; or --every for all")
-    async with open_memory(settings) as memory:
-        found = await memory.count(filters)
-        if not yes:
-            typer.echo(f"{found} would be forgotten; --yes does it", err=True)
-            return 0
-        gone = await memory.forget_many(filters, actor=ACTOR, expected=found)
-    typer.echo(f"Forgot {gone}.", err=True)
+    if isinstance(place, Service):
+        found, gone = await _forget_served(place, filters.facts(), every=every, yes=yes)
+    else:
+        async with open_memory(place.settings) as memory:
+            found = await memory.count(filters)
+            gone = await memory.forget_many(filters, actor=ACTOR, expected=found) if yes else 0
+    if not yes:
+        typer.echo(f"{found} would be forgotten {place.name}; --yes does it", err=True)
+        return 0
+    typer.echo(f"Forgot {gone} {place.name}.", err=True)
     return 0
 
 
-def _told(memory: Memory, content: str) -> str:
-    line = " ".join(content.split())
+async def _page_of(
+    service: Service, wanted: dict[str, Any], limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    rows: list[dict[str, Any]] = []
+    before: int | None = None
+    while True:
+        size = min(limit - len(rows), PAGE)
+        page = await service.get("admin", "memory", **wanted, limit=size, before=before)
+        rows += page["memories"]
+        before = page["next_before"]
+        if before is None or len(rows) >= limit:
+            return rows, page["total"]
+
+
+async def _forget_served(
+    service: Service, wanted: dict[str, Any], *, every: bool, yes: bool
+) -> tuple[int, int]:
+    """How many fit, and how many were forgotten."""
+    body = {**wanted, "every": every}
+    counted = await service.send("POST", "admin", "memory", "forget", body=body)
+    found: int = counted["matched"]
+    if not yes:
+        return found, 0
+    body |= {"dry_run": False, "expected": found}
+    done = await service.send("POST", "admin", "memory", "forget", body=body)
+    return found, done["forgotten"]
+
+
+def _told(memory: Mapping[str, Any]) -> str:
+    line = " ".join(str(memory["content"]).split())
     if len(line) > _SHOWN_CHARS:
         line = line[: _SHOWN_CHARS - 1] + "…"
-    name = visible(f"{memory.place.scope}:{memory.place.owner}/{memory.key}")
-    return f"{memory.id}  {memory.updated_at}  {name}  {visible(line)}"
+    name = visible(f"{memory['scope']}:{memory['owner']}/{memory['key']}")
+    return f"{memory['id']}  {memory['updated_at']}  {name}  {visible(line)}"

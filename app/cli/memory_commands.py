@@ -34,11 +34,11 @@ def memory_list(
 ) -> None:
     """List memories, the newest first."""
     from app.cli.memory import Wish, list_memories
-    from app.core.settings import load_settings
+    from app.cli.place import find_place
 
-    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    place = find_place(data_dir)
     wish = Wish(scope, owner, tag)
-    raise typer.Exit(asyncio.run(list_memories(settings, wish, limit=limit, as_json=as_json)))
+    raise typer.Exit(asyncio.run(list_memories(place, wish, limit=limit, as_json=as_json)))
 
 
 @memory.command("search")
@@ -54,11 +54,11 @@ def memory_search(
 ) -> None:
     """Find memories by their words, Chinese too."""
     from app.cli.memory import Wish, list_memories
-    from app.core.settings import load_settings
+    from app.cli.place import find_place
 
-    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    place = find_place(data_dir)
     wish = Wish(scope, owner, tag, query)
-    raise typer.Exit(asyncio.run(list_memories(settings, wish, limit=limit, as_json=as_json)))
+    raise typer.Exit(asyncio.run(list_memories(place, wish, limit=limit, as_json=as_json)))
 
 
 @memory.command("export")
@@ -71,10 +71,10 @@ def memory_export(
 ) -> None:
     """Write memories as lines of JSON, the oldest first."""
     from app.cli.memory import Wish, export_memories
-    from app.core.settings import load_settings
+    from app.cli.place import find_place
 
-    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
-    raise typer.Exit(asyncio.run(export_memories(settings, Wish(scope, owner, tag, query))))
+    place = find_place(data_dir)
+    raise typer.Exit(asyncio.run(export_memories(place, Wish(scope, owner, tag, query))))
 
 
 @memory.command("forget")
@@ -93,15 +93,15 @@ def memory_forget(
 ) -> None:
     """Forget one memory, or all that fit, for good."""
     from app.cli.memory import Wish, forget_memories, forget_memory
+    from app.cli.place import find_place
     from app.core.errors import InvalidInput
-    from app.core.settings import load_settings
 
-    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    place = find_place(data_dir)
     wish = Wish(scope, owner, tag, query)
     if memory_id is None:
-        work = forget_memories(settings, wish, every=every, yes=yes)
+        work = forget_memories(place, wish, every=every, yes=yes)
     elif every or wish != Wish():
         raise InvalidInput("give an ID, or what narrows it; not both")
     else:
-        work = forget_memory(settings, memory_id)
+        work = forget_memory(place, memory_id)
     raise typer.Exit(asyncio.run(work))

@@ -8,22 +8,23 @@ from typing import Any
 import typer
 
 from app.agents.preview import preview
-from app.core.settings import Settings
+from app.cli.place import Place, Service
 from app.core.text import json_default
 from app.core.visible import visible
 from app.main import gate_as_served
 
 
-async def show_resolved(
-    settings: Settings, agent: str | None, *, subagent: bool, as_json: bool
-) -> int:
+async def show_resolved(place: Place, agent: str | None, *, subagent: bool, as_json: bool) -> int:
     """Print the resolver's answer.
 
     Raises:
         NotFound: there is no such agent; the message names those that there are.
     """
-    async with gate_as_served(settings) as gate:
-        document = await preview(gate, agent, subagent=subagent)
+    if isinstance(place, Service):
+        document = await place.get("admin", "resolve", agent_id=agent, subagent=subagent)
+    else:
+        async with gate_as_served(place.settings) as gate:
+            document = await preview(gate, agent, subagent=subagent)
     if as_json:
         typer.echo(json.dumps(document, indent=2, default=json_default))
         return 0

@@ -6,17 +6,30 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
-from typing import Any
+from collections.abc import Iterator, Mapping
+from http.client import HTTPException
+from types import MappingProxyType
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from app.cli.client import CommandRefused, ConnectionFailed
+from app.cli.answered import CommandRefused, ConnectionFailed
 
 TIMEOUT_S = 30
 MAX_ANSWER_BYTES = 64 << 20
+_CHUNK = 1 << 16
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+Method = Literal["GET", "POST", "PATCH", "PUT", "DELETE"]
 
 
 async def request(
-    url: str, path: str, *, token: str | None = None, body: dict[str, Any] | None = None
+    url: str,
+    path: str,
+    *,
+    token: str | None = None,
+    body: dict[str, Any] | None = None,
+    method: Method | None = None,
+    headers: Mapping[str, str] = NO_HEADERS,
 ) -> Any:
     """GET `path` below `/api/v1`, or POST `body` to it; the JSON of the answer.
 
@@ -24,25 +37,49 @@ async def request(
         CommandRefused: the service answered with an error.
         ConnectionFailed: nobody answers there, or not with JSON.
     """
-    return await asyncio.to_thread(_request, url, path, token, body)
+    call = _call(url, path, token, body, method)
+    for name, value in headers.items():
+        call.add_header(name, value)
+    return await asyncio.to_thread(_request, url, call)
 
 
-def _request(url: str, path: str, token: str | None, body: dict[str, Any] | None) -> Any:
-    call = urllib.request.Request(f"{url}/api/v1{path}")  # noqa: S310 - `checked_url` saw it
+def lines_of(url: str, path: str, *, token: str | None = None) -> Iterator[bytes]:
+    """What a GET answers, piece by piece as it comes. Blocks.
+
+    Raises:
+        CommandRefused, ConnectionFailed: as `request`.
+    """
+    try:
+        with _opener(url).open(_call(url, path, token, None, None), timeout=TIMEOUT_S) as answer:
+            while piece := answer.read(_CHUNK):
+                yield piece
+    except urllib.error.HTTPError as error:
+        raise _refused(error) from None
+    except (OSError, HTTPException) as error:
+        raise _failed(url, error) from None
+
+
+def _request(url: str, call: urllib.request.Request) -> Any:
+    try:
+        with _opener(url).open(call, timeout=TIMEOUT_S) as answer:
+            return json.loads(answer.read(MAX_ANSWER_BYTES))
+    except urllib.error.HTTPError as error:
+        raise _refused(error) from None
+    except (OSError, ValueError, HTTPException) as error:
+        raise _failed(url, error) from None
+
+
+def _call(
+    url: str, path: str, token: str | None, body: dict[str, Any] | None, method: Method | None
+) -> urllib.request.Request:
+    call = urllib.request.Request(f"{url}/api/v1{path}", method=method)  # noqa: S310 - `checked_url` saw it
     call.add_header("Accept", "application/json")
     if token:
         call.add_header("Authorization", f"Bearer {token}")
     if body is not None:
         call.data = json.dumps(body).encode()
         call.add_header("Content-Type", "application/json")
-    try:
-        with _opener(url).open(call, timeout=TIMEOUT_S) as answer:
-            return json.loads(answer.read(MAX_ANSWER_BYTES))
-    except urllib.error.HTTPError as error:
-        raise _refused(error) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        raise ConnectionFailed(f"{url}: {getattr(reason, 'strerror', None) or reason}") from None
+    return call
 
 
 def _opener(url: str) -> urllib.request.OpenerDirector:
@@ -52,6 +89,11 @@ def _opener(url: str) -> urllib.request.OpenerDirector:
     return urllib.request.build_opener()
 
 
+def _failed(url: str, error: Exception) -> ConnectionFailed:
+    reason = getattr(error, "reason", error)
+    return ConnectionFailed(f"{url}: {getattr(reason, 'strerror', None) or reason}")
+
+
 def _refused(error: urllib.error.HTTPError) -> CommandRefused:
     with error:
         try:
@@ -59,4 +101,7 @@ def _refused(error: urllib.error.HTTPError) -> CommandRefused:
         except (ValueError, TypeError):
             body = {}
     message = str(body.get("detail", f"HTTP {error.code} {error.reason}"))
-    return CommandRefused(message, code=body.get("code", "internal"), status=error.code)
+    details = body.get("details") or {}
+    return CommandRefused(
+        message, code=body.get("code", "internal"), status=error.code, details=details
+    )

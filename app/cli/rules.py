@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 import typer
 
 from app.catalog.builtin import register_all_tools
+from app.cli.answered import CommandRefused
+from app.cli.place import Place, Service, tell_change
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput
 from app.core.settings import Settings
@@ -25,9 +27,11 @@ from app.governance.audit.writing import Audit
 from app.governance.rule_file import parse_rules, read_rule_file
 from app.governance.rules import RuleStore, file_rules
 from app.policy.rules.compile import compile_rule, read_definition
-from app.resolver.rulebook import LoadedRule, RuleBooks
+from app.policy.rules.definition import RuleDefinition
+from app.resolver.rulebook import LoadedRule, RuleBooks, rule_state
 
 ACTOR = "cli"
+_STATES = {"active": "on", "disabled": "off", "invalid": "INVALID"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,62 +66,61 @@ async def open_rules(settings: Settings) -> AsyncIterator[Rules]:
         await ledger.close()
 
 
-async def list_rules(settings: Settings, *, as_json: bool) -> int:
+async def list_rules(place: Place, *, as_json: bool) -> int:
     """Print every rule with what is wrong and what is odd about it."""
-    async with open_rules(settings) as rules:
-        counted = await rules.store.counted()
-        loaded = rules.books.loaded()
-        warnings = rules.books.review(SystemClock().time())()
+    rows = await _listed(place)
     if as_json:
-        rows = [
-            {
-                "id": item.stored.id,
-                "source": item.stored.source,
-                "enabled": item.stored.enabled,
-                "definition": item.stored.body,
-                "problems": list(item.problems),
-                "warnings": warnings.get(item.stored.id, []),
-                "hits": counted.get(item.stored.id, (0, None))[0],
-            }
-            for item in loaded
-        ]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({"rules": rows}, indent=2, ensure_ascii=False))
         return 0
-    for item in loaded:
-        for line in _lines(item, warnings.get(item.stored.id, [])):
+    for row in rows:
+        for line in _lines(row):
             typer.echo(line)
-    if not loaded:
+    if not rows:
         typer.echo("No rules. `tollgate rules add FILE` makes some; see docs/rules.md.", err=True)
     return 0
 
 
-async def test_rules(settings: Settings, path: Path | None, *, as_json: bool) -> int:
-    """Run the examples of every stored rule, or of a file's; 1 when a rule is invalid."""
-    if path is None:
-        async with open_rules(settings) as rules:
-            loaded = rules.books.loaded()
-    else:
-        entries = file_rules(_read(path))
-        catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
-        loaded = RuleBooks(lambda: entries, lambda: catalog).loaded()
-    failed = [item for item in loaded if item.problems]
+async def test_rules(place: Place, *, as_json: bool) -> int:
+    """Run the examples of every stored rule; 1 when a rule is invalid."""
+    return _tested(await _listed(place), as_json=as_json)
+
+
+def test_file(path: Path, plugins: Path | None, *, as_json: bool) -> int:
+    """Run the examples of a file's rules; 1 when a rule is invalid.
+
+    Args:
+        plugins: the folder of plugins whose tools the rules may name too.
+
+    Raises:
+        InvalidInput, ConfigurationError: the file holds no rules.
+    """
+    entries = file_rules(_read(path))
+    catalog = register_all_tools(plugin_dir=plugins).snapshot()
+    loaded = RuleBooks(lambda: entries, lambda: catalog).loaded()
+    return _tested([_row(item) for item in loaded], as_json=as_json)
+
+
+def _tested(rows: list[dict[str, Any]], *, as_json: bool) -> int:
+    failed = [row for row in rows if row["problems"]]
     if as_json:
-        rows = [
-            {"id": item.stored.id, "ok": not item.problems, "problems": list(item.problems)}
-            for item in loaded
+        told = [
+            {"id": row["id"], "ok": not row["problems"], "problems": row["problems"]}
+            for row in rows
         ]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        document = {"ok": not failed, "rules": told}
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return 1 if failed else 0
-    for item in loaded:
-        told = "FAILED" if item.problems else f"ok, {_examples(item)} examples"
-        typer.echo(f"{item.stored.id}  {told}")
-        for problem in item.problems:
+    for row in rows:
+        typer.echo(
+            f"{row['id']}  {'FAILED' if row['problems'] else f'ok, {_examples(row)} examples'}"
+        )
+        for problem in row["problems"]:
             typer.echo(f"    {visible(problem['path'])}: {visible(problem['message'])}")
-    typer.echo(f"{len(loaded) - len(failed)} of {len(loaded)} rules hold", err=True)
+    typer.echo(f"{len(rows) - len(failed)} of {len(rows)} rules hold", err=True)
     return 1 if failed else 0
 
 
-async def add_rules(settings: Settings, path: Path) -> int:
+async def add_rules(place: Place, path: Path) -> int:
     """Store the rules of a file, all of them or none.
 
     Raises:
@@ -126,11 +129,39 @@ async def add_rules(settings: Settings, path: Path) -> int:
     entries = _read(path)
     if not entries:
         raise InvalidInput(f"{path} holds no rule")
+    if isinstance(place, Service):
+        await _add_served(place, entries)
+    else:
+        await _add_stored(place.settings, entries)
+    tell_change(place)
+    return 0
+
+
+async def _add_served(service: Service, entries: list[Any]) -> None:
+    # All are read before the first is stored; what only the service knows, its plugins, it says.
+    bodies = [_numbered(number, entry).to_json() for number, entry in enumerate(entries, start=1)]
+    made: list[str] = []
+    try:
+        for body in bodies:
+            rule = await service.send("POST", "admin", "rules", body=body)
+            made.append(rule["id"])
+    except CommandRefused as error:
+        for rule_id in made:
+            await service.send("DELETE", "admin", "rules", rule_id)
+        raise InvalidInput(f"rule {len(made) + 1}: {error.message}") from None
+    for row in await _listed(service):
+        if row["id"] in made:
+            typer.echo(row["id"])
+        for warning in row["warnings"]:
+            typer.echo(f"warning: {row['id']}: {visible(warning['message'])}", err=True)
+
+
+async def _add_stored(settings: Settings, entries: list[Any]) -> None:
     catalog = register_all_tools(plugin_dir=settings.plugins_dir).snapshot()
     definitions = []
     for number, entry in enumerate(entries, start=1):
+        definition = _numbered(number, entry)
         try:
-            definition = read_definition(entry)
             compile_rule("new", definition, catalog.tools)
         except InvalidInput as error:
             raise InvalidInput(f"rule {number}: {error.message}") from None
@@ -143,19 +174,64 @@ async def add_rules(settings: Settings, path: Path) -> int:
         for rule_id, found in warnings.items():
             for warning in found:
                 typer.echo(f"warning: {rule_id}: {visible(warning['message'])}", err=True)
-    return 0
 
 
-async def remove_rule(settings: Settings, rule_id: str) -> int:
+def _numbered(number: int, entry: Any) -> RuleDefinition:
+    try:
+        return read_definition(entry)
+    except InvalidInput as error:
+        raise InvalidInput(f"rule {number}: {error.message}") from None
+
+
+async def remove_rule(place: Place, rule_id: str) -> int:
     """Remove one rule.
 
     Raises:
         NotFound: there is none in the database.
     """
-    async with open_rules(settings) as rules:
-        await rules.store.remove(rule_id, actor=ACTOR)
-    typer.echo(f"Removed {rule_id}.", err=True)
+    if isinstance(place, Service):
+        await place.send("DELETE", "admin", "rules", rule_id)
+    else:
+        async with open_rules(place.settings) as rules:
+            await rules.store.remove(rule_id, actor=ACTOR)
+    typer.echo(f"Removed {visible(rule_id)} {place.name}.", err=True)
     return 0
+
+
+async def _listed(place: Place) -> list[dict[str, Any]]:
+    """Every rule as REST shows it."""
+    if isinstance(place, Service):
+        return await place.pages("rules", "admin", "rules", limit=500)
+    async with open_rules(place.settings) as rules:
+        counted = await rules.store.counted()
+        loaded = rules.books.loaded()
+        warnings = rules.books.review(SystemClock().time())()
+    return [
+        _row(item, warnings.get(item.stored.id, []), counted.get(item.stored.id, (0, None)))
+        for item in loaded
+    ]
+
+
+def _row(
+    item: LoadedRule,
+    warnings: Sequence[Mapping[str, str]] = (),
+    counted: tuple[int, str | None] = (0, None),
+) -> dict[str, Any]:
+    stored = item.stored
+    return {
+        "id": stored.id,
+        "definition": stored.body,
+        "source": stored.source,
+        "state": rule_state(item, SystemClock().time()),
+        "version": stored.version,
+        "created_by": stored.created_by,
+        "created_at": stored.created_at,
+        "updated_at": stored.updated_at,
+        "problems": list(item.problems),
+        "warnings": list(warnings),
+        "hits": counted[0],
+        "last_hit_at": counted[1],
+    }
 
 
 def _read(path: Path) -> list[Any]:
@@ -165,24 +241,23 @@ def _read(path: Path) -> list[Any]:
     return read_rule_file(path, single=True)
 
 
-def _examples(item: LoadedRule) -> int:
-    if item.definition is None:
-        return 0
-    return len(item.definition.examples.match) + len(item.definition.examples.not_match)
+def _examples(row: Mapping[str, Any]) -> int:
+    body = row["definition"] if isinstance(row["definition"], dict) else {}
+    examples = body.get("examples") or {}
+    return sum(len(examples.get(kind) or ()) for kind in ("match", "not_match"))
 
 
-def _lines(item: LoadedRule, warnings: list[dict[str, str]]) -> list[str]:
-    stored = item.stored
-    body = stored.body if isinstance(stored.body, dict) else {}
-    state = "off" if not stored.enabled else "INVALID" if item.problems else "on"
+def _lines(row: Mapping[str, Any]) -> list[str]:
+    body = row["definition"] if isinstance(row["definition"], dict) else {}
+    state = _STATES.get(row["state"], row["state"])
     wanted = json.dumps(body.get("match", {}), ensure_ascii=False)
     scope = str(body.get("scope", "global"))
     lines = [
-        f"{stored.id}  {state:7}  {visible(str(body.get('decision', '?'))):5}  "
+        f"{row['id']}  {state:7}  {visible(str(body.get('decision', '?'))):5}  "
         f"{visible(str(body.get('tool', '?')))}  {visible(wanted)}  {visible(scope)}"
     ]
     if body.get("justification"):
         lines.append(f"    {visible(str(body['justification']))}")
-    lines += [f"    error: {visible(p['path'])}: {visible(p['message'])}" for p in item.problems]
-    lines += [f"    warning: {visible(warning['message'])}" for warning in warnings]
+    lines += [f"    error: {visible(p['path'])}: {visible(p['message'])}" for p in row["problems"]]
+    lines += [f"    warning: {visible(warning['message'])}" for warning in row["warnings"]]
     return lines

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from threading import Thread, Timer
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -26,6 +26,7 @@ from app.cli.first_token import Access, prepare_access
 from app.cli.installation import needs_token
 from app.cli.log_lines import JsonLines, LinesForPeople, LineWriter
 from app.cli.one_service import only_service_of
+from app.cli.running import noted
 from app.core.errors import ConfigurationError, TollgateError
 from app.core.settings import Settings
 from app.core.visible import visible
@@ -97,12 +98,14 @@ def _serve(settings: Settings, leave: Leave) -> int:
     access = asyncio.run(prepare_access(settings))
     app = create_app(settings, partial(_opened, settings), whole=False)
     announced: list[str] = []
+    noting = ExitStack()
 
     def announce(url: str) -> None:
         gate = app.state.service.gate
         if (port := urlsplit(url).port) is not None:
             gate.workspaces.keep_out(port)
         announced.append(url)
+        noting.enter_context(noted(_reachable(settings, url), settings.data_dir))
         if leave.asked:
             signal.raise_signal(signal.SIGTERM)  # to the server, which listens by now
         problems, status = gate.registry.snapshot().problems, gate.workspaces.status
@@ -111,8 +114,15 @@ def _serve(settings: Settings, leave: Leave) -> int:
         typer.echo("\n".join(lines))
         sys.stdout.flush()
 
-    run_server(settings, app, announce, stop_in_time)
+    with noting:
+        run_server(settings, app, announce, stop_in_time)
     return 0 if announced else START_FAILED
+
+
+def _reachable(settings: Settings, url: str) -> str:
+    """Where commands on this machine find it, also when it listens on every address."""
+    port = urlsplit(url).port
+    return settings.model_copy(update={"port": port}).client_url if port else url
 
 
 @asynccontextmanager

@@ -35,11 +35,11 @@ def skills_list(
     """List every skill: whether an agent's model sees it, and why not."""
     if context.invoked_subcommand is not None:
         return
+    from app.cli.place import find_place
     from app.cli.skills import list_skills
-    from app.core.settings import load_settings
 
-    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
-    raise typer.Exit(asyncio.run(list_skills(settings, agent, project, as_json=as_json)))
+    place = find_place(data_dir)
+    raise typer.Exit(asyncio.run(list_skills(place, agent, project, as_json=as_json)))
 
 
 @skills.command("enable")
@@ -55,8 +55,8 @@ def skills_disable(skill_id: SkillId, data_dir: DataDir = None) -> None:
 
 
 def _switch(skill_id: str, data_dir: Path | None, *, enabled: bool) -> None:
+    from app.cli.place import find_place
     from app.cli.skills import switch_skill
-    from app.core.settings import load_settings
 
-    settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
-    raise typer.Exit(asyncio.run(switch_skill(settings, skill_id, enabled=enabled)))
+    place = find_place(data_dir)
+    raise typer.Exit(asyncio.run(switch_skill(place, skill_id, enabled=enabled)))

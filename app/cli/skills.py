@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import typer
 
+from app.cli.place import Place, Service, tell_change
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.execution.projects import DEFAULT_PROJECT
@@ -16,44 +19,65 @@ _ACTOR = "cli"
 
 
 async def list_skills(
-    settings: Settings, agent: str | None, project: str | None, *, as_json: bool
+    place: Place, agent: str | None, project: str | None, *, as_json: bool
 ) -> int:
     """Print every skill that is found, and what keeps the agent's model from it.
 
     Raises:
         NotFound: there is no such agent or project.
     """
-    async with local_gate(settings) as gate:
-        if agent is not None:
-            gate.agents.require(agent)
-        rows = await gate.skills.rows(Viewer(agent, project or DEFAULT_PROJECT))
+    project = project or DEFAULT_PROJECT
+    if isinstance(place, Service):
+        rows = await place.pages(
+            "skills", "admin", "skills", agent_id=agent, project_id=project, limit=500
+        )
+    else:
+        async with local_gate(place.settings) as gate:
+            if agent is not None:
+                gate.agents.require(agent)
+            rows = [row.to_dict() for row in await gate.skills.rows(Viewer(agent, project))]
     if as_json:
-        typer.echo(json.dumps([row.to_dict() for row in rows], indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({"skills": rows}, indent=2, ensure_ascii=False))
         return 0
     for row in rows:
         typer.echo(_line(row))
     return 0
 
 
-async def switch_skill(settings: Settings, skill_id: str, *, enabled: bool) -> int:
+async def switch_skill(place: Place, skill_id: str, *, enabled: bool) -> int:
     """Enable the version of a skill that is there now, or disable the skill; print what holds.
 
     Raises:
         NotFound: there is no such skill.
         Conflict: it cannot be used.
     """
+    if isinstance(place, Service):
+        body = {"enabled": enabled}
+        row = await place.send("PATCH", "admin", "skills", skill_id, body=body)
+    else:
+        row = (await _switched(place.settings, skill_id, enabled=enabled)).to_dict()
+    typer.echo(_line(row))
+    tell_change(place)
+    return 0
+
+
+async def _switched(settings: Settings, skill_id: str, *, enabled: bool) -> SkillRow:
     origin, _, rest = skill_id.partition(":")
     project = rest.rpartition(":")[0] if origin == "project" else None
     async with local_gate(settings) as gate:
         viewer = Viewer(None, project or None)
-        row = await gate.skills.switch(skill_id, viewer, enabled=enabled, digest=None, actor=_ACTOR)
-    typer.echo(_line(row))
-    return 0
+        return await gate.skills.switch(
+            skill_id, viewer, enabled=enabled, digest=None, actor=_ACTOR
+        )
 
 
-def _line(row: SkillRow) -> str:
-    notes = f": {row.reason}" if row.reason else ""
-    runs = " (runs)" if row.is_compute else ""
-    told = [f"{visible(row.id)}{runs}  {row.status}{visible(notes)}"]
-    told += [f"  warning: {visible(str(warning))}" for warning in row.warnings]
+def _line(row: Mapping[str, Any]) -> str:
+    notes = f": {row['reason']}" if row["reason"] else ""
+    runs = " (runs)" if row["is_compute"] else ""
+    told = [f"{visible(row['id'])}{runs}  {row['status']}{visible(notes)}"]
+    told += [f"  warning: {visible(_sentence(warning))}" for warning in row["warnings"]]
     return "\n".join(told)
+
+
+def _sentence(warning: Any) -> str:
+    return str(warning["message"]) if isinstance(warning, dict) else str(warning)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
-    from app.core.settings import Settings
+    from app.cli.place import Place
 
 sources = typer.Typer(
     help="Databases that agents may read, and who may read what of them.",
@@ -34,7 +34,7 @@ def sources_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     """List the sources, without their passwords."""
     from app.cli.sources import list_sources
 
-    _run(list_sources(_settings(data_dir), as_json=as_json))
+    _run(list_sources(_place(data_dir), as_json=as_json))
 
 
 @sources.command("add")
@@ -70,7 +70,7 @@ def sources_add(
         "tls_ca_file": None if tls_ca_file is None else str(tls_ca_file.absolute()),
     }
     given = {name: value for name, value in fields.items() if value is not None}
-    _run(add_source(_settings(data_dir), given, password_of(password_file)))
+    _run(add_source(_place(data_dir), given, password_of(password_file)))
 
 
 @sources.command("test")
@@ -78,7 +78,7 @@ def sources_test(source: Named, *, as_json: Json = False, data_dir: DataDir = No
     """Connect to a source and say what to mend; exit code 1 when it cannot be used."""
     from app.cli.sources import test_source
 
-    _run(test_source(_settings(data_dir), source, as_json=as_json))
+    _run(test_source(_place(data_dir), source, as_json=as_json))
 
 
 @sources.command("tables")
@@ -86,7 +86,7 @@ def sources_tables(source: Named, *, as_json: Json = False, data_dir: DataDir = 
     """List the tables that its account can see, allowed or not, with their columns."""
     from app.cli.sources import list_tables
 
-    _run(list_tables(_settings(data_dir), source, as_json=as_json))
+    _run(list_tables(_place(data_dir), source, as_json=as_json))
 
 
 @sources.command("authorise")
@@ -122,7 +122,7 @@ def sources_authorise(
         *(tuple(agent or ()), tuple(table or ()), tuple(unmask or ())),
         *(tuple(no_agent or ()), tuple(no_table or ())),
     )
-    _run(authorise(_settings(data_dir), source, terms))
+    _run(authorise(_place(data_dir), source, terms))
 
 
 @sources.command("remove")
@@ -135,13 +135,13 @@ def sources_remove(
     """Forget a source and its password; its queries stay in the audit."""
     from app.cli.sources import remove_source
 
-    _run(remove_source(_settings(data_dir), source, yes=yes))
+    _run(remove_source(_place(data_dir), source, yes=yes))
 
 
-def _settings(data_dir: Path | None) -> Settings:
-    from app.core.settings import load_settings
+def _place(data_dir: Path | None) -> Place:
+    from app.cli.place import find_place
 
-    return load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
+    return find_place(data_dir)
 
 
 def _run(work: Coroutine[Any, Any, int]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import typer
 
+from app.cli.place import Folder, Place, Service, tell_change
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, NotFound
 from app.core.settings import Settings
@@ -28,7 +29,13 @@ from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
 from app.knowledge.sources.drivers.protocol import TableFacts
 from app.knowledge.sources.inspection import MAX_LISTED
-from app.knowledge.sources.model import AllowedTable, Source, TableName
+from app.knowledge.sources.model import (
+    AllowedTable,
+    Source,
+    TableName,
+    tables_as_json,
+    tables_of_json,
+)
 from app.knowledge.sources.setup import Sources, assemble_sources
 from app.knowledge.sources.store import Change
 
@@ -96,26 +103,25 @@ def password_of(place: Path | None) -> str | None:
     return text
 
 
-async def list_sources(settings: Settings, *, as_json: bool) -> int:
+async def list_sources(place: Place, *, as_json: bool) -> int:
     """Print every source, by name."""
-    async with open_sources(settings) as sources:
-        known = sources.store.list_all()
+    rows = await _stored(place)
     if as_json:
-        _print([{"id": item.id, **item.shown()} for item in known])
+        _print({"sources": rows})
         return 0
-    for item in known:
-        state = "enabled" if item.enabled else "disabled"
-        readers = ", ".join(item.agents) or "nobody"
+    for row in rows:
+        state = "enabled" if row["enabled"] else "disabled"
+        readers = ", ".join(row["agents"]) or "nobody"
         typer.echo(
-            f"{item.id}  {item.kind:8}  {state:8}  {visible(item.name)}  {visible(_place(item))}"
-            f"  tables: {len(item.tables)}, read by {visible(readers)}"
+            f"{row['id']}  {row['kind']:8}  {state:8}  {visible(row['name'])}"
+            f"  {visible(_address(row))}  tables: {len(row['tables'])}, read by {visible(readers)}"
         )
-    if not known:
+    if not rows:
         typer.echo("No data sources. `tollgate sources add NAME` stores one.", err=True)
     return 0
 
 
-async def add_source(settings: Settings, fields: Mapping[str, Any], password: str | None) -> int:
+async def add_source(place: Place, fields: Mapping[str, Any], password: str | None) -> int:
     """Store a source and print its id alone on standard output.
 
     Raises:
@@ -125,64 +131,77 @@ async def add_source(settings: Settings, fields: Mapping[str, Any], password: st
     for name, choices in (("kind", KINDS), ("tls", TLS)):
         if fields[name] not in choices:
             raise InvalidInput(f"--{name} {fields[name]!r} is not one of {', '.join(choices)}")
-    async with open_sources(settings) as sources:
-        made = await sources.store.create(Change(fields, password), actor=ACTOR)
-    typer.echo(made.id)
+    if isinstance(place, Service):
+        body = {**fields} if password is None else {**fields, "password": password}
+        made_id = (await place.send("POST", "admin", "sources", body=body))["id"]
+    else:
+        async with open_sources(place.settings) as sources:
+            made_id = (await sources.store.create(Change(fields, password), actor=ACTOR)).id
+    typer.echo(made_id)
     typer.echo(
-        f"Stored. See what is in it with `tollgate sources tables {made.id}`, and let agents"
-        f" read it with `tollgate sources authorise {made.id} --agent ID --table SCHEMA.TABLE`.",
+        f"Stored {place.name}. See what is in it with `tollgate sources tables {made_id}`, and let"
+        f" agents read it with `tollgate sources authorise {made_id} --agent ID --table"
+        " SCHEMA.TABLE`.",
         err=True,
     )
     return 0
 
 
-async def test_source(settings: Settings, named: str, *, as_json: bool) -> int:
+async def test_source(place: Place, named: str, *, as_json: bool) -> int:
     """Print what connecting showed; 1 when the source cannot be used.
 
     Raises:
         NotFound: there is no such source.
     """
-    async with open_sources(settings) as sources:
-        found = await sources.inspection.test(_find(sources, named).id)
-    if as_json:
-        _print(found.to_dict())
-    elif found.ok:
-        tls = "encrypted" if found.tls else "not encrypted"
-        typer.echo(f"ok: {visible(found.server or '')}, {found.latency_ms:g} ms, {tls}")
-        for warning in found.warnings:
-            typer.echo(f"warning: {visible(warning.sentence)}")
+    row = await _find(place, named)
+    if isinstance(place, Service):
+        found = await place.send("POST", "admin", "sources", row["id"], "test")
     else:
-        typer.echo(f"error: {visible(found.error or '')}", err=True)
-    return 0 if found.ok else 1
+        async with open_sources(place.settings) as sources:
+            found = (await sources.inspection.test(row["id"])).to_dict()
+    if as_json:
+        _print(found)
+    elif found["ok"]:
+        tls = "encrypted" if found["tls"] else "not encrypted"
+        typer.echo(f"ok: {visible(found['server'] or '')}, {found['latency_ms']:g} ms, {tls}")
+        for warning in found["warnings"]:
+            typer.echo(f"warning: {visible(warning)}")
+    else:
+        typer.echo(f"error: {visible(found['error'] or '')}", err=True)
+    return 0 if found["ok"] else 1
 
 
-async def list_tables(settings: Settings, named: str, *, as_json: bool) -> int:
+async def list_tables(place: Place, named: str, *, as_json: bool) -> int:
     """Print what the source's account can see.
 
     Raises:
         NotFound: there is no such source.
         Conflict: it cannot be asked now.
     """
-    async with open_sources(settings) as sources:
-        source = _find(sources, named)
-        found = await sources.inspection.discover(source.id)
-    told = [_table(facts, source) for facts in found]
+    row = await _find(place, named)
+    if isinstance(place, Service):
+        tables = (await place.get("admin", "sources", row["id"], "tables"))["tables"]
+    else:
+        async with open_sources(place.settings) as sources:
+            found = await sources.inspection.discover(row["id"])
+        tables = [_table(facts, _allowed(row)) for facts in found]
     if as_json:
-        _print(told)
+        _print({"tables": tables})
         return 0
-    for table in told:
+    for table in tables:
         mark = "allowed" if table["allowed"] else "-"
         columns = ", ".join(
             f"{column['name']} (masked)" if column["masked"] else column["name"]
             for column in table["columns"]
         )
-        typer.echo(f"{mark:7}  {visible(table['table'])}  {visible(columns)}")
-    if len(found) == MAX_LISTED:
+        name = f"{table['schema']}.{table['name']}"
+        typer.echo(f"{mark:7}  {visible(name)}  {visible(columns)}")
+    if len(tables) == MAX_LISTED:
         typer.echo(f"These are the first {MAX_LISTED}; there may be more.", err=True)
     return 0
 
 
-async def authorise(settings: Settings, named: str, terms: Terms) -> int:
+async def authorise(place: Place, named: str, terms: Terms) -> int:
     """Change who may read what, and print it.
 
     Raises:
@@ -192,55 +211,87 @@ async def authorise(settings: Settings, named: str, terms: Terms) -> int:
     """
     if terms == Terms():
         raise InvalidInput("say what changes: --agent, --table, --unmask, --no-agent, --no-table")
-    async with open_sources(settings) as sources:
-        before = _find(sources, named)
-        fields = {"agents": _agents(before, terms), "tables": _tables(before, terms)}
-        after = await sources.store.change(
-            before.id, Change(fields), actor=ACTOR, expected=before.version
+    before = await _find(place, named)
+    agents = _agents(before["agents"], terms)
+    tables = _tables(_allowed(before), terms)
+    if isinstance(place, Service):
+        body = {"agents": list(agents), "tables": tables_as_json(tables)}
+        after = await place.send(
+            "PATCH", "admin", "sources", before["id"], body=body, version=before["version"]
         )
-    typer.echo(f"{visible(after.name)} is read by {visible(', '.join(after.agents) or 'nobody')}")
-    for item in after.tables:
+    else:
+        async with open_sources(place.settings) as sources:
+            changed = await sources.store.change(
+                before["id"],
+                Change({"agents": agents, "tables": tables}),
+                actor=ACTOR,
+                expected=before["version"],
+            )
+        after = _row(changed)
+    readers = ", ".join(after["agents"]) or "nobody"
+    typer.echo(f"{visible(after['name'])} is read by {visible(readers)}")
+    for item in _allowed(after):
         masked = f"  masked: {', '.join(item.masked)}" if item.masked else ""
         typer.echo(f"  {visible(str(item.table) + masked)}")
-    typer.echo(f"Check it with `tollgate sources test {after.id}`.", err=True)
+    tell_change(place)
+    typer.echo(f"Check it with `tollgate sources test {after['id']}`.", err=True)
     return 0
 
 
-async def remove_source(settings: Settings, named: str, *, yes: bool) -> int:
+async def remove_source(place: Place, named: str, *, yes: bool) -> int:
     """Forget a source, or say which one it would be.
 
     Raises:
         NotFound: there is no such source.
     """
-    async with open_sources(settings) as sources:
-        source = _find(sources, named)
-        if yes:
-            await sources.store.remove(source.id, actor=ACTOR)
-    what = f"{source.id} {visible(source.name)}"
+    row = await _find(place, named)
+    if yes and isinstance(place, Service):
+        await place.send("DELETE", "admin", "sources", row["id"])
+    elif yes and isinstance(place, Folder):
+        async with open_sources(place.settings) as sources:
+            await sources.store.remove(row["id"], actor=ACTOR)
+    what = f"{row['id']} {visible(row['name'])} {place.name}"
     typer.echo(f"Removed {what}." if yes else f"{what} would be removed; --yes does it", err=True)
     return 0
 
 
-def _find(sources: Sources, named: str) -> Source:
-    for item in sources.store.list_all():
-        if named in (item.id, item.name):
-            return item
+async def _stored(place: Place) -> list[dict[str, Any]]:
+    """Every source as REST shows it, by name."""
+    if isinstance(place, Service):
+        return await place.pages("sources", "admin", "sources", limit=500)
+    async with open_sources(place.settings) as sources:
+        return [_row(item) for item in sources.store.list_all()]
+
+
+def _row(source: Source) -> dict[str, Any]:
+    return {"id": source.id, **source.shown(), "version": source.version}
+
+
+async def _find(place: Place, named: str) -> dict[str, Any]:
+    for row in await _stored(place):
+        if named in (row["id"], row["name"]):
+            return row
     raise NotFound(f"No data source {named!r}")
 
 
-def _place(source: Source) -> str:
-    address = source.address
-    where = address.file or address.unix_socket or address.host or ""
-    port = f":{address.port}" if address.port and address.host else ""
-    return f"{where}{port}/{address.database}" if address.database else f"{where}{port}"
+def _address(row: Mapping[str, Any]) -> str:
+    where = row["file"] or row["unix_socket"] or row["host"] or ""
+    port = f":{row['port']}" if row["port"] and row["host"] else ""
+    return f"{where}{port}/{row['database']}" if row["database"] else f"{where}{port}"
 
 
-def _table(facts: TableFacts, source: Source) -> dict[str, Any]:
-    allowed = next((item for item in source.tables if item.table == facts.table), None)
+def _allowed(row: Mapping[str, Any]) -> tuple[AllowedTable, ...]:
+    return tables_of_json(row["tables"])
+
+
+def _table(facts: TableFacts, listed: Iterable[AllowedTable]) -> dict[str, Any]:
+    allowed = next((item for item in listed if item.table == facts.table), None)
     masked = {name.lower() for name in allowed.masked} if allowed else set[str]()
     return {
-        "table": str(facts.table),
-        "kind": facts.kind,
+        "schema": facts.table.schema,
+        "name": facts.table.name,
+        "kind": "view" if facts.kind == "view" else "table",
+        "comment": facts.comment,
         "allowed": allowed is not None,
         "columns": [
             {"name": column.name, "type": column.type, "masked": column.name.lower() in masked}
@@ -249,8 +300,8 @@ def _table(facts: TableFacts, source: Source) -> dict[str, Any]:
     }
 
 
-def _agents(source: Source, terms: Terms) -> tuple[str, ...]:
-    listed = dict.fromkeys((*source.agents, *terms.agents))
+def _agents(before: Iterable[str], terms: Terms) -> tuple[str, ...]:
+    listed = dict.fromkeys((*before, *terms.agents))
     for agent_id in terms.no_agents:
         if agent_id not in listed:
             raise InvalidInput(f"--no-agent {agent_id!r}: that agent may not read it anyway")
@@ -258,8 +309,8 @@ def _agents(source: Source, terms: Terms) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def _tables(source: Source, terms: Terms) -> tuple[AllowedTable, ...]:
-    listed = {item.table: item for item in source.tables}
+def _tables(before: Iterable[AllowedTable], terms: Terms) -> tuple[AllowedTable, ...]:
+    listed = {item.table: item for item in before}
     for typed in terms.tables:
         name, columns = _read_table(typed, "--table")
         # Whoever lists a table once more does not mean to show what was hidden in it.

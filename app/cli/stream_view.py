@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.cli.asking import confirmation_lines
-from app.cli.drawn import beside_output
+from app.cli.drawn import Streamed, beside_output
 from app.cli.questions import Form
 from app.cli.terminal import harmless
 from app.core.visible import visible
@@ -64,6 +64,7 @@ class StreamView:
         self._owner = ""
         self._at_start = True
         self._shown: dict[str, _Shown] = {}
+        self._streamed: dict[str, Streamed] = {}
         self._open_calls: set[str] = set()
         self._subagents: dict[str, str] = {}
 
@@ -161,6 +162,8 @@ class StreamView:
 
     def _on_tool_result_streamed(self, event: Event) -> None:
         style = "red" if event["stream"] == "stderr" else "bright_black"
+        streamed = self._streamed.setdefault(event["tool_call_id"], Streamed())
+        streamed.add(event.get("text") or "")
         self._delta(event, event["tool_call_id"], self._bar(event), style)
 
     def _on_process_event(self, event: Event) -> None:
@@ -202,15 +205,10 @@ class StreamView:
         self.line(f"! ticket {event['ticket_id']} {event['status']}{told}", "magenta")
 
     def _on_tool_call_completed(self, event: Event) -> None:
-        call_id = event["tool_call_id"]
-        places = [_place(call_id, stream) for stream in STREAMS]
-        streamed = sum(self._shown.pop(place, _Shown()).chars for place in places) > 0
-        status = event["status"]
-        if not streamed and status == "success":
-            self._result(event)
-        elif streamed:
-            for line in beside_output(event.get("raw_result")):
-                self._write(call_id, self._bar(event), visible(line) + "\n", "bright_black")
+        call_id, status = event["tool_call_id"], event["status"]
+        for stream in STREAMS:
+            self._shown.pop(_place(call_id, stream), None)
+        self._rest_of_result(event, self._streamed.pop(call_id, Streamed()))
         self._open_calls.discard(call_id)
         mark, style, words = STATUS_STYLE.get(status, ("?", "", status))
         parts = [f"{mark} {self._who(event)}{visible(event['tool_name'])} {words}"]
@@ -224,8 +222,23 @@ class StreamView:
         if event.get("error"):
             self.line(f"    {visible(event['error']['message'])}", style)
 
-    def _result(self, event: Event) -> None:
+    def _rest_of_result(self, event: Event, streamed: Streamed) -> None:
+        """What the result holds beside the live output."""
         text = "\n".join(str(block.get("text", "")) for block in event["content"])
+        raw, succeeded = event.get("raw_result"), event["status"] == "success"
+        if streamed.is_empty:
+            if succeeded:
+                self._result(event, text)
+            return
+        for line in beside_output(raw):
+            self._write(
+                event["tool_call_id"], self._bar(event), visible(line) + "\n", "bright_black"
+            )
+        if succeeded:
+            is_cut = bool(event.get("truncated"))
+            self._result(event, streamed.beyond(text, raw, is_cut=is_cut))
+
+    def _result(self, event: Event, text: str) -> None:
         lines = text.splitlines()
         for line in lines[:MAX_RESULT_LINES]:
             self._write(event["tool_call_id"], self._bar(event), line + "\n", "bright_black")

@@ -1,113 +1,171 @@
-"""`tollgate token …`: bearer tokens, made and ended on this machine."""
+"""`tollgate token …`: bearer tokens, made and ended."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import typer
 
-from app.cli.first_token import still_kept
+from app.cli.answered import CommandRefused
+from app.cli.first_token import forget_revoked, kept_token, still_kept
 from app.cli.installation import open_tokens
+from app.cli.place import Place, Service
+from app.cli.rest import request
 from app.core.clock import SystemClock, isoformat
-from app.core.settings import Settings
+from app.core.errors import NotFound
 from app.core.visible import visible
 from app.governance.identity.tokens import SCOPES, Token
 
 ACTOR = "cli"
+LEAST = ("chat",)
 _STATES = {"holds": "active", "expired": "expired", "revoked": "revoked"}
 
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """What the command line asks for; None stands for all."""
+    """What the command line asks for; agents and projects of None are all of them."""
 
     name: str
     scopes: Sequence[str] | None = None
     agents: Sequence[str] | None = None
     projects: Sequence[str] | None = None
     days: int | None = None
+    admin: bool = False
+
+    @property
+    def rights(self) -> tuple[str, ...]:
+        """The scopes: the least when none is named."""
+        return SCOPES if self.admin else tuple(self.scopes or LEAST)
 
 
-async def create_token(settings: Settings, wanted: NewToken) -> int:
+async def create_token(place: Place, wanted: NewToken) -> int:
     """Print a new token alone on standard output; what it means on standard error.
 
     Raises:
         InvalidInput: a scope, the name, a list or the days do not fit.
     """
-    async with open_tokens(settings) as tokens:
+    if isinstance(place, Service):
+        body = {
+            "name": wanted.name,
+            "scopes": list(wanted.rights),
+            "agents": wanted.agents,
+            "projects": wanted.projects,
+            "days": wanted.days,
+        }
+        made = await place.send("POST", "admin", "tokens", body=body)
+        _show(place, made["secret"], made["token"])
+        return 0
+    async with open_tokens(place.settings) as tokens:
         secret, token = await tokens.create(
             wanted.name,
-            wanted.scopes or SCOPES,
+            wanted.rights,
             days=wanted.days,
             agents=wanted.agents,
             projects=wanted.projects,
             by=ACTOR,
         )
-    _show(secret, token)
+    _show(place, secret, token.to_dict())
     return 0
 
 
-async def rotate_token(settings: Settings, token_id: str, grace_s: int) -> int:
+async def rotate_token(place: Place, token_id: str, grace_s: int) -> int:
     """Print the new secret of a token.
 
     Raises:
         NotFound: there is no active token of that id.
         InvalidInput: the grace is longer than a week.
     """
-    async with open_tokens(settings) as tokens:
+    if isinstance(place, Service):
+        body = {"grace_s": grace_s}
+        made = await place.send("POST", "admin", "tokens", token_id, "rotate", body=body)
+        await _still_kept(place)
+        _show(place, made["secret"], made["token"])
+        return 0
+    async with open_tokens(place.settings) as tokens:
         secret, token = await tokens.rotate(token_id, grace_s=grace_s, by=ACTOR)
-        await still_kept(settings, tokens)
-    _show(secret, token)
+        await still_kept(place.settings, tokens)
+    _show(place, secret, token.to_dict())
     return 0
 
 
-async def list_tokens(settings: Settings, *, as_json: bool) -> int:
+async def list_tokens(place: Place, *, as_json: bool) -> int:
     """Print every token but its secret."""
-    async with open_tokens(settings) as tokens:
-        known = await tokens.list_all()
+    rows = await _listed(place)
     if as_json:
-        typer.echo(json.dumps([token.to_dict() for token in known], indent=2))
+        typer.echo(json.dumps({"tokens": rows}, indent=2, ensure_ascii=False))
         return 0
-    now = isoformat(SystemClock().now())
-    for token in known:
-        state = _STATES[token.state(now)]
-        typer.echo(
-            f"{token.id}  {token.prefix}…  {state:8}  {visible(token.name)}  {_rights(token)}"
-        )
-    if not known:
+    for row in rows:
+        name = visible(row["name"])
+        typer.echo(f"{row['id']}  {row['prefix']}…  {row['state']:8}  {name}  {_rights(row)}")
+    if not rows:
         typer.echo("No tokens. `tollgate token create NAME` makes one.", err=True)
     return 0
 
 
-async def revoke_token(settings: Settings, name: str) -> int:
+async def revoke_token(place: Place, name: str) -> int:
     """End a token.
 
     Raises:
         NotFound: there is no active token of that name or id.
     """
-    async with open_tokens(settings) as tokens:
-        await tokens.revoke(name, by=ACTOR)
-        await still_kept(settings, tokens)
-    typer.echo(f"Revoked {name}.", err=True)
+    if isinstance(place, Service):
+        active = [row for row in await _listed(place) if row["state"] != "revoked"]
+        meant = [row for row in active if row["id"] == name]
+        meant = meant or [row for row in active if row["name"] == name]
+        if not meant:
+            raise NotFound(f"No active token {name!r}")
+        for row in meant:
+            await place.send("DELETE", "admin", "tokens", row["id"])
+        await _still_kept(place)
+    else:
+        async with open_tokens(place.settings) as tokens:
+            await tokens.revoke(name, by=ACTOR)
+            await still_kept(place.settings, tokens)
+    typer.echo(f"Revoked {visible(name)} {place.name}.", err=True)
     return 0
 
 
-def _show(secret: str, token: Token) -> None:
+async def _still_kept(service: Service) -> None:
+    """Remove the file of the first token when that is not valid any more."""
+    kept = kept_token(service.data_dir) if service.data_dir else None
+    if kept is None or service.data_dir is None:
+        return
+    try:
+        await request(service.url, "/me", token=kept)
+    except CommandRefused as error:
+        if error.error.get("code") == "unauthenticated":
+            forget_revoked(service.data_dir)
+
+
+async def _listed(place: Place) -> list[dict[str, Any]]:
+    """Every token as REST shows it, the oldest first."""
+    if isinstance(place, Service):
+        rows: list[dict[str, Any]] = (await place.get("admin", "tokens"))["tokens"]
+        return rows
+    async with open_tokens(place.settings) as tokens:
+        known = await tokens.list_all()
+    now = isoformat(SystemClock().now())
+    return [_row(token, now) for token in known]
+
+
+def _row(token: Token, now: str) -> dict[str, Any]:
+    return {**token.to_dict(), "state": _STATES[token.state(now)]}
+
+
+def _show(place: Place, secret: str, token: Mapping[str, Any]) -> None:
     typer.echo(secret)
-    until = f"until {token.expires_at}" if token.expires_at else "until it is revoked"
+    until = f"until {token['expires_at']}" if token["expires_at"] else "until it is revoked"
     typer.echo(
-        f"Token {token.id} for {visible(token.name)}: {_rights(token)}, {until}."
-        " It is not shown again.",
+        f"Token {token['id']} for {visible(token['name'])} {place.name}: {_rights(token)},"
+        f" {until}. It is not shown again.",
         err=True,
     )
 
 
-def _rights(token: Token) -> str:
-    said = [",".join(token.scopes)]
-    if token.agents is not None:
-        said.append(f"agents {','.join(token.agents)}")
-    if token.projects is not None:
-        said.append(f"projects {','.join(token.projects)}")
-    return "; ".join(said)
+def _rights(token: Mapping[str, Any]) -> str:
+    limited = [field for field in ("agents", "projects") if token[field] is not None]
+    said = [f"{field} {','.join(token[field])}" for field in limited]
+    return "; ".join([",".join(token["scopes"]), *said])

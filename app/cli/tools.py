@@ -8,8 +8,9 @@ from typing import Any, Literal
 import typer
 
 from app.catalog.catalog import Catalog
+from app.cli.place import Place, Service, tell_change
+from app.cli.tools_served import Switch, listed, state_line, switch_served
 from app.core.errors import Conflict, InvalidInput, ToolNotFound
-from app.core.settings import Settings
 from app.core.text import json_default
 from app.core.visible import visible
 from app.execution.setup import Gate
@@ -20,20 +21,19 @@ from app.resolver.resolver import ResolvedToolset
 ACTOR = "cli"
 
 
-async def list_tools(settings: Settings, *, as_json: bool) -> int:
+async def list_tools(place: Place, *, as_json: bool) -> int:
     """Print every tool and every plugin that could not be loaded."""
-    async with gate_as_served(settings) as gate:
-        catalog, resolved = gate.registry.snapshot(), gate.resolver.resolve()
+    document = await _document(place)
     if as_json:
-        typer.echo(json.dumps(as_document(catalog, resolved), indent=2, default=json_default))
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=json_default))
         return 0
-    for line in _lines(catalog, resolved):
+    for line in _lines(document):
         typer.echo(line)
     return 0
 
 
 async def switch_tools(
-    settings: Settings, names: list[str], *, enabled: bool, agent: str | None, force: bool
+    place: Place, names: list[str], *, enabled: bool, agent: str | None, force: bool
 ) -> int:
     """Switch tools for everybody, or for one agent: all that are named, or none.
 
@@ -45,42 +45,56 @@ async def switch_tools(
         NotFound: there is no such agent, or no such toolset.
         Conflict: a core tool would be switched off, and `force` is not set.
     """
-    async with gate_as_served(settings) as gate:
-        if any(name.startswith(TOOLSET) for name in names):
-            await _switch_toolset(gate, names, enabled=enabled, agent=agent, force=force)
-            return 0
-        catalog = gate.registry.snapshot()
-        entries = {name: catalog.lookup(name) for name in names}
-        wanted = [entry.tool.name if entry else name for name, entry in entries.items()]
-        known = gate.governance.snapshot.tools
-        unknown = [name for name in wanted if name not in known]
-        if unknown:
-            raise ToolNotFound(f"Tool not found: {_guesses(catalog, unknown)}", unknown=unknown)
-        try:
-            await _switch(gate, wanted, enabled=enabled, agent=agent, force=force)
-        except Conflict as error:
-            raise Conflict(error.message.replace("`force`", "--force")) from None
-        resolved = gate.resolver.resolve(agent)
-    for name in wanted:
-        reason = resolved.disabled_reasons.get(name)
-        on = "on, asks every time" if name in resolved.confirmation else "on"
-        # Switched on for an agent, a tool may still be off for everybody.
-        told = on if reason is None else f"off: {reason.message}"
-        typer.echo(f"{visible(name)}  {visible(told)}")
+    if any(name.startswith(TOOLSET) for name in names) and (len(names) > 1 or agent is not None):
+        raise InvalidInput("name a toolset alone, and for everybody", field="names")
+    switch = Switch(tuple(names), enabled=enabled, agent=agent, force=force)
+    if isinstance(place, Service):
+        lines = await switch_served(place, switch)
+    else:
+        async with gate_as_served(place.settings) as gate:
+            lines = await _switched(gate, switch)
+    for line in lines:
+        typer.echo(line)
+    tell_change(place)
     return 0
 
 
-async def _switch_toolset(
-    gate: Gate, names: list[str], *, enabled: bool, agent: str | None, force: bool
-) -> None:
-    if len(names) > 1 or agent is not None:
-        raise InvalidInput("name a toolset alone, and for everybody", field="names")
-    toolset = names[0].removeprefix(TOOLSET)
+async def _switched(gate: Gate, switch: Switch) -> list[str]:
+    """What holds now, a line for each name."""
+    if switch.names[0].startswith(TOOLSET):
+        await _switch_toolset(gate, switch)
+        return [f"{visible(switch.names[0])}  {'on' if switch.enabled else 'off'}"]
+    catalog = gate.registry.snapshot()
+    entries = {name: catalog.lookup(name) for name in switch.names}
+    wanted = [entry.tool.name if entry else name for name, entry in entries.items()]
+    known = gate.governance.snapshot.tools
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise ToolNotFound(f"Tool not found: {_guesses(catalog, unknown)}", unknown=unknown)
     try:
-        await gate.governance.change_toolset(toolset, enabled=enabled, actor=ACTOR, force=force)
+        await _switch(gate, wanted, switch)
     except Conflict as error:
         raise Conflict(error.message.replace("`force`", "--force")) from None
-    typer.echo(f"{visible(names[0])}  {'on' if enabled else 'off'}")
+    resolved = gate.resolver.resolve(switch.agent)
+    # Switched on for an agent, a tool may still be off for everybody.
+    return [
+        state_line(
+            name,
+            resolved.disabled_reasons[name].message if name in resolved.disabled_reasons else None,
+            asks=name in resolved.confirmation,
+        )
+        for name in wanted
+    ]
+
+
+async def _switch_toolset(gate: Gate, switch: Switch) -> None:
+    toolset = switch.names[0].removeprefix(TOOLSET)
+    try:
+        await gate.governance.change_toolset(
+            toolset, enabled=switch.enabled, actor=ACTOR, force=switch.force
+        )
+    except Conflict as error:
+        raise Conflict(error.message.replace("`force`", "--force")) from None
 
 
 def _guesses(catalog: Catalog, unknown: list[str]) -> str:
@@ -92,26 +106,34 @@ def _guesses(catalog: Catalog, unknown: list[str]) -> str:
     return ", ".join(told)
 
 
-async def _switch(
-    gate: Gate, names: list[str], *, enabled: bool, agent: str | None, force: bool
-) -> None:
-    if agent is None:
-        await gate.governance.switch_tools(names, enabled=enabled, actor=ACTOR, force=force)
+async def _switch(gate: Gate, names: list[str], switch: Switch) -> None:
+    if switch.agent is None:
+        await gate.governance.switch_tools(
+            names, enabled=switch.enabled, actor=ACTOR, force=switch.force
+        )
         return
-    if not enabled:
-        gate.governance.guard_core(names, force=force)
-    state: Literal["on", "off"] = "on" if enabled else "off"
-    await gate.agents.switch(agent, names, state=state, actor=ACTOR)
+    if not switch.enabled:
+        gate.governance.guard_core(names, force=switch.force)
+    state: Literal["on", "off"] = "on" if switch.enabled else "off"
+    await gate.agents.switch(switch.agent, names, state=state, actor=ACTOR)
+
+
+async def _document(place: Place) -> dict[str, Any]:
+    if isinstance(place, Service):
+        return await listed(place)
+    async with gate_as_served(place.settings) as gate:
+        return as_document(gate.registry.snapshot(), gate.resolver.resolve())
 
 
 def as_document(catalog: Catalog, resolved: ResolvedToolset) -> dict[str, Any]:
-    """`{tools: [...], problems: [...]}`; each tool with `enabled` and `disabled_reason`."""
+    """`{tools: [...], problems: [...]}`; each tool with its state, and why it is off."""
     reasons = resolved.disabled_reasons
     tools = [
         {
             **row,
             "enabled": row["name"] not in reasons,
             "disabled_reason": reasons[row["name"]].to_dict() if row["name"] in reasons else None,
+            "asks": row["name"] in resolved.confirmation,
         }
         for row in catalog.rows()
         if row["alias_of"] is None
@@ -130,12 +152,12 @@ def as_document(catalog: Catalog, resolved: ResolvedToolset) -> dict[str, Any]:
     return {"tools": tools, "problems": problems}
 
 
-def _lines(catalog: Catalog, resolved: ResolvedToolset) -> list[str]:
-    rows = as_document(catalog, resolved)["tools"]
+def _lines(document: dict[str, Any]) -> list[str]:
+    rows = document["tools"]
     width = max((len(row["name"]) for row in rows), default=0)
     lines = []
     for row in rows:
-        asks = " asks" if row["name"] in resolved.confirmation else ""
+        asks = " asks" if row["asks"] else ""
         state = "on " if row["enabled"] else "off"
         lines.append(
             f"{visible(row['name']):{width}}  {state}  {row['permission_class']:8}  "
@@ -146,10 +168,11 @@ def _lines(catalog: Catalog, resolved: ResolvedToolset) -> list[str]:
             lines.append(f"{indent}why: {visible(row['disabled_reason']['message'])}")
         if row["aliases"]:
             lines.append(f"{indent}also: {', '.join(row['aliases'])}")
-    for problem in catalog.problems:
-        lines.append(f"not loaded: {visible(problem.name)} ({visible(problem.where)})")
-        lines += [f"    {visible(line)}" for line in problem.error.splitlines()]
-        if problem.at:
-            lines.append(f"    at {visible(problem.at)}")
-        lines.append(f"    fix: {visible(problem.fix)}")
+    for problem in document["problems"]:
+        lines.append(f"not loaded: {visible(problem['name'])} ({visible(problem['where'])})")
+        lines += [f"    {visible(line)}" for line in problem["error"].splitlines()]
+        if problem.get("at"):
+            lines.append(f"    at {visible(problem['at'])}")
+        if problem.get("fix"):
+            lines.append(f"    fix: {visible(problem['fix'])}")
     return lines

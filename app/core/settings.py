@@ -32,6 +32,7 @@ from pydantic_settings import (
 from app.core.channels import ChannelSettings
 from app.core.config_file import ConfigFile
 from app.core.errors import ConfigurationError
+from app.core.homes import DATABASE, DataFolder, default_data_dir
 from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
 from app.core.memory import MemorySettings
@@ -78,8 +79,9 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8420, ge=0, le=65535, description="Port; 0 picks a free one.")
     root_path: RootPath = ""
-    data_dir: Path = Field(
-        default=Path("data"), description="Database, workspace, artifacts, operation logs."
+    data_dir: DataFolder = Field(
+        default_factory=default_data_dir,
+        description="Database, workspace, artifacts, operation logs.",
     )
     workspace: Path | None = Field(
         default=None, description="Root of the default project; `<data_dir>/workspace` when unset."
@@ -348,7 +350,7 @@ class Settings(BaseSettings):
 
     @property
     def database_path(self) -> Path:
-        return self.data_dir / "tollgate.db"
+        return self.data_dir / DATABASE
 
     @property
     def model_key_setting(self) -> str:

@@ -44,14 +44,54 @@ def ensure_schema(path: Path) -> bool:
 
     Raises:
         StorageUnavailable: the data directory cannot be written.
+        ConfigurationError: a newer version has written the database.
     """
-    if current_revision(path) == HEAD:
+    revision = current_revision(path)
+    if revision == HEAD:
         return False
+    refuse_newer(path, revision)
     make_data_dir(path.parent)
     upgrade(path)
     # The folder may have been there before, and open to all.
     path.chmod(0o600)
     return True
+
+
+def require_current(path: Path) -> None:
+    """Make sure that a database that is there can be used as it is.
+
+    Raises:
+        ConfigurationError: it is of another version, or no version has finished making it.
+        StorageUnavailable: the file is not a readable database.
+    """
+    revision = current_revision(path)
+    if revision == HEAD:
+        return
+    refuse_newer(path, revision)
+    before = "is not finished" if revision is None else "is of an earlier version of Tollgate"
+    raise ConfigurationError(
+        f"The database in {str(path.parent)!r} {before}: `tollgate db upgrade` or the next start"
+        " of the service brings it to this version"
+    )
+
+
+def is_newer(revision: str) -> bool:
+    """Whether a later version of Tollgate, or another program, has set this revision."""
+    return not revision.isdecimal() or revision > HEAD
+
+
+def refuse_newer(path: Path, revision: str | None) -> None:
+    """Leave a database alone that a later version has written.
+
+    Raises:
+        ConfigurationError: it is one.
+    """
+    if revision is not None and is_newer(revision):
+        raise ConfigurationError(
+            f"The database in {str(path.parent)!r} is of a newer version of Tollgate (its schema"
+            f" is {revision}, this version knows up to {HEAD}): start the newer version, or"
+            " restore a backup from before the upgrade; nothing was changed"
+        )
 
 
 def make_data_dir(folder: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import Literal
 
 from app.catalog.catalog import Catalog
 from app.core.field_problems import Problem
@@ -32,6 +33,19 @@ class LoadedRule:
     rule: Rule | None
     definition: RuleDefinition | None
     problems: tuple[Problem, ...] = ()
+
+
+RuleState = Literal["active", "disabled", "expired", "invalid"]
+
+
+def rule_state(item: LoadedRule, now: float) -> RuleState:
+    """Whether a rule speaks, and if not, why."""
+    if not item.stored.enabled:
+        return "disabled"
+    if item.problems:
+        return "invalid"
+    expires = item.definition.expires if item.definition else None
+    return "expired" if expires is not None and expires <= now else "active"
 
 
 class RuleBooks:

@@ -18,7 +18,8 @@ from app.agents.content import user_content
 from app.agents.models.anthropic import AnthropicModel, AnthropicSettings
 from app.agents.sessions import Session
 from app.catalog.registry import ToolRegistry
-from app.cli.call import CallOptions, call_through
+from app.cli.call import call_through
+from app.cli.call_options import CallOptions
 from app.core.settings import Settings
 from app.events.log import Frame
 from app.execution.calls import CallRequest

@@ -87,8 +87,8 @@ def test_a_cut_tail_is_found_by_what_was_noted_outside_the_database(used: Path, 
 
 def test_without_a_database_nothing_is_made(tmp_path: Path):
     done = tollgate(tmp_path, "audit", "--verify")
-    assert done.returncode == 1
-    assert "tollgate db upgrade" in done.stderr
+    assert done.returncode == 2
+    assert "tollgate init" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,6 +10,8 @@ from app.cli.asking import confirmation_lines
 from app.events.union import server_message
 from tests.cli.program import COMMAND, PATIENCE_S, environment, json_lines, on_terminal, tollgate
 from tests.support import forked
+from tests.support.database import new_database
+from tests.support.service import serving, settings_for
 
 RISKY = "command=rm -rf --one-file-system gone"
 FORBIDDEN = "command=rm -rf --preserve-root /"
@@ -74,7 +76,7 @@ def test_the_value_and_the_files_of_code_come_beside_what_it_printed(installatio
 def test_a_command_in_the_background_is_said_to_end_with_this_one(installation, workspace):
     done = call(installation, workspace, "bash", "command=sleep 600", "background=true")
     assert (done.returncode, done.stdout[:25]) == (0, "Running in the background")
-    assert done.stderr == "(it ends with this command; under `tollgate serve` it would go on)\n"
+    assert done.stderr == "(it ends with this command; under `tollgate serve` it would run on)\n"
 
 
 def test_a_failing_tool_gives_one_and_says_why(installation, workspace):
@@ -84,13 +86,14 @@ def test_a_failing_tool_gives_one_and_says_why(installation, workspace):
 
 
 @pytest.mark.requirement("CNF-07")
-def test_what_asks_is_declined_where_nobody_can_be_asked(installation, workspace):
+def test_what_asks_is_denied_where_nobody_can_be_asked(installation, workspace):
     (workspace / "gone").mkdir()
     done = call(installation, workspace, "bash", RISKY)
     assert (done.returncode, done.stdout) == (3, "")
-    assert "rm -rf --one-file-system gone" in done.stderr
-    assert str(workspace) in done.stderr
-    assert "--yes" in done.stderr
+    assert done.stderr.splitlines() == [
+        "denied: Nobody is there to confirm it, so it was not run",
+        "(there is no terminal to ask on; --yes approves what asks)",
+    ]
     assert (workspace / "gone").is_dir()
 
 
@@ -135,12 +138,13 @@ def test_a_confirmation_stands_between_start_and_output(installation, workspace)
     ]
 
 
-def test_a_declined_call_is_told_apart_in_its_events(installation, workspace):
+def test_a_call_that_nobody_could_answer_is_told_apart_in_its_events(installation, workspace):
     done = call(installation, workspace, "bash", "--events", RISKY)
     by_kind = {event["type"]: event for event in json_lines(done.stdout)}
     assert done.returncode == 3
-    assert by_kind["tool_confirmation_resolved"]["outcome"] == "declined"
-    assert by_kind["tool_call_completed"]["status"] == "declined"
+    assert "tool_confirmation_request" not in by_kind
+    assert by_kind["tool_call_completed"]["status"] == "denied"
+    assert by_kind["tool_call_completed"]["error"]["code"] == "unattended"
     assert "tool_result_streamed" not in by_kind
 
 
@@ -207,7 +211,7 @@ def test_a_data_directory_that_cannot_be_made_is_one_clear_line(installation, tm
     (tmp_path / "file").write_text("", encoding="utf-8")
     wrong = str(tmp_path / "file" / "data")
     done = tollgate(installation, "call", "--data-dir", wrong, "calculator", "expression=1")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "TOLLGATE_DATA_DIR" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -296,3 +300,66 @@ def test_a_question_shows_the_whole_command_and_hides_nothing():
         "  hits /w/*.o (2 files): a.o, b\\u200b.o",
         "  asked by the agent writer",
     ]
+
+
+COUNTS = """
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.toolkit.context import ToolContext
+from app.toolkit.result import ToolResult
+from app.toolkit.tool import ToolArgs, tool
+
+
+class Args(ToolArgs):
+    pass
+
+
+@tool(kind="read")
+async def count_up(args: Args, ctx: ToolContext) -> AsyncIterator[Any]:
+    \"\"\"Count, and say what came of it.\"\"\"
+    yield "counting one\\n"
+    yield "counting two\\n"
+    yield ToolResult.ok({"sum": 3}, text="the sum is 3")
+
+
+@tool(kind="read")
+async def repeat(args: Args, ctx: ToolContext) -> AsyncIterator[Any]:
+    \"\"\"Say something, and end with the same.\"\"\"
+    yield "one\\n"
+    yield "two"
+    yield ToolResult.ok(text="one\\ntwo")
+
+
+TOOLS = (count_up, repeat)
+"""
+
+
+@pytest.fixture(scope="module")
+def counting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("counting")
+    new_database(folder / "tollgate.db")
+    (folder / "plugins").mkdir()
+    (folder / "plugins" / "counts.py").write_text(COUNTS, encoding="utf-8")
+    return folder
+
+
+def test_a_result_beside_the_live_output_is_shown(counting: Path, workspace: Path):
+    done = call(counting, workspace, "count_up")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "counting one\ncounting two\nthe sum is 3\n"
+
+
+def test_a_result_that_was_streamed_is_not_repeated(counting: Path, workspace: Path):
+    assert call(counting, workspace, "repeat").stdout == "one\ntwo"
+
+
+async def test_the_chat_shows_a_result_beside_the_live_output(counting: Path):
+    async with serving(settings_for(counting)) as running:
+        words = ["chat", "--url", running.url, "--new"]
+        async with on_terminal(counting, words) as terminal:
+            await terminal.expect("› ")
+            terminal.type("/count_up\n")
+            await terminal.expect("│ counting two")
+            await terminal.expect("│ the sum is 3")
+            await terminal.expect("✓ count_up done")

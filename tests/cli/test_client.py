@@ -3,7 +3,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from app.cli.client import CommandRefused, ConnectionFailed, Event, WsClient, checked_url
+from app.cli.answered import CommandRefused, ConnectionFailed, checked_url
+from app.cli.client import Event, WsClient
 from app.core.errors import InvalidInput
 from tests.support.service import Running, serving, settings_for
 

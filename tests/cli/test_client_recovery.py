@@ -9,7 +9,8 @@ import pytest
 import websockets
 from websockets.asyncio.server import ServerConnection
 
-from app.cli.client import ConnectionFailed, Event, WsClient
+from app.cli.answered import ConnectionFailed
+from app.cli.client import Event, WsClient
 
 Script = Callable[["Peer"], Awaitable[None]]
 

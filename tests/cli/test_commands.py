@@ -8,11 +8,13 @@ import pytest
 from app import __version__
 from app.db.schema import HEAD
 from tests.cli.program import tollgate
+from tests.support.database import new_database
 
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Path:
     """A data directory of its own, for a test that changes it."""
+    new_database(tmp_path / "tollgate.db")
     return tmp_path
 
 
@@ -21,8 +23,8 @@ def test_the_version_is_printed(installation):
     assert (done.returncode, done.stdout) == (0, f"tollgate {__version__}\n")
 
 
-def test_the_database_is_made_once(fresh):
-    first, second = (tollgate(fresh, "db", "upgrade") for _ in range(2))
+def test_the_database_is_made_once(tmp_path):
+    first, second = (tollgate(tmp_path, "db", "upgrade") for _ in range(2))
     assert (first.returncode, second.returncode) == (0, 0)
     assert f"upgraded to revision {HEAD}" in first.stdout
     assert f"already at revision {HEAD}" in second.stdout
@@ -90,8 +92,8 @@ def test_a_token_is_shown_once_and_can_be_revoked(fresh):
     assert "revoked" in tollgate(fresh, "token", "list").stdout
     again = tollgate(fresh, "token", "revoke", "ci")
     assert (again.returncode, again.stderr) == (1, "error: No active token 'ci'\n")
-    rows = json.loads(tollgate(fresh, "token", "list", "--json").stdout)
-    assert [row["scopes"] for row in rows] == [["chat"]]
+    rows = json.loads(tollgate(fresh, "token", "list", "--json").stdout)["tokens"]
+    assert [(row["scopes"], row["state"]) for row in rows] == [(["chat"], "revoked")]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,20 @@ def test_the_doctor_never_shows_a_key(installation):
     )
     assert "sk-ant-secret" not in done.stdout
     assert "hush-hush" not in done.stdout
-    assert "set" in done.stdout
+    assert (
+        "TOLLGATE_TOKEN is set"
+        in tollgate(installation, "doctor", "--all", TOLLGATE_TOKEN="hush-hush").stdout
+    )
+
+
+def test_the_doctor_shows_what_matters_and_the_rest_when_asked(installation):
+    short, long = (tollgate(installation, "doctor", *words) for words in ((), ("--all",)))
+    marks = [line[0] for line in short.stdout.splitlines() if line and line[0] in "✗!·✓"]
+    assert marks == sorted(marks, key="✗!·✓".index)
+    assert marks.count("✓") == 1
+    assert "more are fine; --all lists them" in short.stdout
+    assert "package fastapi" not in short.stdout
+    assert "package fastapi" in long.stdout
 
 
 def test_the_doctor_says_what_is_broken_and_how_to_fix_it(fresh):
@@ -132,9 +147,9 @@ def test_the_doctor_says_what_is_broken_and_how_to_fix_it(fresh):
     assert "TOLLGATE_DATA_DIR" in done.stdout
 
 
-def test_the_doctor_recognises_a_file_that_is_no_database(fresh):
-    (fresh / "tollgate.db").write_text("nonsense " * 1000, encoding="utf-8")
-    done = tollgate(fresh, "doctor", "--json")
+def test_the_doctor_recognises_a_file_that_is_no_database(tmp_path):
+    (tmp_path / "tollgate.db").write_text("nonsense " * 1000, encoding="utf-8")
+    done = tollgate(tmp_path, "doctor", "--json")
     found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert (done.returncode, found["database"]["state"]) == (1, "broken")
 

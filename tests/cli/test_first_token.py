@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.doctor import stored_tokens
-from app.cli.first_token import FILE_NAME, local_token
+from app.cli.doctor_here import stored_tokens
+from app.cli.first_token import FILE_NAME
+from app.cli.place import find_service
 from app.core.settings import load_settings
 from app.execution.doctor.access_checks import access_checks
+from app.governance.identity.tokens import SCOPES
 from tests.cli.program import tollgate
 from tests.cli.test_serve import started
 from tests.support.database import new_database
@@ -37,7 +39,7 @@ def test_a_fresh_house_makes_one_token_and_shows_it_once(tmp_path: Path):
         statuses = [status(facts["url"]), status(facts["url"], token)]
     with started(tmp_path) as (_, again):
         statuses.append(status(again["url"], token))
-    rows = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)
+    rows = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)["tokens"]
 
     assert statuses == [401, 200, 200]
     assert "token" not in again
@@ -106,19 +108,41 @@ def test_an_open_house_is_opened_on_purpose_and_says_so(tmp_path: Path):
         ("http://127.0.0.1.evil.example", False),
     ],
 )
-def test_the_kept_token_is_sent_to_this_machine_only(tmp_path: Path, url: str, sent: bool):  # noqa: FBT001
+def test_the_kept_token_is_sent_to_this_machine_only(
+    tmp_path: Path,
+    url: str,
+    sent: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+):
     (tmp_path / FILE_NAME).write_text("tg_kept\n", encoding="ascii")
-    settings = load_settings(data_dir=tmp_path, token=None, _env_file=None)
+    monkeypatch.setenv("TOLLGATE_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("TOLLGATE_TOKEN", raising=False)
+    monkeypatch.chdir(tmp_path)
 
-    assert local_token(settings, url) == ("tg_kept" if sent else None)
+    assert find_service(url).token == ("tg_kept" if sent else None)
+
+
+def test_a_token_has_the_least_right_unless_more_is_said(tmp_path: Path):
+    new_database(tmp_path / "tollgate.db")
+    least = tollgate(tmp_path, "token", "create", "least")
+    every = tollgate(tmp_path, "token", "create", "every", "--admin")
+    both = tollgate(tmp_path, "token", "create", "both", "--admin", "--scope", "chat")
+    rows = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)["tokens"]
+
+    assert (least.returncode, every.returncode, both.returncode) == (0, 0, 2)
+    assert {row["name"]: tuple(row["scopes"]) for row in rows} == {
+        "least": ("chat",),
+        "every": SCOPES,
+    }
 
 
 def test_a_token_is_made_for_agents_and_projects_and_rotated(tmp_path: Path):
+    new_database(tmp_path / "tollgate.db")
     words = ("ci", "--scope", "chat", "--agent", "a", "--project", "p", "--project", "q")
     made = tollgate(tmp_path, "token", "create", *words)
-    (row,) = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)
+    (row,) = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)["tokens"]
     rotated = tollgate(tmp_path, "token", "rotate", row["id"], "--grace", "60")
-    rows = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)
+    rows = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)["tokens"]
     listed = tollgate(tmp_path, "token", "list").stdout
 
     assert (made.returncode, rotated.returncode) == (0, 0)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.program import json_lines, tollgate
+from tests.support.database import new_database
 
 
 def saved(folder: Path, content: str, key: str) -> None:
@@ -15,6 +16,7 @@ def saved(folder: Path, content: str, key: str) -> None:
 
 
 def test_memories_are_listed_searched_exported_and_forgotten(tmp_path: Path) -> None:
+    new_database(tmp_path / "tollgate.db")
     saved(tmp_path, "用户喜欢龙井茶", "tea")
     saved(tmp_path, "prefers \x1b[31mVim", "editor")
 
@@ -23,7 +25,7 @@ def test_memories_are_listed_searched_exported_and_forgotten(tmp_path: Path) -> 
         "editor  prefers \\x1b[31mVim",
         "tea  用户喜欢龙井茶",
     ]
-    found = json.loads(tollgate(tmp_path, "memory", "search", "龙井", "--json").stdout)
+    found = json.loads(tollgate(tmp_path, "memory", "search", "龙井", "--json").stdout)["memories"]
     assert [item["key"] for item in found] == ["tea"]
     lines = json_lines(tollgate(tmp_path, "memory", "export", "--scope", "user").stdout)
     assert [item["key"] for item in lines] == ["tea", "editor"]
@@ -32,7 +34,7 @@ def test_memories_are_listed_searched_exported_and_forgotten(tmp_path: Path) -> 
     again = tollgate(tmp_path, "memory", "forget", found[0]["id"])
     assert (again.returncode, again.stderr) == (1, f"error: No memory '{found[0]['id']}'\n")
     counted = tollgate(tmp_path, "memory", "forget", "--query", "prefers")
-    assert counted.stderr == "1 would be forgotten; --yes does it\n"
+    assert counted.stderr == f"1 would be forgotten in {tmp_path}; --yes does it\n"
     assert tollgate(tmp_path, "memory", "forget", "--query", "prefers", "--yes").returncode == 0
     assert tollgate(tmp_path, "memory", "list").stderr == "Nothing is remembered that fits.\n"
 

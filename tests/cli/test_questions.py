@@ -10,6 +10,7 @@ import pytest
 
 from app.cli.questions import DECLINE, HOW_TO_TELL, Form
 from tests.cli.program import on_terminal
+from tests.support.database import new_database
 from tests.support.service import Running, serving, settings_for
 
 CHOICES = [
@@ -100,6 +101,7 @@ async def test_a_question_is_still_asked_after_coming_back(running: Running):
 
 
 async def test_a_call_of_a_terminal_asks_there(tmp_path: Path):
+    new_database(tmp_path / "tollgate.db")
     words = ["call", "ask_user", "question=Which one?", 'choices=["red", "blue"]']
     async with on_terminal(tmp_path, words) as terminal:
         await terminal.expect("? Which one?")

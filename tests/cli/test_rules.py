@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.program import tollgate
+from tests.support.database import new_database
 
 GOOD = """
 - tool: bash
@@ -25,11 +26,12 @@ BAD = """
 
 
 def test_a_rule_is_added_listed_tested_and_removed(tmp_path: Path) -> None:
+    new_database(tmp_path / "tollgate.db")
     added = tollgate(tmp_path, "rules", "add", "-", stdin=GOOD)
     rule_id = added.stdout.strip()
     assert added.returncode == 0, added.stderr
 
-    listed = json.loads(tollgate(tmp_path, "rules", "list", "--json").stdout)
+    listed = json.loads(tollgate(tmp_path, "rules", "list", "--json").stdout)["rules"]
     assert [(rule["id"], rule["problems"], rule["hits"]) for rule in listed] == [(rule_id, [], 0)]
     assert listed[0]["definition"]["match"] == {"argv": ["git", "push", "..."]}
     assert tollgate(tmp_path, "rules", "list").stdout.splitlines() == [
@@ -40,7 +42,7 @@ def test_a_rule_is_added_listed_tested_and_removed(tmp_path: Path) -> None:
     assert (tested.returncode, tested.stdout) == (0, f"{rule_id}  ok, 2 examples\n")
 
     assert tollgate(tmp_path, "rules", "remove", rule_id).returncode == 0
-    assert tollgate(tmp_path, "rules", "list", "--json").stdout.strip() == "[]"
+    assert json.loads(tollgate(tmp_path, "rules", "list", "--json").stdout) == {"rules": []}
     again = tollgate(tmp_path, "rules", "remove", rule_id)
     assert (again.returncode, again.stderr) == (
         1,
@@ -60,13 +62,14 @@ def test_the_examples_of_a_file_are_run(tmp_path: Path) -> None:
         "file:2  FAILED",
         "    examples.match[0]: 'ls' is not matched",
     ]
-    rows = json.loads(tollgate(tmp_path, "rules", "test", str(path), "--json").stdout)
-    assert [row["ok"] for row in rows] == [True, False]
+    found = json.loads(tollgate(tmp_path, "rules", "test", str(path), "--json").stdout)
+    assert (found["ok"], [row["ok"] for row in found["rules"]]) == (False, [True, False])
 
 
 def test_of_a_file_with_an_invalid_rule_nothing_is_added(tmp_path: Path) -> None:
+    new_database(tmp_path / "tollgate.db")
     refused = tollgate(tmp_path, "rules", "add", "-", stdin=GOOD + BAD)
 
     assert refused.returncode == 2
     assert "rule 2" in refused.stderr
-    assert tollgate(tmp_path, "rules", "list", "--json").stdout.strip() == "[]"
+    assert json.loads(tollgate(tmp_path, "rules", "list", "--json").stdout) == {"rules": []}

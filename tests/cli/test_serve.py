@@ -175,6 +175,7 @@ def test_other_machines_are_not_served_without_a_token(tmp_path):
 
 
 def test_a_stored_token_closes_the_house(tmp_path):
+    assert tollgate(tmp_path, "init").returncode == 0
     assert tollgate(tmp_path, "token", "create", "me").returncode == 0
     with started(tmp_path) as (_, facts):
         assert facts["access"] == "a token is needed"

@@ -11,6 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.cli.program import tollgate
+from tests.support.database import new_database
 
 PASSWORD = "not-for-anybody-5Zq"
 
@@ -20,7 +21,7 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.data = folder / "data"
-        self.data.mkdir()
+        new_database(self.data / "tollgate.db")
         self.file = folder / "files" / "shop.db"
         self.file.parent.mkdir()
         with closing(sqlite3.connect(self.file)) as connection:
@@ -34,7 +35,7 @@ class Place:
         return tollgate(self.data, "sources", *words, stdin=stdin, **folders)
 
     def listed(self) -> list[dict[str, object]]:
-        found: list[dict[str, object]] = json.loads(self.run("list", "--json").stdout)
+        found: list[dict[str, object]] = json.loads(self.run("list", "--json").stdout)["sources"]
         return found
 
 
@@ -71,7 +72,7 @@ def test_a_source_is_stored_looked_into_opened_tested_and_forgotten(place: Place
     ]
     shown = place.run("authorise", "Shop", "--unmask", "main.customers:name")
     assert shown.stdout.splitlines()[1:] == ["  main.customers  masked: email"]
-    tables = json.loads(place.run("tables", "Shop", "--json").stdout)
+    tables = json.loads(place.run("tables", "Shop", "--json").stdout)["tables"]
     assert [table["allowed"] for table in tables] == [True, False]
     assert [column["masked"] for column in tables[0]["columns"]] == [False, False, True]
 

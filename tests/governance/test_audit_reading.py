@@ -16,7 +16,8 @@ from app.core.redaction import Redactor
 from app.db.engine import Database
 from app.db.ledger import SqliteLedger
 from app.db.tables import AuditRow
-from app.governance.audit.reading import AuditReader, Filters
+from app.governance.audit.reading import AuditReader, conditions
+from app.governance.audit.wanted import Filters
 from app.governance.audit.writing import Audit
 from tests.support.database import new_database
 
@@ -66,7 +67,7 @@ async def test_a_kind_is_given_by_how_it_begins(
 async def test_what_is_no_end_of_a_call_is_found_without_looking_through_them(
     database: Database, wanted: Filters
 ):
-    query = select(AuditRow).where(*wanted.conditions())
+    query = select(AuditRow).where(*conditions(wanted))
     dialect = sqlite.dialect()
     sql = str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
     async with database.session() as session:

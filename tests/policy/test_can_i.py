@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from tests.api.people import user
+from tests.support.database import new_database
 from tests.support.service import serving, settings_for
 
 RULE = {
@@ -79,7 +80,7 @@ def tollgate(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_terminal_says_it_with_an_exit_code(tmp_path: Path) -> None:
-    settings_for(tmp_path)
+    new_database(tmp_path / "tollgate.db")
     rules = tmp_path / "rules.json"
     rules.write_text(json.dumps(RULE), encoding="utf-8")
     added = tollgate(tmp_path, "rules", "add", str(rules))

@@ -26,6 +26,7 @@ ENVIRONMENT = {
     "PYTHONPATH": str(ROOT),
     "TOLLGATE_PORT": "0",
     "TOLLGATE_OPEN_HOUSE": "true",
+    "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"],
 }
 
 

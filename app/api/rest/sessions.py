@@ -69,6 +69,9 @@ class NewSession(Body):
     model: Model = None
     max_tokens: MaxTokens = None
     temperature: Temperature = None
+    kind: Literal["chat", "direct"] = Field(
+        default="chat", description="`direct`: for calls without a model; no list of chats has it."
+    )
     business: BusinessContext | None = Field(
         default=None, description="Scope `admin`: what its tools are told of the calling channel."
     )
@@ -126,6 +129,7 @@ async def create_session(
         service.gate.agents.require(body.agent_id)
     session = service.sessions.create(
         user_id=principal.user_id,
+        kind=body.kind,
         title=service.gate.redactor.text(body.title or UNTITLED),
         project_id=body.project_id,
         agent_id=body.agent_id,

@@ -101,6 +101,10 @@ class ToolCall(SessionCommand):
     cacheable: bool = Field(
         default=True, description="Whether an equal read may be answered from the cache."
     )
+    attended: bool = Field(
+        default=True,
+        description="Whether somebody may answer what asks; without, it is denied at once.",
+    )
 
     @model_validator(mode="after")
     def _one_or_many(self) -> ToolCall:

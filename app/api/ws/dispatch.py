@@ -145,6 +145,7 @@ class Dispatcher:
             session,
             requests,
             caller="websocket",
+            attended=command.attended,
             cacheable=command.cacheable,
             payer=self._connection.principal.payer,
         )

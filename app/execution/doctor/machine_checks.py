@@ -16,7 +16,7 @@ from typing import Any
 
 from app.core.errors import StorageUnavailable
 from app.core.settings import Settings
-from app.db.schema import HEAD, current_revision
+from app.db.schema import HEAD, current_revision, is_newer
 from app.execution.doctor import probes
 from app.execution.doctor.check import Check, State
 from app.execution.doctor.requirements import dependencies
@@ -91,6 +91,8 @@ def _revision(settings: Settings) -> Check:
         return Check("database.none", "info", "database.none")
     if revision == HEAD:
         return Check("database", "ok", "database.current", revision=revision)
+    if is_newer(revision):
+        return Check("database.newer", "broken", "database.newer", revision=revision, needed=HEAD)
     return Check("database.old", "warning", "database.old", revision=revision, needed=HEAD)
 
 

@@ -73,7 +73,10 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         ),
         "database": Subject("database", _SCHEMA),
         "database.broken": Subject("database", _SCHEMA, "restore it from a backup"),
-        "database.none": Subject("database", _SCHEMA, "`serve` and `call` make it"),
+        "database.none": Subject("database", _SCHEMA, "`serve` and `init` make it"),
+        "database.newer": Subject(
+            "database", _SCHEMA, "start the version of Tollgate that wrote it, or restore a backup"
+        ),
         "database.old": Subject("database", _SCHEMA, "`tollgate db upgrade`; `serve` does it too"),
         "model_key": Subject(
             "model key", "chat with a model needs it; tools work without", "set {setting}"
@@ -319,6 +322,7 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "database.none": "none yet",
         "database.current": "revision {revision}",
         "database.old": "revision {revision}, this version needs {needed}",
+        "database.newer": "revision {revision}, this version knows up to {needed}",
         "address.free": "{address} is free",
         "address.ours": "a Tollgate service answers on {address}",
         "address.taken": "{address}: {error}",

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import fields
 from typing import Any
 
 import orjson
 from sqlalchemy import func
 from sqlmodel import col, select
 
-from app.core.clock import isoformat
-from app.core.errors import InvalidInput
 from app.core.text import dump_json
 from app.db.engine import Database
 from app.db.tables import BESIDE_CALLS, AuditRow, SessionRow
+from app.governance.audit.wanted import Filters
 
 PAGE = 500
 _CALL_ENDS = "call.finished"
@@ -33,51 +31,27 @@ _COLUMNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which rows are wanted; None wants all.
-
-    Attributes:
-        kind: how the kind begins: `governance.` is every change of an administrator.
-        since, until: moments as rows have them, the first counted in, the last not.
-    """
-
-    kind: str | None = None
-    actor: str | None = None
-    subject: str | None = None
-    tool_name: str | None = None
-    agent_id: str | None = None
-    session_id: str | None = None
-    run_id: str | None = None
-    operation_id: str | None = None
-    verdict: str | None = None
-    outcome: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-    def conditions(self) -> list[Any]:
-        """As SQL."""
-        wanted = {field.name: getattr(self, field.name) for field in fields(self)}
-        found: list[Any] = [
-            col(column) == wanted[name]
-            for name, column in _COLUMNS.items()
-            if wanted[name] is not None
-        ]
-        if self.kind is not None:
-            found.append(func.substr(AuditRow.kind, 1, len(self.kind)) == self.kind)
-            if not _CALL_ENDS.startswith(self.kind):
-                found.append(BESIDE_CALLS)
-        elif self.subject is not None:
-            found.append(BESIDE_CALLS)  # the ends of calls are about nothing else
-        if self.session_id is not None:
-            # No index leads to a session's rows; nothing of it is older than itself.
-            began = select(SessionRow.created_at).where(SessionRow.id == self.session_id)
-            found.append(col(AuditRow.ts) >= func.coalesce(began.scalar_subquery(), ""))
-        if self.since is not None:
-            found.append(col(AuditRow.ts) >= self.since)
-        if self.until is not None:
-            found.append(col(AuditRow.ts) < self.until)
-        return found
+def conditions(filters: Filters) -> list[Any]:
+    """As SQL."""
+    wanted = {field.name: getattr(filters, field.name) for field in fields(filters)}
+    found: list[Any] = [
+        col(column) == wanted[name] for name, column in _COLUMNS.items() if wanted[name] is not None
+    ]
+    if filters.kind is not None:
+        found.append(func.substr(AuditRow.kind, 1, len(filters.kind)) == filters.kind)
+        if not _CALL_ENDS.startswith(filters.kind):
+            found.append(BESIDE_CALLS)
+    elif filters.subject is not None:
+        found.append(BESIDE_CALLS)  # the ends of calls are about nothing else
+    if filters.session_id is not None:
+        # No index leads to a session's rows; nothing of it is older than itfilters.
+        began = select(SessionRow.created_at).where(SessionRow.id == filters.session_id)
+        found.append(col(AuditRow.ts) >= func.coalesce(began.scalar_subquery(), ""))
+    if filters.since is not None:
+        found.append(col(AuditRow.ts) >= filters.since)
+    if filters.until is not None:
+        found.append(col(AuditRow.ts) < filters.until)
+    return found
 
 
 class AuditReader:
@@ -90,7 +64,7 @@ class AuditReader:
         self, filters: Filters, *, limit: int, before: int | None = None
     ) -> Sequence[AuditRow]:
         """Newest first. `before` is the `seq` of the last row seen."""
-        query = select(AuditRow).where(*filters.conditions())
+        query = select(AuditRow).where(*conditions(filters))
         if before is not None:
             query = query.where(col(AuditRow.seq) < before)
         query = query.order_by(col(AuditRow.seq).desc()).limit(limit)
@@ -101,7 +75,7 @@ class AuditReader:
         self, filters: Filters, seq: int, *, upto: int | None = None, limit: int = PAGE
     ) -> Sequence[AuditRow]:
         """Oldest first, behind `seq`."""
-        query = select(AuditRow).where(*filters.conditions(), col(AuditRow.seq) > seq)
+        query = select(AuditRow).where(*conditions(filters), col(AuditRow.seq) > seq)
         if upto is not None:
             query = query.where(col(AuditRow.seq) <= upto)
         query = query.order_by(col(AuditRow.seq)).limit(limit)
@@ -129,21 +103,6 @@ def facts(row: AuditRow) -> dict[str, Any]:
 def line(row: AuditRow) -> bytes:
     """A row as one line of JSON; its `detail` is the text that the hash covers."""
     return dump_json({name: getattr(row, name) for name in _ORDER}) + b"\n"
-
-
-def moment_of(text: str, field: str) -> str:
-    """A moment as rows have it.
-
-    Raises:
-        InvalidInput: it is not a date or a time of ISO 8601; without a zone it means UTC.
-    """
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        return isoformat(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-    except (ValueError, OverflowError, OSError):
-        raise InvalidInput(
-            f"{field} must be a date or a time such as 2026-11-21T09:30:00Z", field=field
-        ) from None
 
 
 def _detail(text: str) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from app.cli.answered import CommandRefused
 from app.cli.checkpoints import Server, list_checkpoints, restore_checkpoint, show_checkpoint
-from app.cli.client import CommandRefused
 from app.execution.calls import CallRequest
 from tests.api.rest.client import call, new_session, problem
 from tests.support.service import Running
@@ -172,9 +172,10 @@ async def test_the_terminal_prints_json_and_names_what_the_service_refuses(
     server = Server(serving.url, None)
 
     await list_checkpoints(server, work.session_id, as_json=True)
-    assert json.loads(capsys.readouterr().out)[0]["run_id"] == run_id
+    assert json.loads(capsys.readouterr().out)["checkpoints"][0]["run_id"] == run_id
     await show_checkpoint(server, work.session_id, run_id, as_json=True)
-    assert [file["path"] for file in json.loads(capsys.readouterr().out)] == ["g.txt"]
+    shown = json.loads(capsys.readouterr().out)["files"]
+    assert [file["path"] for file in shown] == ["g.txt"]
     with pytest.raises(CommandRefused, match="No files were changed"):
         await restore_checkpoint(
             server, work.session_id, "run_x", paths=[], force=False, as_json=True

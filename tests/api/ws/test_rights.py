@@ -9,7 +9,8 @@ import pytest
 import websockets
 
 from app.core.errors import Unauthenticated
-from app.governance.audit.reading import AuditReader, Filters
+from app.governance.audit.reading import AuditReader
+from app.governance.audit.wanted import Filters
 from tests.api.people import browser
 from tests.support.service import Chat, Running, serving, settings_for
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.doctor import disabled_tools
+from app.cli.doctor_here import disabled_tools
 from app.core.settings import Settings, load_settings
 from app.execution.doctor.check import Check
 from app.execution.doctor.tool_checks import tool_checks

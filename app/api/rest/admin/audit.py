@@ -16,8 +16,9 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.routing import routes_of
 from app.db.tables import AuditRow
 from app.governance.audit.anchor import FILE_NAME, AnchorFile
-from app.governance.audit.reading import AuditReader, Filters, facts, moment_of
+from app.governance.audit.reading import AuditReader, facts
 from app.governance.audit.verify import Verification, verify
+from app.governance.audit.wanted import Filters, moment_of
 
 router = routes_of("admin", below="/admin")
 

@@ -23,7 +23,7 @@ from app.api.service import Service
 from app.core.errors import AlreadyExists, InvalidInput, NotFound, VersionMismatch
 from app.policy.rules.compile import compile_rule, read_definition
 from app.policy.rules.definition import Conditions, Examples, Moment, RuleDefinition, Verb
-from app.resolver.rulebook import LoadedRule
+from app.resolver.rulebook import LoadedRule, rule_state
 
 router = routes_of("admin", below="/admin")
 
@@ -107,7 +107,7 @@ class RuleView(BaseModel):
             id=stored.id,
             definition=stored.body,
             source=stored.source,
-            state=_state(item, now),
+            state=rule_state(item, now),
             version=stored.version,
             created_by=stored.created_by,
             created_at=stored.created_at,
@@ -293,12 +293,3 @@ def _days_since(moment: str, now: float) -> int:
     if not moment:
         return 0
     return max(0, int((now - datetime.fromisoformat(moment).timestamp()) // 86_400))
-
-
-def _state(item: LoadedRule, now: float) -> Literal["active", "disabled", "expired", "invalid"]:
-    if not item.stored.enabled:
-        return "disabled"
-    if item.problems:
-        return "invalid"
-    expires = item.definition.expires if item.definition else None
-    return "expired" if expires is not None and expires <= now else "active"

@@ -1,0 +1,96 @@
+"""What `tollgate call` was asked for, how it is shown and how it ends, wherever it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from app.cli.call_view import Ending, EventLines, LiveText, View
+from app.cli.terminal import is_terminal
+from app.cli.writer import Writer
+
+_EXIT_BY_STATUS = {
+    "success": 0,
+    "skipped": 0,
+    "denied": 3,
+    "declined": 3,
+    "disabled": 3,
+    "expired": 3,
+}
+FAILED = 1
+READER_GONE = 128 + signal.SIGPIPE
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """What the command line asked for.
+
+    Attributes:
+        json_text: the arguments as JSON; None when they came as `key=value` words.
+        yes: approve whatever asks. What policy denies stays denied.
+        events: print every event as a JSON line instead of the result.
+    """
+
+    tool: str
+    pairs: tuple[str, ...] = ()
+    json_text: str | None = None
+    yes: bool = False
+    events: bool = False
+
+
+class Stop:
+    """Being asked to stop, and with which exit code.
+
+    Attributes:
+        asked: done when it was.
+    """
+
+    def __init__(self) -> None:
+        self.asked: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def request(self, exit_code: int) -> None:
+        """Ask for it; the first exit code stays."""
+        if not self.asked.done():
+            self.asked.set_result(exit_code)
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """The first Ctrl-C stops in good order; a second one ends the process."""
+        loop = asyncio.get_running_loop()
+        taken = [
+            number
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(number) is not signal.SIG_IGN
+        ]
+
+        def stop(number: int) -> None:
+            self.request(128 + number)
+            loop.remove_signal_handler(number)
+
+        for number in taken:
+            loop.add_signal_handler(number, stop, number)
+        try:
+            yield
+        finally:
+            for number in taken:
+                with suppress(ValueError):
+                    loop.remove_signal_handler(number)
+
+
+def view_of(options: CallOptions, out: Writer, err: Writer, *, ends_here: bool = True) -> View:
+    """How the call is shown."""
+    if options.events:
+        return EventLines(out)
+    safe_out, safe_err = is_terminal(sys.stdout), is_terminal(sys.stderr)
+    return LiveText(out, err, safe_out=safe_out, safe_err=safe_err, ends_here=ends_here)
+
+
+def exit_code_of(ending: Ending, stop: Stop) -> int:
+    """The exit code of a call."""
+    if ending.status == "cancelled" and stop.asked.done():
+        return stop.asked.result()
+    return _EXIT_BY_STATUS.get(ending.status, FAILED)

@@ -1,0 +1,21 @@
+"""Where `tollgate call` makes its call."""
+
+from __future__ import annotations
+
+from app.cli.call_options import CallOptions
+from app.cli.place import Place, Service
+
+
+async def make_call(options: CallOptions, place: Place) -> int:
+    """Make the call and show it; the exit code.
+
+    Raises:
+        TollgateError: there is nothing that can make it.
+    """
+    if isinstance(place, Service):
+        from app.cli.call_served import call_served
+
+        return await call_served(options, place)
+    from app.cli.call import call_once
+
+    return await call_once(options, place.settings)

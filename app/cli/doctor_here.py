@@ -1,0 +1,70 @@
+"""What `tollgate doctor` finds without a service, on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from app.cli.installation import open_tokens
+from app.core.errors import StorageUnavailable
+from app.core.settings import Settings
+from app.db.schema import HEAD, current_revision
+from app.execution.doctor.examination import Installation, findings
+from app.execution.doctor.gate_checks import load_gates
+from app.governance.identity.tokens import Token
+from app.operations.protocols.sandbox import SandboxStatus
+from app.resolver.reasons import DisabledReason
+
+
+def found_here(settings: Settings) -> list[dict[str, Any]]:
+    """Every finding, as REST shows them."""
+    return [check.to_dict() for check in findings(_installation(settings))]
+
+
+def stored_tokens(settings: Settings) -> list[Token]:
+    """The tokens in the database, when there is one of this version: a check changes nothing."""
+
+    async def read() -> list[Token]:
+        async with open_tokens(settings) as tokens:
+            return await tokens.list_all()
+
+    try:
+        if current_revision(settings.database_path) != HEAD:
+            return []
+        return asyncio.run(read())
+    except StorageUnavailable:
+        return []
+
+
+def disabled_tools(settings: Settings) -> dict[str, DisabledReason]:
+    """Each tool that is off; none before there is a database of this version.
+
+    Raises:
+        TollgateError: the gate of this installation cannot be opened.
+    """
+
+    async def read() -> dict[str, DisabledReason]:
+        from app.main import gate_as_served
+
+        async with gate_as_served(settings) as gate:
+            return dict(gate.resolver.resolve().disabled_reasons)
+
+    return asyncio.run(read()) if current_revision(settings.database_path) == HEAD else {}
+
+
+def _installation(settings: Settings) -> Installation:
+    return Installation(
+        settings,
+        tokens=partial(stored_tokens, settings),
+        gates=partial(load_gates, settings),
+        sandbox=partial(_sandbox, settings),
+        disabled=partial(disabled_tools, settings),
+    )
+
+
+def _sandbox(settings: Settings) -> SandboxStatus:
+    from app.main import sandbox_config
+    from app.operations.sandbox.sandbox import Sandbox
+
+    return Sandbox(sandbox_config(settings)).status

@@ -1,0 +1,125 @@
+"""`tollgate login` and `logout`: the service that commands of this user talk to."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from getpass import getpass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import typer
+
+from app.cli.answered import CommandRefused, checked_url
+from app.cli.rest import request
+from app.cli.terminal import is_terminal
+from app.core.errors import ConfigurationError, InvalidInput
+from app.core.homes import config_home
+from app.core.visible import visible
+
+FILE_NAME = "login.json"
+MAX_CHARS = 8192
+THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A service, and the token to show it."""
+
+    url: str
+    token: str
+
+
+async def sign_in(url: str, *, insecure: bool) -> int:
+    """Ask for a token, try it, and keep both for the commands that follow.
+
+    Raises:
+        InvalidInput: the address is none, would show the token to a network, or no token came.
+        CommandRefused, ConnectionFailed: the service does not take the token, or is not there.
+        ConfigurationError: the sign-in cannot be kept.
+    """
+    url = checked_url(url)
+    if urlsplit(url).scheme == "http" and not is_here(url) and not insecure:
+        raise InvalidInput(
+            "Without TLS everybody on the way reads the token: use https://, or --insecure",
+            field="url",
+        )
+    token = _read_token(url)
+    try:
+        me = await request(url, "/me", token=token)
+    except CommandRefused as error:
+        raise CommandRefused(f"{url} does not take this token: {error.message}") from None
+    _keep(Login(url, token))
+    rights = ", ".join(str(scope) for scope in me.get("scopes", ()))
+    typer.echo(f"Commands now work on {url}, as {visible(str(me.get('user_id')))} ({rights}).")
+    return 0
+
+
+def sign_out() -> int:
+    """Forget the service and the token; the token itself stays valid."""
+    try:
+        _path().unlink()
+    except FileNotFoundError:
+        typer.echo("Nobody is signed in.", err=True)
+        return 0
+    typer.echo("Forgotten. The token stays valid: `tollgate token revoke` ends one.", err=True)
+    return 0
+
+
+def kept_login() -> Login | None:
+    """The sign-in that commands use; None without one.
+
+    Raises:
+        ConfigurationError: there is one that cannot be read.
+    """
+    try:
+        path = _path()
+        with path.open(encoding="utf-8") as file:
+            said = json.loads(file.read(MAX_CHARS))
+        return Login(checked_url(str(said["url"])), str(said["token"]))
+    except FileNotFoundError:
+        return None
+    except ConfigurationError:
+        return None  # A user without a home folder has not signed in.
+    except (OSError, ValueError, KeyError, TypeError, InvalidInput):
+        raise ConfigurationError(
+            f"{str(path)!r} cannot be read: run `tollgate logout`, then `tollgate login`"
+        ) from None
+
+
+def is_here(url: str) -> bool:
+    """Whether an address is one of this machine alone."""
+    return urlsplit(url).hostname in THIS_MACHINE
+
+
+def _read_token(url: str) -> str:
+    token = getpass(f"Token for {url}: ") if is_terminal(sys.stdin) else sys.stdin.readline()
+    if not token.strip():
+        raise InvalidInput("No token was given: type it, or send it to standard input")
+    return token.strip()
+
+
+def _keep(login: Login) -> None:
+    path = _path()
+    fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Never readable by others, not even for a moment.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as file:
+            json.dump({"url": login.url, "token": login.token}, file)
+        fresh.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise ConfigurationError(
+            f"The sign-in cannot be kept in {str(path)!r} ({error.strerror}): use TOLLGATE_URL"
+            " and TOLLGATE_TOKEN"
+        ) from None
+
+
+def _path() -> Path:
+    return config_home() / FILE_NAME

@@ -1,0 +1,102 @@
+"""Which services of this user run on this machine, and where they answer.
+
+A service notes itself in the user's state folder for as long as it runs. What a note says is
+believed only while the lock of its data folder is held: a note that a killed service left is
+removed by who finds it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.cli.one_service import LOCK
+from app.core.errors import ConfigurationError
+from app.core.homes import state_home
+
+MAX_NOTE = 8192
+# `struct flock`: where its fields stand differs by system.
+_FLOCK, _TYPE, _PID = ("qqihh", 3, 2) if sys.platform == "darwin" else ("hhqqi4x", 0, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A service that runs here."""
+
+    url: str
+    data_dir: Path
+
+
+@contextmanager
+def noted(url: str, data_dir: Path) -> Iterator[None]:
+    """Let the commands of this user find a service while it runs.
+
+    Where no note can be kept, commands need an address: that keeps no service from running.
+    """
+    place = data_dir.resolve()
+    note: Path | None = None
+    with suppress(OSError, ConfigurationError):
+        note = _notes() / f"{hashlib.sha256(bytes(place)).hexdigest()[:16]}.json"
+        note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = note.with_name(f".{note.name}.{os.getpid()}")
+        fresh.write_text(json.dumps({"url": url, "data_dir": str(place)}), encoding="utf-8")
+        fresh.replace(note)
+    try:
+        yield
+    finally:
+        if note is not None:
+            with suppress(OSError):
+                note.unlink()
+
+
+def running_services() -> list[Running]:
+    """The services of this user that run on this machine, by address."""
+    try:
+        notes = sorted(_notes().glob("*.json"))
+    except (OSError, ConfigurationError):
+        return []
+    found = [service for note in notes if (service := _service_of(note)) is not None]
+    return sorted(found, key=lambda service: service.url)
+
+
+def holder_of(data_dir: Path) -> int | None:
+    """The process whose service has a data folder; None when no service does.
+
+    The lock is only asked about: taking it, even for a moment, could keep a service from
+    starting.
+    """
+    asked: list[int] = [0] * 5
+    asked[_TYPE] = fcntl.F_WRLCK
+    try:
+        with (data_dir / LOCK).open("rb") as lock:
+            told = fcntl.fcntl(lock, fcntl.F_GETLK, struct.pack(_FLOCK, *asked))
+    except OSError:
+        return None
+    answer = struct.unpack(_FLOCK, told)
+    return None if answer[_TYPE] == fcntl.F_UNLCK else int(answer[_PID])
+
+
+def _service_of(note: Path) -> Running | None:
+    try:
+        with note.open(encoding="utf-8") as file:
+            told = json.loads(file.read(MAX_NOTE))
+        service = Running(str(told["url"]), Path(str(told["data_dir"])))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if holder_of(service.data_dir) is not None:
+        return service
+    with suppress(OSError):
+        note.unlink()
+    return None
+
+
+def _notes() -> Path:
+    return state_home() / "services"

@@ -1,0 +1,105 @@
+"""`tollgate tools …`, asked of a running service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.cli.answered import CommandRefused
+from app.cli.place import Service
+from app.core.errors import Conflict, ToolNotFound
+from app.core.visible import visible
+from app.governance.agents import TOOLSET
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """What the command line asks for: `agent` of None is everybody."""
+
+    names: tuple[str, ...]
+    enabled: bool
+    agent: str | None = None
+    force: bool = False
+
+
+def state_line(name: str, why_off: str | None, *, asks: bool) -> str:
+    """Whether a tool is on, as one line."""
+    on = "on, asks every time" if asks else "on"
+    return f"{visible(name)}  {on if why_off is None else f'off: {visible(why_off)}'}"
+
+
+async def listed(service: Service) -> dict[str, Any]:
+    """Every tool with its state, and every plugin that could not be loaded."""
+    catalog = await service.get("tools")
+    rows = (await service.get("toolset"))["runtime_diagnostic"]["tools"]
+    asks = {row["name"] for row in rows if row["asks"]}
+    tools = [
+        {**row, "asks": row["name"] in asks} for row in catalog["tools"] if row["alias_of"] is None
+    ]
+    return {"tools": tools, "problems": catalog["problems"]}
+
+
+async def switch_served(service: Service, switch: Switch) -> list[str]:
+    """Switch tools of a service; what holds now, a line for each name.
+
+    Raises:
+        ToolNotFound: a name is no tool; the message lists every such name.
+        Conflict: a core tool would be switched off, and `force` is not set.
+        CommandRefused: there is no such agent or toolset, or the token may not do it.
+    """
+    try:
+        if switch.names[0].startswith(TOOLSET):
+            body: dict[str, Any] = {"enabled": switch.enabled, "force": switch.force}
+            toolset = switch.names[0].removeprefix(TOOLSET)
+            await service.send("PATCH", "admin", "toolsets", toolset, body=body)
+            return [f"{visible(switch.names[0])}  {'on' if switch.enabled else 'off'}"]
+        names = await _own_names(service, switch.names)
+        if switch.agent is None:
+            body = {"names": names, "enabled": switch.enabled, "force": switch.force}
+            await service.send("POST", "admin", "tools", "switch", body=body)
+        else:
+            await _override(service, switch.agent, names, switch)
+    except CommandRefused as error:
+        if error.error.get("code") == "conflict":
+            raise Conflict(error.message.replace("`force`", "--force")) from None
+        raise
+    rows = await service.get("toolset", agent_id=switch.agent)
+    states = {row["name"]: row for row in rows["runtime_diagnostic"]["tools"]}
+    return [
+        state_line(
+            name,
+            states[name]["reason"]["message"] if states[name]["reason"] else None,
+            asks=states[name]["asks"],
+        )
+        for name in names
+    ]
+
+
+async def _own_names(service: Service, names: tuple[str, ...]) -> list[str]:
+    """The tools' own names for names and aliases; all of them are tools."""
+    catalog = (await service.get("tools"))["tools"]
+    own = {row["name"]: row["alias_of"] or row["name"] for row in catalog}
+    # Governance also knows tools that the catalog has lost.
+    lost = {row["name"] for row in await service.pages("tools", "admin", "tools", state="absent")}
+    unknown = [name for name in names if name not in own and name not in lost]
+    if unknown:
+        told = [f"{name}{await _guess(service, name)}" for name in unknown]
+        raise ToolNotFound(f"Tool not found: {', '.join(told)}", unknown=unknown)
+    return list(dict.fromkeys(own.get(name, name) for name in names))
+
+
+async def _guess(service: Service, name: str) -> str:
+    try:
+        await service.get("tools", name)
+    except CommandRefused as error:
+        meant = error.error["details"].get("suggestions") or []
+        return f" (did you mean {meant[0]}?)" if meant else ""
+    return ""
+
+
+async def _override(service: Service, agent: str, names: list[str], switch: Switch) -> None:
+    profile = (await service.get("admin", "agents", agent))["profile"]
+    for name in names:
+        hint = (profile["tools"].get(name) or {}).get("hint")
+        body = {"state": "on" if switch.enabled else "off", "hint": hint, "force": switch.force}
+        await service.send("PUT", "admin", "agents", agent, "tools", name, body=body)

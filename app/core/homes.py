@@ -1,0 +1,87 @@
+"""The folders of this user for what belongs to no current folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from app.core.errors import ConfigurationError
+
+NAME = "tollgate"
+DATABASE = "tollgate.db"
+FORMER_DATA = Path("data")
+"""Where earlier versions kept the data: in the current folder."""
+
+
+def data_home() -> Path:
+    """The one data folder of this user, wherever a command starts.
+
+    Raises:
+        ConfigurationError: this user has no home folder.
+    """
+    if sys.platform == "darwin":
+        return _home() / "Library" / "Application Support" / NAME
+    return _base("XDG_DATA_HOME", ".local/share") / NAME
+
+
+def config_home() -> Path:
+    """Where this user's sign-in is kept.
+
+    Raises:
+        ConfigurationError: this user has no home folder.
+    """
+    return _base("XDG_CONFIG_HOME", ".config") / NAME
+
+
+def state_home() -> Path:
+    """Where running services of this user are noted.
+
+    Raises:
+        ConfigurationError: this user has no home folder.
+    """
+    return _base("XDG_STATE_HOME", ".local/state") / NAME
+
+
+def default_data_dir() -> Path:
+    """The data folder when no setting names one.
+
+    A database that an earlier version left in the current folder stays in use.
+
+    Raises:
+        ConfigurationError: this user has no home folder.
+    """
+    return FORMER_DATA if holds_database(FORMER_DATA) else data_home()
+
+
+def data_folder(value: Any) -> Any:
+    """What names a data folder: a variable without a value none, and `~` is the user's home."""
+    if not isinstance(value, str):
+        return value
+    return Path(value).expanduser() if value.strip() else default_data_dir()
+
+
+DataFolder = Annotated[Path, BeforeValidator(data_folder)]
+
+
+def holds_database(folder: Path) -> bool:
+    """Whether a service has kept its data there."""
+    return (folder / DATABASE).is_file()
+
+
+def _base(variable: str, below_home: str) -> Path:
+    # The specification says so: a relative path is not used.
+    chosen = os.environ.get(variable, "")
+    return Path(chosen) if chosen.startswith("/") else _home() / below_home
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise ConfigurationError(
+            "This user has no home folder: name the data folder with TOLLGATE_DATA_DIR"
+        ) from None

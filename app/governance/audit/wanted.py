@@ -1,0 +1,62 @@
+"""Which rows of the audit somebody wants. Loads nothing that reads a database."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from app.core.clock import SystemClock, isoformat
+from app.core.errors import InvalidInput
+
+_AGO = re.compile(r"([0-9]{1,9})\s*([smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which rows are wanted; None wants all.
+
+    Attributes:
+        kind: how the kind begins: `governance.` is every change of an administrator.
+        since, until: moments as rows have them, the first counted in, the last not.
+    """
+
+    kind: str | None = None
+    actor: str | None = None
+    subject: str | None = None
+    tool_name: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    operation_id: str | None = None
+    verdict: str | None = None
+    outcome: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+def moment_of(text: str, field: str, *, now: datetime | None = None) -> str:
+    """A moment as rows have it.
+
+    Args:
+        now: what a length of time such as `90m` is counted back from; the clock when not given.
+
+    Raises:
+        InvalidInput: it is no length of time, and no date or time of ISO 8601; without a zone
+            that means UTC.
+    """
+    text = text.strip()
+    try:
+        ago = _AGO.fullmatch(text)
+        if ago is not None:
+            length = timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+            return isoformat((now or SystemClock().now()) - length)
+        moment = datetime.fromisoformat(text)
+        return isoformat(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(
+            f"{field} must be a date or a time such as 2026-11-21T09:30:00Z, or how long ago such"
+            " as 90m, 1h, 7d or 2w",
+            field=field,
+        ) from None

@@ -1,0 +1,475 @@
+"""Which installation a command works on, wherever it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli.place import find_service
+from app.cli.running import holder_of
+from tests.cli.program import PATIENCE_S, json_lines
+from tests.support import forked
+from tests.support.database import new_database
+from tests.support.source import ROOT
+
+NEED_AN_INSTALLATION: tuple[tuple[str, ...], ...] = (
+    ("tools",),
+    ("tools", "disable", "bash"),
+    ("call", "calculator", "expression=1"),
+    ("can-i", "bash", "command=ls"),
+    ("resolve",),
+    ("audit",),
+    ("token", "list"),
+    ("token", "create", "ci"),
+    ("rules", "list"),
+    ("memory", "list"),
+    ("skills",),
+    ("sources", "list"),
+    ("where",),
+)
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody with a home folder, who stands in a folder of their own."""
+
+    home: Path
+    here: Path
+
+    @property
+    def usual(self) -> Path:
+        return self.home / ".local" / "share" / "tollgate"
+
+    def environment(self, **extra: str) -> dict[str, str]:
+        passed = ("TOLLGATE_", "ANTHROPIC_", "OPENAI_", "XDG_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(passed)}
+        # Nothing answers at the address of the settings.
+        own = {"HOME": str(self.home), "PYTHONPATH": str(ROOT), "TOLLGATE_PORT": closed_port()}
+        return {**kept, **own, **extra}
+
+    def run(
+        self, *words: str, stdin: str = "", cwd: Path | None = None, **extra: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `tollgate` in the folder where the user stands."""
+        return forked.run(
+            words, cwd=cwd or self.here, environment=self.environment(**extra), stdin=stdin
+        )
+
+    @contextmanager
+    def serving(self, *words: str, cwd: Path | None = None, **extra: str) -> Iterator[Served]:
+        """A service of this user, started somewhere else than the commands."""
+        process = forked.start(
+            ["serve", "--port", "0", *words],
+            cwd=cwd or self.home,
+            environment=self.environment(**extra),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        )
+        facts: dict[str, str] = {}
+        try:
+            for line in process.stdout:
+                name, _, value = line.strip().partition(" ")
+                facts[name] = value.strip()
+                if name == "Stop":
+                    break
+            yield Served(process, facts)
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+@dataclass(frozen=True)
+class Served:
+    process: forked.Forked
+    facts: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        return self.facts["url"]
+
+    def get(self, path: str) -> Any:
+        token = self.facts["token"].split()[0]
+        call = urllib.request.Request(
+            f"{self.url}/api/v1{path}", headers={"authorization": f"Bearer {token}"}
+        )
+        with urllib.request.urlopen(call, timeout=PATIENCE_S) as answer:
+            return json.load(answer)
+
+
+def closed_port() -> str:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    home, here = tmp_path / "home", tmp_path / "repository"
+    home.mkdir()
+    here.mkdir()
+    return User(home, here)
+
+
+@pytest.mark.parametrize("words", NEED_AN_INSTALLATION, ids=" ".join)
+def test_a_command_without_an_installation_makes_none_and_says_what_to_do(user: User, words):
+    done = user.run(*words)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: No installation was found: ")
+    assert done.stderr.count("\n") == 1
+    assert str(user.usual) in done.stderr
+    assert "tollgate serve" in done.stderr
+    assert list(user.here.iterdir()) == []
+    assert not user.usual.exists()
+
+
+def test_a_named_folder_without_an_installation_stays_as_it_is(user: User, tmp_path: Path):
+    named = tmp_path / "named"
+    for done in (
+        user.run("token", "list", "--data-dir", str(named)),
+        user.run("token", "list", TOLLGATE_DATA_DIR=str(named)),
+    ):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "tollgate init" in done.stderr
+    assert not named.exists()
+
+
+def test_commands_in_another_folder_change_the_service_that_runs(user: User):
+    with user.serving() as served:
+        assert served.facts["data"] == str(user.usual)
+        where = json.loads(user.run("where", "--json").stdout)
+        switched = user.run("tools", "disable", "bash")
+        made = user.run("token", "create", "ci")
+        asked = served.get("/tools/bash")["tool"]
+        tokens = served.get("/admin/tokens")["tokens"]
+        refused = user.run("call", "bash", "command=echo hi")
+        decided = user.run("can-i", "bash", "command=echo hi")
+        called = user.run("call", "calculator", "expression=6*7")
+        audit = json_lines(user.run("audit", "--json", "--kind", "governance.").stdout)
+
+    assert where == {"url": served.url, "data_dir": str(user.usual), "token": True}
+    assert switched.returncode == 0
+    assert switched.stderr == f"Changed on {served.url} (data in {user.usual}).\n"
+    assert asked["enabled"] is False
+    assert [row["name"] for row in tokens] == ["bootstrap", "ci"]
+    assert served.url in made.stderr
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert (decided.returncode, decided.stdout.split()[0]) == (3, "deny")
+    assert (called.returncode, called.stdout) == (0, "42\n")
+    assert [(row["actor"], row["kind"]) for row in audit] == [("bootstrap", "governance.tool")]
+    assert list(user.here.iterdir()) == []
+
+
+def test_every_list_has_one_shape_of_a_service_and_of_its_folder(user: User):
+    lists = (
+        *(("tools",), ("token", "list"), ("rules", "list"), ("memory", "list"), ("skills",)),
+        *(("sources", "list"), ("rules", "test"), ("resolve",), ("doctor",)),
+    )
+    with user.serving():
+        user.run("token", "create", "ci")
+        user.run("call", "memory_save", "--json", '{"content": "tea", "key": "drink"}')
+        rule = {"tool": "bash", "match": {"argv": ["git", "push", "..."]}, "decision": "deny"}
+        rule |= {"justification": "no", "examples": {"match": ["git push"]}}
+        added = user.run("rules", "add", "-", stdin=json.dumps(rule))
+        served = [json.loads(user.run(*words, "--json").stdout) for words in lists]
+        stored = [
+            json.loads(user.run(*words, "--json", "--data-dir", str(user.usual)).stdout)
+            for words in lists
+        ]
+    assert added.returncode == 0, added.stderr
+    for words, one, other in zip(lists, served, stored, strict=True):
+        for document in (one, other):
+            assert isinstance(document, dict), words
+        lists_of = {key for key, value in other.items() if isinstance(value, list) and value}
+        for key in lists_of:
+            if isinstance(other[key][0], dict) and "id" in other[key][0]:
+                assert [row["id"] for row in one[key]] == [row["id"] for row in other[key]], words
+                assert other[key][0].keys() <= one[key][0].keys(), words
+
+
+def test_the_usual_folder_is_found_when_nothing_runs(user: User):
+    made = user.run("init")
+    again = user.run("init")
+    switched = user.run("tools", "disable", "bash")
+
+    assert made.stdout == f"{user.usual}: made\n"
+    assert again.stdout == f"{user.usual}: is there already\n"
+    assert switched.stderr == f"Changed in {user.usual}.\n"
+    assert json.loads(user.run("where", "--json").stdout)["data_dir"] == str(user.usual)
+    assert list(user.here.iterdir()) == []
+
+
+def test_a_database_that_an_earlier_version_left_here_stays_in_use_and_is_named(user: User):
+    new_database(user.here / "data" / "tollgate.db")
+
+    listed = user.run("token", "list", "--json")
+    served_here = user.serving(cwd=user.here)
+    with served_here as served:
+        assert served.facts["data"] == str(user.here / "data")
+
+    assert json.loads(listed.stdout) == {"tokens": []}
+    assert f"Using '{user.here / 'data'}'" in listed.stderr
+
+
+@pytest.mark.parametrize("words", [("token", "list"), ("serve", "--port", "0"), ("init",)])
+def test_of_two_folders_none_is_guessed(user: User, words):
+    new_database(user.here / "data" / "tollgate.db")
+    new_database(user.usual / "tollgate.db")
+
+    done = user.run(*words)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert str(user.here / "data") in done.stderr
+    assert str(user.usual) in done.stderr
+
+
+def test_of_two_services_none_is_guessed(user: User, tmp_path: Path):
+    with user.serving() as one, user.serving("--data-dir", str(tmp_path / "other")) as other:
+        done = user.run("tools", "disable", "bash")
+        named = user.run("tools", "disable", "bash", TOLLGATE_URL=other.url)
+        states = [one.get("/tools/bash")["tool"], other.get("/tools/bash")["tool"]]
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert one.url in done.stderr
+    assert other.url in done.stderr
+    assert named.returncode == 0, named.stderr
+    assert [state["enabled"] for state in states] == [True, False]
+
+
+def test_a_note_of_a_killed_service_is_not_believed(user: User):
+    with user.serving() as served:
+        (note,) = (user.home / ".local/state/tollgate/services").iterdir()
+        assert holder_of(user.usual) == served.process.pid
+        served.process.kill()
+        served.process.wait()
+        assert note.exists()
+        assert holder_of(user.usual) is None
+        done = user.run("tools", "disable", "bash")
+    assert done.stderr == f"Changed in {user.usual}.\n"
+    assert not note.exists()
+
+
+def test_a_sign_in_leads_to_its_service_and_keeps_the_token_for_its_owner(
+    user: User, tmp_path: Path
+):
+    other = User(tmp_path / "other", user.here)
+    other.home.mkdir()
+    with other.serving() as served:
+        token = served.facts["token"].split()[0]
+        wrong = user.run("login", served.url, stdin="tg_wrong\n")
+        login = user.run("login", served.url, stdin=f"{token}\n")
+        kept = user.home / ".config" / "tollgate" / "login.json"
+        mode = kept.stat().st_mode & 0o777
+        switched = user.run("tools", "disable", "bash")
+        state = served.get("/tools/bash")["tool"]["enabled"]
+        out = user.run("logout")
+        without = user.run("tools", "disable", "bash")
+
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert login.returncode == 0, login.stderr
+    assert token not in login.stdout + login.stderr
+    assert mode == 0o600
+    assert switched.stderr == f"Changed on {served.url}.\n"
+    assert state is False
+    assert out.returncode == 0
+    assert without.stderr.startswith("error: No installation was found")
+
+
+def test_a_service_of_somebody_else_at_the_usual_address_wants_a_token(user: User, tmp_path: Path):
+    other = User(tmp_path / "other", user.here)
+    other.home.mkdir()
+    with other.serving() as served:
+        port = served.url.rpartition(":")[2]
+        token = served.facts["token"].split()[0]
+        refused = user.run("token", "list", TOLLGATE_PORT=port)
+        listed = user.run("token", "list", TOLLGATE_PORT=port, TOLLGATE_TOKEN=token)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "tollgate login" in refused.stderr
+    assert "bootstrap" in listed.stdout
+
+
+@pytest.mark.parametrize("where", ["env_file", "sign_in", "sign_in_and_variable"])
+def test_a_token_of_this_machine_is_sent_to_no_other(
+    user: User, monkeypatch: pytest.MonkeyPatch, where: str
+):
+    for name, value in user.environment().items():
+        monkeypatch.setenv(name, value)
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TOLLGATE_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(user.here)
+    (user.here / ".env").write_text("TOLLGATE_TOKEN=own\n", encoding="utf-8")
+    if where == "env_file":
+        assert find_service("https://tollgate.example").token is None
+        assert find_service("http://127.0.0.1:1").token == "own"
+        return
+    if where == "sign_in_and_variable":
+        monkeypatch.setenv("TOLLGATE_TOKEN", "own")
+    kept = user.home / ".config" / "tollgate" / "login.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text('{"url": "https://tollgate.example", "token": "tg_kept"}', encoding="utf-8")
+    assert find_service().token == "tg_kept"
+
+
+NEWER = (*NEED_AN_INSTALLATION, ("serve", "--port", "0"), ("init",), ("db", "upgrade"))
+
+
+@pytest.mark.parametrize("words", NEWER, ids=" ".join)
+def test_a_database_of_a_newer_version_is_one_sentence_and_stays_as_it_is(user: User, words):
+    database = user.usual / "tollgate.db"
+    new_database(database)
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    before = database.read_bytes()
+
+    done = user.run(*words)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: The database in ")
+    assert "newer version" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert database.read_bytes() == before
+
+
+def test_a_database_of_an_earlier_version_is_brought_up_to_date_on_purpose(user: User):
+    database = user.usual / "tollgate.db"
+    database.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+
+    refused = user.run("token", "list")
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "tollgate db upgrade" in refused.stderr
+    assert user.run("db", "upgrade").returncode == 0
+    assert user.run("token", "list").returncode == 0
+
+
+def test_a_call_in_a_service_streams_asks_and_ends_as_one_in_this_process(user: User):
+    with user.serving() as served:
+        streamed = user.run("call", "bash", "command=echo one; echo two >&2; exit 3")
+        risky = user.run("call", "bash", "command=rm -rf --one-file-system gone")
+        approved = user.run("call", "--yes", "bash", "command=rm -rf --one-file-system gone")
+        forbidden = user.run("call", "bash", "command=rm -rf --preserve-root /")
+        unknown = user.run("call", "calculater", "x=1")
+        events = json_lines(user.run("call", "--events", "calculator", "expression=1").stdout)
+        chats = served.get("/sessions")["sessions"]
+        direct = served.get("/sessions?kind=direct")["sessions"]
+
+    assert (streamed.returncode, streamed.stdout) == (1, "one\n")
+    assert streamed.stderr.startswith("two\n")
+    assert (risky.returncode, risky.stdout) == (3, "")
+    assert "Nobody is there to confirm it" in risky.stderr
+    assert "--yes" in risky.stderr
+    assert "person" not in risky.stderr
+    assert approved.returncode == 0, approved.stderr
+    assert forbidden.returncode == 3
+    assert unknown.returncode == 1
+    assert "calculator" in unknown.stderr
+    assert [event["type"] for event in events][-1] == "run_finished"
+    assert chats == []
+    assert len(direct) == 6
+
+
+def test_a_signal_cancels_a_call_in_a_service(user: User):
+    with user.serving():
+        process = forked.start(
+            ["call", "bash", "command=echo begun; sleep 100"],
+            cwd=user.here,
+            environment=user.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=PATIENCE_S) == 130
+        process.communicate()
+
+
+@pytest.fixture
+def changed(user: User) -> Iterator[Changed]:
+    """A service that runs, with a skill and a database that it may open."""
+    shop = user.home / "files" / "shop.db"
+    shop.parent.mkdir()
+    with closing(sqlite3.connect(shop)) as connection:
+        connection.execute("CREATE TABLE customers (id INTEGER, email TEXT)")
+    skill = user.usual / "skills" / "notes"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(
+        "---\nname: notes\ndescription: How notes are kept.\n---\nKeep them.\n", encoding="utf-8"
+    )
+    with user.serving(TOLLGATE_SOURCES__SQLITE_FOLDERS=str(shop.parent)) as served:
+        yield Changed(user, served, shop)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Commands that change something, each of which must say where."""
+
+    user: User
+    served: Served
+    shop: Path
+
+    def __call__(self, *words: str) -> str:
+        done = self.user.run(*words)
+        assert done.returncode == 0, (words, done.stderr)
+        assert self.served.url in done.stderr, words
+        return done.stdout.strip()
+
+    def listed(self, *words: str) -> Any:
+        return json.loads(self.user.run(*words, "--json").stdout)
+
+
+def test_knowledge_is_changed_in_the_service_that_runs(changed: Changed):
+    source = changed("sources", "add", "Shop", "--kind", "sqlite", "--file", str(changed.shop))
+    changed("sources", "authorise", "Shop", "--agent", "*", "--table", "main.customers:email")
+    tables = changed.listed("sources", "tables", "Shop")["tables"]
+    tested = changed.user.run("sources", "test", source)
+    changed("sources", "remove", "Shop", "--yes")
+    changed("skills", "enable", "user:notes")
+    changed.user.run("call", "memory_save", "--json", '{"content": "tea", "key": "drink"}')
+    memories = changed.listed("memory", "list")["memories"]
+    exported = json_lines(changed.user.run("memory", "export").stdout)
+    changed("memory", "forget", "--query", "tea", "--yes")
+
+    assert [(table["name"], table["allowed"]) for table in tables] == [("customers", True)]
+    assert [column["masked"] for column in tables[0]["columns"]] == [False, True]
+    assert (tested.returncode, tested.stdout.split(":")[0]) == (0, "ok")
+    assert changed.served.get("/admin/sources")["sources"] == []
+    skills = changed.served.get("/admin/skills")["skills"]
+    assert {item["id"]: item["enabled"] for item in skills}["user:notes"] is True
+    assert [item["key"] for item in memories] == [item["key"] for item in exported] == ["drink"]
+    assert changed.served.get("/admin/memory")["total"] == 0
+
+
+def test_tools_and_tokens_are_changed_in_the_service_that_runs(changed: Changed):
+    unknown = changed.user.run("tools", "disable", "bahs")
+    changed("tools", "disable", "toolset:shell")
+    off = changed.served.get("/tools/bash")["tool"]["enabled"]
+    changed("tools", "enable", "toolset:shell")
+    first = changed.listed("token", "list")["tokens"][0]
+    mine = changed("token", "create", "mine", "--admin")
+    changed("token", "revoke", first["id"])
+    kept = (changed.user.usual / "bootstrap.token").exists()
+    refused = changed.user.run("token", "list")
+    listed = changed.user.run("token", "list", TOLLGATE_TOKEN=mine)
+
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert "did you mean bash?" in unknown.stderr
+    assert off is False
+    assert kept is False
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "--data-dir" in refused.stderr
+    assert "mine" in listed.stdout
