@@ -177,8 +177,11 @@ def configuration_page() -> str:
         "",
         "`.env.example` and `config.example.yml` are templates to copy.",
         "A value that does not fit stops the service with a message that names the setting.",
-        "Inside `code_execution`, `sub_agent`, `limits` and a hook a name that is not known does"
-        " too; elsewhere it is passed over.",
+        "So does a name that no setting has, in `config.yml`, `.env` and the environment; the"
+        " message has the one that was meant.",
+        "A variable that begins with `TOLLGATE_` and is like no setting is only warned about:"
+        " Kubernetes makes such variables for a service that is called tollgate.",
+        "`tollgate doctor` shows both.",
         "Without `TOLLGATE_DATA_DIR` the data are in `~/.local/share/tollgate`, or in"
         " `$XDG_DATA_HOME/tollgate`, and on macOS in `~/Library/Application Support/tollgate`; a"
         " `./data` of an earlier version stays in use, see"

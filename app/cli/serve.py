@@ -28,6 +28,7 @@ from app.cli.log_lines import JsonLines, LinesForPeople, LineWriter
 from app.cli.one_service import only_service_of
 from app.cli.running import noted
 from app.core.errors import ConfigurationError, TollgateError
+from app.core.setting_names import refuse_misspelt, wrong_names
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.execution.doctor.gate_checks import missing_hooks
@@ -53,10 +54,14 @@ def serve_until_stopped(settings: Settings) -> int:
     """Serve until a signal asks to stop; the exit code.
 
     Raises:
-        ConfigurationError: the service would be open to other machines, or the workspace
-            cannot be made.
+        ConfigurationError: a name was meant as a setting and is none, the service would be open
+            to other machines, or the workspace cannot be made.
         StorageUnavailable: the data directory cannot be written, or another service has it.
     """
+    names = wrong_names(Settings)
+    refuse_misspelt(names)
+    for wrong in names:
+        typer.echo(f"warning: {wrong.sentence}: it has no effect", err=True)
     with only_service_of(settings.data_dir):
         return _prepared(settings)
 

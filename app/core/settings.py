@@ -54,6 +54,7 @@ from app.core.sections import (
     SubAgentSettings,
 )
 from app.core.serving import ServingSettings
+from app.core.setting_names import sentence_of
 from app.core.skills import SkillSettings
 from app.core.sources import SourceSettings
 from app.core.triggers import TriggerSettings
@@ -492,9 +493,7 @@ def load_settings(**overrides: Any) -> Settings:
         settings = Settings(**overrides)
         settings._origins = origins_of(Settings, overrides)
     except ValidationError as error:
-        lines = [
-            f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)
-        ]
+        found = error.errors(include_url=False, include_input=False)
+        lines = [sentence_of(Settings, item) for item in found]
         raise ConfigurationError("Invalid settings: " + "; ".join(lines), errors=lines) from None
     return settings

@@ -140,6 +140,37 @@ def test_the_doctor_shows_what_matters_and_the_rest_when_asked(installation):
     assert "package fastapi" in long.stdout
 
 
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        (
+            {"TOLLGATE_CONFIRM_DANGEROUSS": "false"},
+            "TOLLGATE_CONFIRM_DANGEROUSS in the environment is no setting; did you mean"
+            " TOLLGATE_CONFIRM_DANGEROUS?",
+        ),
+        ({"TOLLGATE_RULES_FILE": "rules.yml"}, "rules file 'rules.yml': No such file"),
+    ],
+)
+def test_the_service_does_not_start_and_the_doctor_says_why(fresh, variables, said):
+    served = tollgate(fresh, "serve", "--port", "0", **variables)
+    found = tollgate(fresh, "doctor", **variables)
+    assert (served.returncode != 0, served.stdout) == (True, "")
+    assert said in served.stderr
+    assert "Traceback" not in served.stderr
+    assert found.returncode == 1
+    assert next(iter(variables)) in found.stdout + served.stderr
+
+
+def test_the_service_does_not_start_with_an_unknown_name_in_its_file(fresh):
+    (fresh / "config.yml").write_text("confirm_dangerouss: false\n", encoding="utf-8")
+    served = tollgate(fresh, "serve", "--port", "0")
+    found = json.loads(tollgate(fresh, "doctor", "--json").stdout)
+    assert (served.returncode, served.stdout) == (2, "")
+    assert "confirm_dangerouss in config.yml is no setting" in served.stderr
+    (check,) = [item for item in found["checks"] if item["code"] == "setting.misspelt"]
+    assert (check["state"], check["fix"]) == ("broken", "write confirm_dangerous")
+
+
 def test_the_doctor_says_what_is_broken_and_how_to_fix_it(fresh):
     (fresh / "data").write_text("a file where a folder should be", encoding="utf-8")
     done = tollgate(fresh, "doctor", "--data-dir", str(fresh / "data"))

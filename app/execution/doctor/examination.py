@@ -20,6 +20,7 @@ from app.execution.doctor.machine_checks import (
 )
 from app.execution.doctor.named_checks import named_checks
 from app.execution.doctor.sandbox_checks import sandbox_checks
+from app.execution.doctor.settings_checks import settings_checks
 from app.execution.doctor.tool_checks import tool_checks
 from app.governance.identity.tokens import Token
 from app.operations.protocols.sandbox import SandboxStatus
@@ -53,6 +54,7 @@ class Installation:
 def findings(installation: Installation) -> Iterator[Check]:
     """Every check; it blocks: files, sockets and programs are looked at."""
     settings = installation.settings
+    yield from settings_checks(settings)
     yield from runtime_and_storage(settings)
     if installation.is_running:
         yield from condition_checks(installation.conditions())

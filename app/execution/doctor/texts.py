@@ -77,6 +77,20 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
         "database.newer": Subject(
             "database", _SCHEMA, "start the version of Tollgate that wrote it, or restore a backup"
         ),
+        "setting.misspelt": Subject(
+            "setting {name}", "it has no effect, and `serve` does not start", "write {meant}"
+        ),
+        "setting.unknown": Subject(
+            "setting {name}", "it has no effect, and `serve` does not start", "remove it"
+        ),
+        "setting.foreign": Subject(
+            "variable {name}", "it has no effect", "remove it, unless another program reads it"
+        ),
+        "rules_file": Subject(
+            "rules file",
+            "rules that are read at the start; without them the service does not start",
+            "put the file there, or set TOLLGATE_RULES_FILE to where it is",
+        ),
         "database.old": Subject("database", _SCHEMA, "`tollgate db upgrade`; `serve` does it too"),
         "model_key": Subject(
             "model key", "chat with a model needs it; tools work without", "set {setting}"
@@ -323,6 +337,7 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "database.current": "revision {revision}",
         "database.old": "revision {revision}, this version needs {needed}",
         "database.newer": "revision {revision}, this version knows up to {needed}",
+        "setting.unknown": "in {source}, and no setting",
         "address.free": "{address} is free",
         "address.ours": "a Tollgate service answers on {address}",
         "address.taken": "{address}: {error}",

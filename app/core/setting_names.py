@@ -1,0 +1,152 @@
+"""Names that somebody wrote as a setting and that are none."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_settings import BaseSettings, DotEnvSettingsSource
+
+from app.core.config_file import ConfigFile
+from app.core.errors import ConfigurationError
+from app.core.origins import SettingPath, env_name, setting_fields
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+PREFIX = "TOLLGATE_"
+ALIKE = 0.8
+# What commands and the programs of the project read themselves.
+NO_SETTINGS = frozenset({"TOLLGATE_URL", "TOLLGATE_DESKTOP_TOKEN", "TOLLGATE_VENV"})
+
+Source = Literal["environment", "env_file", "config_file"]
+WORDS: Mapping[Source, str] = {
+    "environment": "the environment",
+    "env_file": ".env",
+    "config_file": "config.yml",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongName:
+    """A name that no setting has.
+
+    Attributes:
+        meant: the setting that is most like it, named as it is written there; None without one.
+    """
+
+    name: str
+    source: Source
+    meant: str | None
+
+    @property
+    def is_misspelt(self) -> bool:
+        """Whether somebody surely meant a setting.
+
+        A variable that is like none may be another program's: Kubernetes makes some for every
+        service, named after it.
+        """
+        return self.meant is not None or self.source == "config_file"
+
+    @property
+    def sentence(self) -> str:
+        meant = "" if self.meant is None else f"; did you mean {self.meant}?"
+        return f"{self.name} in {WORDS[self.source]} is no setting{meant}"
+
+
+def wrong_names(model: type[BaseSettings]) -> list[WrongName]:
+    """Every name in `config.yml`, `.env` and the environment that no setting of the model has."""
+    paths = [path for path, _ in setting_fields(model)]
+    dotted = [".".join(path) for path in paths]
+    variables = [env_name(path).removeprefix(PREFIX) for path in paths]
+    found = [
+        WrongName(name, "config_file", _nearest(name, dotted))
+        for name in _unknown_keys(model, ConfigFile(model)())
+    ]
+    written: dict[Source, Mapping[str, Any]] = {
+        "env_file": DotEnvSettingsSource(model).env_vars,
+        "environment": os.environ,
+    }
+    for source, names in written.items():
+        for name in sorted({name.upper() for name in names if name.upper().startswith(PREFIX)}):
+            own = name.removeprefix(PREFIX)
+            if name in NO_SETTINGS or _is_known(model, tuple(own.lower().split("__"))):
+                continue
+            meant = _nearest(own, variables)
+            found.append(WrongName(name, source, PREFIX + meant if meant else None))
+    return found
+
+
+def refuse_misspelt(names: list[WrongName]) -> None:
+    """Make sure that no name was meant as a setting and is none.
+
+    Raises:
+        ConfigurationError: there are such names; the message has each with what may be meant.
+    """
+    misspelt = [wrong.sentence for wrong in names if wrong.is_misspelt]
+    if misspelt:
+        raise ConfigurationError("Invalid settings: " + "; ".join(misspelt), errors=misspelt)
+
+
+def sentence_of(model: type[BaseSettings], problem: ErrorDetails) -> str:
+    """What is wrong with a setting; what concerns several of them names them itself."""
+    name = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        meant = _nearest(name, [".".join(path) for path, _ in setting_fields(model)])
+        return f"{name} is no setting" + (f"; did you mean {meant}?" if meant else "")
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{name}: {message}" if name else message
+
+
+def _nearest(name: str, known: list[str]) -> str | None:
+    found = difflib.get_close_matches(name, known, n=1, cutoff=ALIKE)
+    return found[0] if found else None
+
+
+def _unknown_keys(
+    model: type[BaseModel], values: Mapping[str, Any], above: SettingPath = ()
+) -> Iterator[str]:
+    known = {name.lower() for name in _names(model)}
+    for key, value in values.items():
+        path = (*above, str(key))
+        if str(key).lower() not in known:
+            yield ".".join(path)
+            continue
+        section = _section(model, str(key).lower())
+        if section is not None and isinstance(value, Mapping):
+            yield from _unknown_keys(section, value, path)
+
+
+def _is_known(model: type[BaseModel], path: SettingPath) -> bool:
+    name, *rest = path
+    if name not in model.model_fields:
+        return False
+    section = _section(model, name)
+    if section is not None:
+        return not rest or _is_known(section, tuple(rest))
+    # A mapping may be filled key by key.
+    return not rest or _is_mapping(model.model_fields[name].annotation)
+
+
+def _names(model: type[BaseModel]) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield name
+        if isinstance(field.alias, str):
+            yield field.alias
+
+
+def _section(model: type[BaseModel], name: str) -> type[BaseModel] | None:
+    field = model.model_fields.get(name)
+    found = None if field is None else field.annotation
+    return found if isinstance(found, type) and issubclass(found, BaseModel) else None
+
+
+def _is_mapping(annotation: Any) -> bool:
+    if get_origin(annotation) in (Union, UnionType):
+        return any(_is_mapping(part) for part in get_args(annotation))
+    return get_origin(annotation) is dict or annotation is dict
