@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from app import __version__
+from app.cli.backup_commands import backup, restore
 from app.cli.can_i_command import can_i_command
 from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
@@ -54,6 +55,8 @@ app.add_typer(checkpoints, name="checkpoints")
 app.add_typer(memory, name="memory")
 app.command("desktop-operator")(desktop_operator)
 app.command("can-i")(can_i_command)
+app.command("backup")(backup)
+app.command("restore")(restore)
 app.add_typer(skills, name="skills")
 app.add_typer(sources, name="sources")
 

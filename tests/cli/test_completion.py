@@ -55,7 +55,7 @@ def test_bash_completes_commands_and_options(script: Path, words, wanted: set[st
 def test_every_command_is_there(script: Path):
     listed = completed(script, "tollgate", "''")
     helped = tollgate(script.parent, "-h").stdout
-    assert {"serve", "chat", "call", "token", "tools", "login"} <= listed
+    assert {"serve", "chat", "call", "token", "tools", "backup", "login"} <= listed
     for word in listed - {"--version", "--help"}:
         assert f"  {word} " in helped or f"  {word}\n" in helped, word
 

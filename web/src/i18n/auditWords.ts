@@ -34,6 +34,7 @@ export const KINDS: Pairs = {
   "governance.trigger": ["Trigger changed", "更改触发器"],
   "governance.webhook": ["Webhook changed", "更改 Webhook"],
   "hook.failed": ["Hook failed", "钩子失败"],
+  "installation.restored": ["Backup restored", "恢复备份"],
   "limit.hit": ["Limit reached", "达到限额"],
   "memory.changed": ["Memory changed", "更改记忆"],
   "memory.exported": ["Memories exported", "导出记忆"],

@@ -1,0 +1,205 @@
+"""`tollgate restore`: what `backup` wrote becomes an installation again.
+
+Everything is unpacked and checked beside what is there; only then is it put in place. What was
+there is kept in a folder of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+import tarfile
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from app.cli.backup import ANCHORS, FORMAT, KEYS, MANIFEST, require_stopped
+from app.cli.first_token import FILE_NAME as FIRST_TOKEN
+from app.cli.one_service import LOCK, only_service_of
+from app.core.clock import SystemClock
+from app.core.errors import InvalidInput, StorageUnavailable
+from app.core.homes import DATABASE, holds_database
+from app.core.settings import Settings
+from app.core.visible import visible
+from app.db.engine import Database
+from app.db.ledger import SqliteLedger, Transaction
+from app.db.schema import current_revision, ensure_schema, make_data_dir, refuse_newer
+from app.execution.setup import redactor_of
+from app.governance.audit.anchor import FILE_NAME, AnchorFile
+from app.governance.audit.verify import verify
+from app.governance.audit.writing import Audit
+
+RESTORED = "installation.restored"
+# They belong to this machine: what unlocks the backup's database, and its commands.
+_STAYS = frozenset({LOCK, KEYS, FIRST_TOKEN})
+_BROKEN = 1
+
+
+def restore(archive: Path, settings: Settings, *, replace: bool) -> int:
+    """Put a backup in place of the data folder; the exit code.
+
+    Raises:
+        InvalidInput: the file is no backup of Tollgate, or the folder holds an installation and
+            `replace` was not said.
+        ConfigurationError: a service runs on the folder, or a newer version wrote the backup.
+        StorageUnavailable: something cannot be read or written.
+    """
+    data_dir = settings.data_dir
+    require_stopped(data_dir)
+    if holds_database(data_dir) and not replace:
+        raise InvalidInput(
+            f"{str(data_dir.absolute())!r} holds an installation: --replace puts the backup in its"
+            " place and keeps what was there beside it"
+        )
+    make_data_dir(data_dir)
+    with only_service_of(data_dir):
+        fresh = data_dir / f".restoring-{os.getpid()}"
+        try:
+            manifest = _unpack(archive, fresh)
+            former = _audit_end(data_dir / DATABASE)
+            kept = _put(fresh, data_dir)
+        except OSError as error:
+            raise StorageUnavailable(f"{visible(str(error.filename))}: {error.strerror}") from None
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+        ensure_schema(settings.database_path)
+        settings.database_path.chmod(0o600)
+        cut = {"backup": manifest, "replaced": former, "kept_in": kept and str(kept)}
+        found = asyncio.run(_noted(settings, cut))
+    typer.echo(f"Restored {data_dir.absolute()} from {archive}, made at {manifest['made_at']}.")
+    if kept is not None:
+        typer.echo(f"What was there is kept in {kept}.")
+    return _tell_audit(found, manifest, former)
+
+
+def _unpack(archive: Path, fresh: Path) -> dict[str, Any]:
+    """What a backup says about itself, once all of it is in a folder and can be used."""
+    fresh.mkdir(mode=0o700)
+    try:
+        with tarfile.open(archive, mode="r:*") as tar:
+            manifest = _manifest_of(tar, archive)
+            for member in tar:
+                _take(tar, member, fresh)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        why = " ".join(str(error).split())
+        raise InvalidInput(f"{str(archive)!r} is not a whole backup: {why}") from None
+    _check_database(fresh / DATABASE, archive)
+    return manifest
+
+
+def _manifest_of(tar: tarfile.TarFile, archive: Path) -> dict[str, Any]:
+    first = tar.next()
+    file = tar.extractfile(first) if first is not None and first.name == MANIFEST else None
+    try:
+        said = json.loads(file.read(1 << 20)) if file else None
+    except ValueError:
+        said = None
+    if not isinstance(said, dict) or said.get("format") != FORMAT:
+        raise InvalidInput(f"{str(archive)!r} is no backup that this version of Tollgate can read")
+    return said
+
+
+def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, fresh: Path) -> None:
+    """Unpack one member; what would leave the folder is left out and named."""
+    if member.name == MANIFEST:
+        return
+    try:
+        tar.extract(member, fresh, filter="data")
+    except tarfile.FilterError as error:
+        typer.echo(f"left out: {visible(member.name)} ({visible(str(error))})", err=True)
+
+
+def _check_database(database: Path, archive: Path) -> None:
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            (said,) = connection.execute("PRAGMA quick_check").fetchone()
+    except sqlite3.Error as error:
+        said = str(error)
+    if said != "ok":
+        raise InvalidInput(f"The database in {str(archive)!r} is damaged: {said}")
+    refuse_newer(database, current_revision(database))
+
+
+def _audit_end(database: Path) -> dict[str, Any] | None:
+    """The end of the chain that is replaced, if it can still be read."""
+    if not database.exists():
+        return None
+    with suppress(sqlite3.Error), closing(sqlite3.connect(database)) as connection:
+        row = connection.execute("SELECT seq, hash FROM audit_head WHERE id = 1").fetchone()
+        return {"seq": row[0], "hash": row[1]} if row else None
+    return None
+
+
+def _put(fresh: Path, data_dir: Path) -> Path | None:
+    """Move what was there aside and the backup in; where the former now is.
+
+    Inside the folder, which may be a mount that cannot be moved itself.
+    """
+    has_keys = (fresh / KEYS).is_dir()
+    stays = _STAYS - ({KEYS} if has_keys else set())
+    present = [
+        path
+        for path in data_dir.iterdir()
+        if path != fresh and path.name not in stays and not path.name.startswith("before-restore-")
+    ]
+    kept = None
+    if present:
+        moment = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
+        kept = data_dir / f"before-restore-{moment}"
+        kept.mkdir(mode=0o700)
+        for path in present:
+            path.rename(kept / path.name)
+    for path in fresh.iterdir():
+        path.rename(data_dir / path.name)
+    for name in ANCHORS:
+        with suppress(FileNotFoundError):
+            (data_dir / name).chmod(0o600)
+    return kept
+
+
+async def _noted(settings: Settings, cut: dict[str, Any]) -> dict[str, Any]:
+    """Say in the audit itself what was restored, and check the chain with that row."""
+    ledger = SqliteLedger(settings.database_path)
+    await ledger.start()
+    try:
+        clock = SystemClock()
+        audit = Audit(ledger, clock, redactor_of(settings), level=settings.audit_detail)
+
+        def note(transaction: Transaction) -> None:
+            audit.within(transaction, RESTORED, actor="cli", detail=cut)
+
+        await ledger.transact(note)
+    finally:
+        await ledger.close()
+    anchors = AnchorFile(settings.data_dir / FILE_NAME).read()
+    database = Database(settings.database_path)
+    try:
+        return (await verify(database, anchors)).to_dict()
+    finally:
+        await database.close()
+
+
+def _tell_audit(
+    found: dict[str, Any], manifest: dict[str, Any], former: dict[str, Any] | None
+) -> int:
+    if found["broken"]:
+        typer.echo(
+            f"The audit of the backup is BROKEN at row {found['broken']['seq']}:"
+            f" {found['broken']['why']}"
+        )
+        return _BROKEN
+    typer.echo(f"Audit: {found['rows']} rows, the chain holds.")
+    last = (manifest.get("audit") or {}).get("seq", 0)
+    if former is not None and former["seq"] > last:
+        typer.echo(
+            f"Rows {last + 1} to {former['seq']} of the former audit are not in the backup; the"
+            f" new row {found['last_seq']} says so."
+        )
+    return 0
