@@ -13,12 +13,20 @@ from app.db.ledger import SqliteLedger
 from app.db.schema import ensure_schema
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
+from app.governance.identity.known import Known, known_names
 from app.governance.identity.tokens import Tokens
 
 
 @asynccontextmanager
 async def open_tokens(settings: Settings) -> AsyncIterator[Tokens]:
-    """The tokens of this installation; its database is made or migrated first.
+    """As `open_named_tokens`, the tokens alone."""
+    async with open_named_tokens(settings) as (tokens, _):
+        yield tokens
+
+
+@asynccontextmanager
+async def open_named_tokens(settings: Settings) -> AsyncIterator[tuple[Tokens, Known]]:
+    """The tokens of this installation, and what they may name; its database is made or migrated.
 
     Raises:
         StorageUnavailable: the data directory cannot be written.
@@ -30,7 +38,7 @@ async def open_tokens(settings: Settings) -> AsyncIterator[Tokens]:
     clock = SystemClock()
     audit = Audit(ledger, clock, redactor_of(settings), level=settings.audit_detail)
     try:
-        yield Tokens(ledger, clock, audit)
+        yield Tokens(ledger, clock, audit), await known_names(ledger)
     finally:
         await ledger.close()
 

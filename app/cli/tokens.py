@@ -11,7 +11,7 @@ import typer
 
 from app.cli.answered import CommandRefused
 from app.cli.first_token import forget_revoked, kept_token, still_kept
-from app.cli.installation import open_tokens
+from app.cli.installation import open_named_tokens, open_tokens
 from app.cli.place import Place, Service
 from app.cli.rest import request
 from app.core.clock import SystemClock, isoformat
@@ -58,7 +58,8 @@ async def create_token(place: Place, wanted: NewToken) -> int:
         made = await place.send("POST", "admin", "tokens", body=body)
         _show(place, made["secret"], made["token"])
         return 0
-    async with open_tokens(place.settings) as tokens:
+    async with open_named_tokens(place.settings) as (tokens, known):
+        known.check(wanted.agents, wanted.projects)
         secret, token = await tokens.create(
             wanted.name,
             wanted.rights,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.clock import Clock, isoformat
-from app.core.errors import Conflict, NotFound
+from app.core.errors import AlreadyExists, Conflict, NotFound
 from app.core.ids import new_id
 from app.core.protected_paths import PathSet
 from app.core.versions import check_version
@@ -34,6 +34,7 @@ _ADD = (
     "INSERT INTO projects (id, name, root, network, unprotected, restricted, created_at, version,"
     " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?)"
 )
+_HAS = "SELECT 1 FROM projects WHERE id = ?"
 _CHANGE = (
     "UPDATE projects SET name = ?, root = ?, network = ?, unprotected = ?, restricted = ?,"
     " version = ?, updated_at = ? WHERE id = ?"
@@ -185,22 +186,26 @@ class Projects:
         tcp_ports: tuple[int, ...] = (),
         unprotected_paths: tuple[str, ...] = (),
         restrict_to_workspace: bool = True,
+        project_id: str | None = None,
         actor: str,
         force: bool = False,
     ) -> StoredProject:
-        """Store a new project.
+        """Store a new project; one of our making is its id where none is given.
 
         Raises:
             InvalidInput: its root is no folder, or one that needs `force`.
+            AlreadyExists: another project has that id.
         """
         path = await self._check(root, force=force)
         moment = isoformat(self._clock.now())
         made = StoredProject(
-            *(new_id("prj"), name, str(path), tcp_ports, unprotected_paths),
+            *(project_id or new_id("prj"), name, str(path), tcp_ports, unprotected_paths),
             *(restrict_to_workspace, 1, moment, moment),
         )
 
         def add(transaction: Transaction) -> None:
+            if made.id in self._mounted or transaction.fetch(_HAS, (made.id,)):
+                raise AlreadyExists(f"There is a project {made.id!r} already", project=made.id)
             row = (made.id, name, made.root, *_stored(made), moment, moment)
             transaction.execute(_ADD, row)
             self._note(transaction, made.id, None, _shown(made), actor=actor, force=force)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import urllib.error
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -122,6 +124,38 @@ def test_the_kept_token_is_sent_to_this_machine_only(
     assert find_service(url).token == ("tg_kept" if sent else None)
 
 
+def named(folder: Path) -> None:
+    """Let there be the agent `a`, and the projects `p` (Shop) and `q` (Other)."""
+    with closing(sqlite3.connect(folder / "tollgate.db")) as connection, connection:
+        connection.execute(
+            "INSERT INTO agents (id, profile, version, created_at, updated_at)"
+            """ VALUES ('a', '{"id": "a"}', 1, '2026', '2026')"""
+        )
+        connection.executemany(
+            "INSERT INTO projects (id, name, root, network, unprotected, version, created_at)"
+            " VALUES (?, ?, '/tmp', '[]', '[]', 1, '2026')",
+            [("p", "Shop"), ("q", "Other")],
+        )
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "said"),
+    [
+        ("--project", "Shop", "the project of that name has the id 'p'"),
+        ("--project", "nothing", "there are 'default', 'p', 'q'"),
+        ("--agent", "A", "the agent of that name has the id 'a'"),
+        ("--agent", "nobody", "there are 'default', 'a'"),
+    ],
+)
+def test_a_token_for_what_there_is_not_is_refused(tmp_path: Path, option, name, said):
+    new_database(tmp_path / "tollgate.db")
+    named(tmp_path)
+    done = tollgate(tmp_path, "token", "create", "ci", option, name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert json.loads(tollgate(tmp_path, "token", "list", "--json").stdout) == {"tokens": []}
+
+
 def test_a_token_has_the_least_right_unless_more_is_said(tmp_path: Path):
     new_database(tmp_path / "tollgate.db")
     least = tollgate(tmp_path, "token", "create", "least")
@@ -138,6 +172,7 @@ def test_a_token_has_the_least_right_unless_more_is_said(tmp_path: Path):
 
 def test_a_token_is_made_for_agents_and_projects_and_rotated(tmp_path: Path):
     new_database(tmp_path / "tollgate.db")
+    named(tmp_path)
     words = ("ci", "--scope", "chat", "--agent", "a", "--project", "p", "--project", "q")
     made = tollgate(tmp_path, "token", "create", *words)
     (row,) = json.loads(tollgate(tmp_path, "token", "list", "--json").stdout)["tokens"]

@@ -46,6 +46,20 @@ async def test_a_project_is_made_used_changed_and_forgotten(
     assert again.status_code == 404
 
 
+async def test_the_id_of_a_project_is_chosen_once(client: httpx2.AsyncClient, root: Path):
+    wanted = {"id": "shop", "name": "Shop", "root": str(root)}
+    made = await client.post("/admin/projects", json=wanted)
+    again = await problem(await client.post("/admin/projects", json=wanted))
+    reserved = await problem(await client.post("/admin/projects", json=wanted | {"id": "default"}))
+    wrong = await problem(await client.post("/admin/projects", json=wanted | {"id": "my shop"}))
+
+    assert (made.status_code, made.json()["id"]) == (201, "shop")
+    assert (again["status"], again["code"]) == (409, "already_exists")
+    assert (reserved["status"], reserved["code"]) == (409, "already_exists")
+    assert wrong["status"] == 422
+    assert await new_session(client, project_id="shop")
+
+
 async def test_projects_are_listed_the_one_of_the_settings_too(
     client: httpx2.AsyncClient, site: dict[str, Any]
 ):

@@ -36,9 +36,12 @@ async def make(client: httpx2.AsyncClient, **fields: Any) -> dict[str, Any]:
 
 
 async def test_a_secret_is_shown_when_it_is_made_and_never_again(
-    serving: Running, client: httpx2.AsyncClient
+    serving: Running, client: httpx2.AsyncClient, tmp_path_factory: pytest.TempPathFactory
 ):
     limits = {"calls_per_minute": 5}
+    site = {"id": "p", "name": "Site", "root": str(tmp_path_factory.mktemp("site"))}
+    assert (await client.post("/admin/agents", json={"id": "a"})).status_code == 201
+    assert (await client.post("/admin/projects", json=site)).status_code == 201
     made = await make(client, agents=["a"], projects=["p"], limits=limits, days=3)
     listed = await client.get("/admin/tokens")
     one = await client.get(f"/admin/tokens/{made['token']['id']}")
@@ -56,6 +59,8 @@ async def test_a_secret_is_shown_when_it_is_made_and_never_again(
     [
         ({"scopes": ["root"]}, "scopes"),
         ({"scopes": ["admin"], "projects": ["p"]}, "projects"),
+        ({"projects": ["default", "Site"]}, "projects"),
+        ({"agents": ["nobody"]}, "agents"),
         ({"name": "admin"}, "name"),
         ({"name": "System"}, "name"),  # the audit would show its deeds as the service's
         ({"name": "cli"}, "name"),

@@ -16,10 +16,11 @@ from app.api.rest.body import Body, PathId, unsent
 from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
-from app.core.errors import Conflict, NotFound, VersionMismatch
+from app.core.errors import AlreadyExists, Conflict, NotFound, VersionMismatch
 from app.core.field_problems import Misfit
 from app.core.protected_paths import check_pattern
 from app.execution.projects import StoredProject
+from app.governance.agents import AgentId
 
 router = routes_of("admin", below="/admin")
 
@@ -125,8 +126,11 @@ class AdminProjectPage(BaseModel):
 class NewProject(Body):
     """A folder that tools may work in."""
 
-    model_config = example(name="Website", root="/srv/website")
+    model_config = example(id="website", name="Website", root="/srv/website")
 
+    id: AgentId | None = Field(
+        default=None, description="What sessions and tokens name; made up when missing."
+    )
     name: Name
     root: Root
     tcp_ports: TcpPorts = ()
@@ -172,7 +176,7 @@ async def list_governed_projects(
     "/projects",
     status_code=201,
     summary="Make a project",
-    responses={**MADE_VERSIONED, **problems(body=True)},
+    responses={**MADE_VERSIONED, **problems(AlreadyExists, body=True)},
 )
 async def create_project(
     body: NewProject,
@@ -188,6 +192,7 @@ async def create_project(
         tcp_ports=body.tcp_ports,
         unprotected_paths=body.unprotected_paths,
         restrict_to_workspace=body.restrict_to_workspace,
+        project_id=body.id,
         actor=principal.user_id,
         force=body.force,
     )

@@ -18,6 +18,7 @@ from app.api.rest.routing import routes_of
 from app.api.service import Service
 from app.core.clock import isoformat
 from app.core.errors import NotFound
+from app.governance.identity.known import known_names
 from app.governance.identity.token_rules import MAX_DAYS, MAX_GRACE_S, MAX_LISTED, SCOPES
 from app.governance.identity.tokens import Token
 from app.governance.limits import SCHEMA, Limits
@@ -134,8 +135,9 @@ async def create_token(
     """Scope `admin`. The secret is in the answer, and nowhere else.
 
     A token with the scope `admin` cannot be limited to agents or projects: an administrator
-    could lift the limit.
+    could lift the limit. 422 for an agent or a project that there is not.
     """
+    (await known_names(service.gate.ledger)).check(body.agents, body.projects)
     secret, token = await service.tokens.create(
         body.name,
         body.scopes,

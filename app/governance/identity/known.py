@@ -1,0 +1,60 @@
+"""Agents and projects that there are: a token for one that is not would let nobody in anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from app.core.errors import InvalidInput
+from app.db.ledger import Ledger, Transaction
+
+DEFAULT = "default"
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Names by id."""
+
+    agents: Mapping[str, str]
+    projects: Mapping[str, str]
+
+    def check(self, agents: Iterable[str] | None, projects: Iterable[str] | None) -> None:
+        """Make sure that a token names what there is.
+
+        Raises:
+            InvalidInput: an id is unknown; the message has those that there are.
+        """
+        for field, ids, known in (
+            ("agents", agents, self.agents),
+            ("projects", projects, self.projects),
+        ):
+            for one in ids or ():
+                if one not in known:
+                    raise _unknown(field, one, known)
+
+
+async def known_names(ledger: Ledger) -> Known:
+    """Those of the database, and the ones that every installation has."""
+
+    def read(transaction: Transaction) -> Known:
+        agents = transaction.fetch("SELECT id FROM agents ORDER BY id")
+        projects = transaction.fetch("SELECT id, name FROM projects ORDER BY id")
+        return Known(
+            {DEFAULT: DEFAULT, **{row[0]: row[0] for row in agents}},
+            {DEFAULT: DEFAULT, **{row[0]: row[1] for row in projects}},
+        )
+
+    return await ledger.transact(read)
+
+
+def _unknown(field: str, one: str, known: Mapping[str, str]) -> InvalidInput:
+    kind = field.removesuffix("s")
+    meant = [id_ for id_, name in known.items() if name.casefold() == one.casefold()]
+    if meant:
+        hint = f"the {kind} of that name has the id {meant[0]!r}"
+    else:
+        shown = [repr(id_) for id_ in list(known)[:_SHOWN]]
+        more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+        hint = f"there are {', '.join(shown)}{more}"
+    return InvalidInput(f"{field}: there is no {kind} {one[:100]!r}; {hint}", field=field)
