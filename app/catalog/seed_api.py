@@ -8,8 +8,10 @@
 While plugins are being loaded, importing such a file registers its tools. Importing it
 anywhere else, in a test for instance, checks them and registers nothing.
 `register_extra_modules` works at any time: it is about the whole process. The four services
-are the seeds', asynchronous here; each is given what it needs. `register_service` and
-`get_service` are the seeds' service locator; `get_service("llm_client")` is the model.
+are the seeds': `FetchService()`, `SearchService()` and `ContentExtractor(html)` take what they
+need from the service whose tool is running; their methods are awaited in async handlers.
+`register_service` and `get_service` are the seeds' service locator; `get_service("llm_client")`
+is the model.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -10,7 +11,7 @@ from app.execution.setup import Gate
 from app.operations.web.addresses import OwnPorts
 from app.operations.web.client import Web
 from app.tools.web.engines import search_engine
-from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS, WEB_SEARCH, PageRooms
+from app.tools.web.ports import EVENT_LOOP, PAGE_ROOMS, WEB_ACCESS, WEB_SEARCH, PageRooms
 
 
 @asynccontextmanager
@@ -26,6 +27,7 @@ async def web_services(
     """
     web = Web(settings, gate.clock, own_ports=own_ports)
     gate.services.register(WEB_ACCESS, web)
+    gate.services.register(EVENT_LOOP, asyncio.get_running_loop())
     gate.services.register(PAGE_ROOMS, rooms)
     if (engine := search_engine(settings, web)) is not None:
         gate.services.register(WEB_SEARCH, engine)

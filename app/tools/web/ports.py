@@ -13,6 +13,8 @@ WEB_ACCESS = "web_access"
 """An `app.operations.web.protocol.WebAccess`."""
 WEB_SEARCH = "web.search_provider"
 """A `SearchEngine`. Called as the setting is that brings it."""
+EVENT_LOOP = "event_loop"
+"""The service's own, for tools in threads."""
 PAGE_ROOMS = "page_rooms"
 """`PageRooms`, where pages are read."""
 

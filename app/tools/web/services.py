@@ -1,6 +1,8 @@
 """The seeds' services of the web, apart from the tools: searching, fetching, extracting.
 
-Each is given what it needs, so that a test, or another tool, can give it something else.
+Each may be given what it needs, so that a test, or another tool, can give it something else;
+without, it takes what the installation has whose tool is running. What the seeds call is
+awaited in an async handler, and called as it is in one that is not.
 """
 
 from __future__ import annotations
@@ -8,15 +10,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, TypeVar
 
 from app.core.errors import TollgateError, ToolFailed
 from app.core.text import clean
 from app.operations.web.protocol import MAX_REDIRECTS, TIMEOUT_S, WebAccess, WebResponse
+from app.toolkit.context import current_context
 from app.tools.web.charset import decode
 from app.tools.web.json_lines import lined
 from app.tools.web.kinds import Kind, kind_of
-from app.tools.web.ports import PageRooms, SearchEngine
+from app.tools.web.ports import (
+    EVENT_LOOP,
+    PAGE_ROOMS,
+    WEB_ACCESS,
+    WEB_SEARCH,
+    PageRooms,
+    SearchEngine,
+)
 from app.tools.web.reading import MAX_LINKS, read_html, read_pdf
 from app.tools.web.refresh import refresh_target
 
@@ -33,6 +44,26 @@ _MAX_PRETTY = 2_000_000
 _LITTLE_TEXT = 500
 _LEADS_ON = "The page leads to {url}, which is not fetched: {why}"
 _NEEDS_SCRIPT = "There is little text: the page may require JavaScript"
+
+Returned = TypeVar("Returned")
+
+
+def _in_both(method: Callable[..., Awaitable[Returned]]) -> Callable[..., Any]:
+    """A method that an async handler awaits, and that one in a thread gets the answer of."""
+
+    @wraps(method)
+    def called(*given: Any, **named: Any) -> Any:
+        working = method(*given, **named)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            assert asyncio.iscoroutine(working)
+            loop: asyncio.AbstractEventLoop = _here(EVENT_LOOP)
+            return asyncio.run_coroutine_threadsafe(working, loop).result()
+        return working
+
+    return called
+
 
 OnPage = Callable[[int, int], Awaitable[None]]
 
@@ -55,9 +86,15 @@ class PageOrder:
 class SearchService:
     """Searches with whatever engine it is given."""
 
-    def __init__(self, engine: SearchEngine) -> None:
-        self.engine = engine
+    def __init__(self, engine: SearchEngine | None = None) -> None:
+        """Bind it.
 
+        Raises:
+            ToolFailed: `not_available`: no engine is given, and none is configured here.
+        """
+        self.engine: SearchEngine = engine or _here(WEB_SEARCH)
+
+    @_in_both
     async def search(self, query: str, max_results: int = 5) -> list[dict[str, str]]:
         """Results as `{title, url, snippet}`, at most `max_results`.
 
@@ -71,22 +108,45 @@ class SearchService:
 class ContentExtractor:
     """What HTML says, read in a confined room."""
 
-    def __init__(self, rooms: PageRooms) -> None:
-        self._rooms = rooms
+    def __init__(self, page: object = "", *, rooms: PageRooms | None = None) -> None:
+        """Bind it.
 
-    async def extract_text(self, html: str, url: str = "") -> str:
-        """The text of the content, one line a block."""
+        Args:
+            page: the HTML that is read where a method is given none: text, or what turns into it
+                by `str`, such as a soup. Rooms may stand here, too.
+        """
+        given = rooms
+        if given is None and isinstance(page, PageRooms) and hasattr(type(page), "open"):
+            given, page = page, ""
+        self._html = str(page)
+        self._given = given
+
+    @property
+    def _rooms(self) -> PageRooms:
+        return self._given or _here(PAGE_ROOMS)
+
+    @_in_both
+    async def extract_text(self, html: str | None = None, url: str = "") -> str:
+        """The text of the content, one line a block.
+
+        Raises:
+            ToolFailed: as `read_html`; `not_available` outside of a call.
+        """
+        html = self._html if html is None else html
         page = await read_html(html, url, "text", self._rooms, max_chars=len(html) + 1000)
         return page.text
 
-    async def extract_links(self, html: str, url: str = "") -> list[dict[str, str]]:
+    @_in_both
+    async def extract_links(self, html: str | None = None, url: str = "") -> list[dict[str, str]]:
         """`{text, href}` of each address that is linked to, without those within the page."""
+        html = self._html if html is None else html
         return list((await read_html(html, url, "links", self._rooms, max_chars=0)).links)
 
-    async def extract_structured(self, html: str, url: str = "") -> dict[str, Any]:
+    @_in_both
+    async def extract_structured(self, html: str | None = None, url: str = "") -> dict[str, Any]:
         """`title`, `description`, the beginning of `text`, the first `links`, and more."""
         page = await read_html(
-            html,
+            self._html if html is None else html,
             url,
             "structured",
             self._rooms,
@@ -108,17 +168,26 @@ class ContentExtractor:
 class FetchService:
     """Fetches pages and says what they hold."""
 
-    def __init__(self, web: WebAccess, rooms: PageRooms, timeout: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        web: WebAccess | None = None,
+        rooms: PageRooms | None = None,
+        timeout: float = TIMEOUT_S,
+    ) -> None:
         """Bind it.
 
         Args:
             timeout: seconds for one page, redirects included.
+
+        Raises:
+            ToolFailed: `not_available`: what is not given is not there outside of a call.
         """
         self.timeout = timeout
-        self._web = web
-        self._rooms = rooms
-        self._extractor = ContentExtractor(rooms)
+        self._web: WebAccess = web or _here(WEB_ACCESS)
+        self._rooms: PageRooms = rooms or _here(PAGE_ROOMS)
+        self._extractor = ContentExtractor(rooms=self._rooms)
 
+    @_in_both
     async def fetch(self, url: str, extract_type: ExtractType = "text") -> dict[str, Any]:
         """A page in the seeds' shape, as `seed_shape` tells.
 
@@ -127,6 +196,7 @@ class FetchService:
         """
         return seed_shape(await self.page(url, PageOrder(extract_type)))
 
+    @_in_both
     async def fetch_batch(
         self, urls: Sequence[str], extract_type: ExtractType = "text"
     ) -> dict[str, Any]:
@@ -290,6 +360,22 @@ class FetchService:
             "text": text[: order.max_chars],
             "length": len(text),
         }
+
+
+def _here(name: str) -> Any:
+    """A service of the installation whose tool is running.
+
+    Raises:
+        ToolFailed: `not_available`.
+    """
+    context = current_context()
+    service = None if context is None else context.services.get(name)
+    if service is None:
+        raise ToolFailed(
+            f"{name} is not there: it is found while a tool of a service runs that has it",
+            code="not_available",
+        )
+    return service
 
 
 def _leads_to(response: WebResponse) -> str | None:
