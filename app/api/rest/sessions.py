@@ -93,8 +93,8 @@ class SessionChange(Body):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.model_fields_set:
-            fields = "title, model, max_tokens, temperature"
-            raise Misfit(f"send at least one of {fields}", code="one_of", needed=fields)
+            fields = ", ".join(type(self).model_fields)
+            raise Misfit(f"send at least one of {fields}", code="some_of", needed=fields)
         return self
 
 
