@@ -15,6 +15,7 @@ import resource
 import time
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
+from itertools import islice
 from typing import Any, Protocol
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -53,11 +54,10 @@ class Place:
             signed in.
         is_proxied: a proxy that is trusted has it, for one client after another.
         is_spare: it is answered once.
+        since: when it was opened, or became part of its share.
     """
 
-    __slots__ = (
-        *("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "opened_at"),
-    )
+    __slots__ = (*("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "since"),)
 
     def __init__(self, limits: ConnectionLimits, holder: Holder, *, is_proxied: bool) -> None:
         self._limits = limits
@@ -66,7 +66,7 @@ class Place:
         self.address: str | None = None
         self.is_known = False
         self.is_spare = False
-        self.opened_at = time.monotonic()
+        self.since = time.monotonic()
 
     def sign_in(self) -> None:
         """Whoever connects has shown who they are."""
@@ -113,17 +113,17 @@ class ConnectionLimits:
     def move(self, place: Place, address: str | None) -> bool:
         """Count a place as part of an address's share, or of none.
 
-        False when that address has all it may have, and none of them waits for its client: the
-        place is part of no share then.
+        False when that address has had all it may have for a moment, and none of them waits for
+        its client: the place is part of no share then.
         """
         self._leaveshare_of(place)
         if address is None or place not in self._places:
             return True
         share = self._strangers.setdefault(address, {})
-        if len(share) >= self.settings.connections_per_address and not _make_room(share):
+        if self._is_used_up(share) and not _make_room(share):
             return False
         self._strangers.setdefault(address, share)[place] = None
-        place.address = address
+        place.address, place.since = address, time.monotonic()
         return True
 
     def begin_request(self, place: Place, forwarded_for: Sequence[bytes]) -> bool:
@@ -148,6 +148,11 @@ class ConnectionLimits:
         self._leaveshare_of(place)
         for places in (self._places, self._waiting, self._spare):
             places.pop(place, None)
+
+    def _is_used_up(self, share: dict[Place, None]) -> bool:
+        """Whether as many as may be have not signed in for a moment; a crowd comes at once."""
+        last = next(islice(share, self.settings.connections_per_address - 1, None), None)
+        return last is not None and time.monotonic() - last.since >= _PATIENCE_S
 
     def _has_room(self) -> bool:
         return len(self._places) <= self.most - self.spare_most or _make_room(self._waiting)
@@ -177,7 +182,7 @@ class ConnectionLimits:
     def _sweep(self) -> None:
         now = time.monotonic()
         for place in tuple(self._spare):
-            if now - place.opened_at > _SPARE_S:
+            if now - place.since > _SPARE_S:
                 place.holder.drop()
         for place in (*self._places, *self._spare):
             place.holder.look_after(now)

@@ -78,6 +78,20 @@ def request(path: str, *lines: str, method: str = "GET", host: str = "127.0.0.1"
     return "\r\n".join((f"{method} {path} HTTP/1.1", f"Host: {host}", *lines, "", ""))
 
 
+HALF_BODY = "Content-Type: application/json", "Content-Length: 9"
+
+
+async def first_refusal(url: str, text: str, *, source: str | None = None) -> Answer:
+    """The first answer to a request that is a refusal, asked until there is one."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            async with raw_client(url, source=source) as client:
+                await client.send(text)
+                answer = await client.answer()
+            if answer.status == 503:
+                return answer
+
+
 async def send_slowly(client: RawClient, first: str, pause_s: float) -> None:
     """Begin a request, and go on by a byte at a time."""
     await client.send(first)
