@@ -21,6 +21,7 @@ class Database:
     """A read-only view of the database, for everything that lists and shows."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         # A file that is not there must not be made by whoever reads it.
         query = {"mode": "rw", "uri": "true"}
         name = f"file:{quote(str(path))}"
@@ -35,6 +36,9 @@ class Database:
         Raises:
             StorageUnavailable: the database cannot be read at the moment.
         """
+        # A connection that cannot be opened leaves a thread behind that outlives the loop.
+        if not self._path.exists():
+            raise StorageUnavailable(f"Database cannot be read: {self._path.name} is not there")
         try:
             async with AsyncSession(self._engine) as session:
                 yield session

@@ -228,6 +228,8 @@ export const chat = {
   "confirm.cwd": ["In the folder", "所在目录"],
   "confirm.why": ["Why it asks", "询问原因"],
   "confirm.targets": ["What it would hit", "影响对象"],
+  "confirm.in_all": ["{count} {count|entry|entries} in all", "共 {count} 项"],
+  "confirm.more_in_all": ["more than {count} entries in all", "共超过 {count} 项"],
   "confirm.reason": [
     "Reason for declining, read by the model (optional)",
     "拒绝原因，模型可见（可选）",
@@ -261,6 +263,7 @@ export const chat = {
   "target.missing": ["not there", "不存在"],
   "target.unknown": ["unknown", "未知"],
   "target.files": ["{count} {count|file|files}", "{count} 个文件"],
+  "target.names": ["Names", "名称"],
   "target.more_files": ["more than {count} files", "超过 {count} 个文件"],
 
   "question.title": ["A question for you", "有一个问题需要回答"],
