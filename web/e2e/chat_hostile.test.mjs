@@ -73,14 +73,14 @@ test("colours of a terminal are drawn, and nothing else that it can do", LIMIT, 
   scene(async (page) => {
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
-    const codes = String.raw`printf 'kept\n\033[31mred\033[0m\n\033[1A\033[2Kwiped\n\033[?1049h\033]8;;https://evil.example\007link\033]8;;\007\n\033[999999Cfar\r\033]52;c;aGk=\007end\n'`;
+    const codes = String.raw`printf 'kept\n\033[31mred\033[0m\nsecond\n\033[1A\033[2Kwiped\n\033[?1049h\033]8;;https://evil.example\007link\033]8;;\007\n\033[999999Cfar\r\033]52;c;aGk=\007end\n'`;
     await say(page, `call bash ${JSON.stringify({ command: codes })}`);
     await page.locator("[data-kind=run_end]").waitFor();
     const card = page.locator("article[data-status=success]");
     await card.getByRole("button", { expanded: false }).first().click();
     const output = card.getByRole("group", { name: "Output" });
     await output.getByText("kept").waitFor();
-    for (const word of ["kept", "red", "link", "end"]) {
+    for (const word of ["kept", "red", "wiped", "link", "end"]) {
       await reads(() => output.innerText(), new RegExp(word));
     }
     await counts(output.getByRole("link"), 0);

@@ -23,7 +23,7 @@ test("an argument out of its bounds is told in Chinese, with the bound", LIMIT, 
     await page.keyboard.press("Enter");
     const card = page.locator("article[data-status=invalid_arguments]");
     await card.getByText("参数不符合要求").waitFor();
-    await card.getByText("Input should be less than or equal to 16").first().waitFor();
+    await card.getByText("days must be <= 16").first().waitFor();
     await card
       .getByRole("listitem")
       .filter({ hasText: /^days：\s*不得大于 16$/ })

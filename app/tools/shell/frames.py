@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 _ROWS = 100
 """How far up a program may still draw."""
+_COLUMNS = 300
+"""How far right a program may go without writing: each column that it skips becomes a blank."""
 _CHARS = 20_000
 """Of the end of a text that may still be drawn again; what is longer stays as it is."""
 _DRAWS = re.compile(r"\r(?!\n)|\x08|\x1b\[[0-9;]*[A-GJKP]")
@@ -100,6 +102,9 @@ class _Line:
         self.cells[self.at : self.at + len(cells)] = cells
         self.at += len(cells)
 
+    def go(self, column: int) -> None:
+        self.at = min(max(0, column), max(_COLUMNS, len(self.cells)))
+
     def colour(self, sequence: str) -> None:
         self._before = (self._before + sequence)[-200:]
 
@@ -162,9 +167,9 @@ class _Screen:
         if kind in _ROW_STEPS:
             self._go(_ROW_STEPS[kind] * steps, column=line.at if kind in "AB" else 0)
         elif kind in _COLUMN_STEPS:
-            line.at = min(max(0, line.at + _COLUMN_STEPS[kind] * steps), _CHARS)
+            line.go(line.at + _COLUMN_STEPS[kind] * steps)
         elif kind == "G":
-            line.at = min(steps - 1, _CHARS)
+            line.go(steps - 1)
         elif kind == "P":
             del line.cells[line.at : line.at + steps]
         elif kind in "KJ":

@@ -20,6 +20,7 @@ from app.tools.shell.frames import Frames, last_frames
         ("fetching\x1b[2K\x1b[1Gready\n", "ready\n"),
         ("\x1b[32mok\x1b[0m\n", "\x1b[32mok\x1b[0m\n"),
         ("50%\r", "50%"),
+        ("a\x1b[999999Cb\n\x1b[999999Gc", "a" + " " * 299 + "b\n" + " " * 300 + "c"),
         ("a\x1b[99999999Ab\x1b[99999999Bc", "ab" + "\n" * 100 + "  c"),
     ],
 )
