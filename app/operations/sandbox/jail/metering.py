@@ -108,6 +108,9 @@ class Meter:
             return "disk"
         for folder, before in self._disks.items():
             now = os.statvfs(folder)
+            if now.f_bfree > before.f_bfree:
+                self._disks[folder] = now
+                continue
             if self._holds_too_much(folder, before, now, tree):
                 return "disk"
             shrinking = now.f_bavail < before.f_bavail
@@ -122,6 +125,8 @@ class Meter:
             free = os.statvfs(folder).f_ffree
             making = making or self._free_before[folder] - free > limit // 100
             self._free_before[folder] = free
+            # what others delete must not hide what the tree makes
+            self._free_inodes[folder] = max(self._free_inodes[folder], free)
             if self._free_inodes[folder] - free > limit:
                 # others may have made them: this counts the whole disk
                 made = count_since(folder, self._began_ns, limit)

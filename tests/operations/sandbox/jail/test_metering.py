@@ -133,5 +133,21 @@ def test_only_files_of_its_own_folder_count(tmp_path, monkeypatch):
     assert tree_meter.glance() == "files"
 
 
+def test_what_others_delete_hides_nothing(tmp_path, monkeypatch):
+    free = 10_000
+    monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
+    policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
+    tree_meter = Meter(policy, Told(MB, MB))
+
+    free += 5_000
+    assert tree_meter.glance() is None
+
+    for number in range(4):
+        (tmp_path / str(number)).touch()
+    free -= 4
+    assert tree_meter.glance() == "files"
+
+
 def test_where_no_file_can_be_made_none_are_counted():
     assert meter(MB, MB).glance_s is None
