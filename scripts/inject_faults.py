@@ -177,8 +177,8 @@ class Trial:
                     self.seen.sessions.append(made["id"])
                     call = {"path": name, "content": name}
                     body = {"arguments": call, "session_id": made["id"]}
-                    told = await self._asked(client, "/tools/write_file/call", body)
-                    if told is not None and told.get("status") == "success":
+                    reported = await self._asked(client, "/tools/write_file/call", body)
+                    if reported is not None and reported.get("status") == "success":
                         self.seen.files.append(name)
                 await asyncio.sleep(0.05)
 
@@ -192,11 +192,13 @@ class Trial:
             # A connection may be closed to make room, and then nothing was acknowledged.
             self.seen.answers[type(error).__name__] += 1
             return None
-        told: dict[str, Any] = answer.json()
-        self.seen.answers[f"{answer.status_code} {told.get('code') or told.get('status', '')}"] += 1
+        reported: dict[str, Any] = answer.json()
+        self.seen.answers[
+            f"{answer.status_code} {reported.get('code') or reported.get('status', '')}"
+        ] += 1
         if answer.is_success:
-            return told
-        if told.get("code") not in TYPED:
+            return reported
+        if reported.get("code") not in TYPED:
             self.seen.wrong.append(f"{path}: {answer.status_code} {answer.text[:300]}")
         return None
 

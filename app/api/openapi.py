@@ -66,10 +66,10 @@ def _add(responses: dict[str, Any], status: int, entry: dict[str, Any]) -> None:
     there = responses.setdefault(
         str(status), {"description": "", "content": {errors.MEDIA_TYPE: {}}}
     )
-    told = [part for part in (there["description"], entry["description"]) if part]
+    reported = [part for part in (there["description"], entry["description"]) if part]
     content = there["content"][errors.MEDIA_TYPE]
     more = entry["content"][errors.MEDIA_TYPE]
-    there["description"] = ", ".join(told)
+    there["description"] = ", ".join(reported)
     there["content"] = {
         errors.MEDIA_TYPE: {
             "schema": more["schema"],

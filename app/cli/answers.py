@@ -19,7 +19,7 @@ class Answers:
     """Who answers for one call.
 
     Attributes:
-        say: shows a text, and ends the line unless it is told how.
+        say: shows a text, and ends the line unless it is reported how.
         yes: approve whatever asks.
     """
 

@@ -120,7 +120,7 @@ def _manifest(data_dir: Path, copy: Path) -> dict[str, Any]:
 
 
 def _copy_database(source: Path, copy: Path) -> None:
-    """What is committed at one moment; the service goes on writing."""
+    """What is committed at one moment; the service continues to write."""
     copy.touch(mode=0o600)
     try:
         with (

@@ -47,15 +47,15 @@ async def show_decision(
             "agent_id": agent,
             "project_id": project,
         }
-        told = await place.send("POST", "admin", "can-i", body=body)
+        reported = await place.send("POST", "admin", "can-i", body=body)
     else:
-        told = await _decided(place.settings, tool, pairs, json_text, agent, project)
+        reported = await _decided(place.settings, tool, pairs, json_text, agent, project)
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(reported, indent=2))
     else:
-        for line in _lines(told):
+        for line in _lines(reported):
             typer.echo(line)
-    return EXIT_CODES[told["verdict"]]
+    return EXIT_CODES[reported["verdict"]]
 
 
 async def _decided(
@@ -90,17 +90,17 @@ async def _arguments(
     return given
 
 
-def _lines(told: dict[str, Any]) -> list[str]:
-    risk = f" (risk: {told['risk']})" if told["risk"] else ""
-    lines = [f"{told['verdict']}{risk}"]
-    found = [f"  {one['why']} ({one['code']})" for one in told["findings"]]
-    if told["reason"] and not found:
-        code = f" ({told['code']})" if told["code"] else ""
-        lines.append(f"  {told['reason']}{code}")
+def _lines(reported: dict[str, Any]) -> list[str]:
+    risk = f" (risk: {reported['risk']})" if reported["risk"] else ""
+    lines = [f"{reported['verdict']}{risk}"]
+    found = [f"  {one['why']} ({one['code']})" for one in reported["findings"]]
+    if reported["reason"] and not found:
+        code = f" ({reported['code']})" if reported["code"] else ""
+        lines.append(f"  {reported['reason']}{code}")
     lines += found
-    lines += [f"  allowed by the rule {name}" for name in told.get("covered_by", ())]
-    if told.get("grant_id"):
-        lines.append(f"  released by the lasting approval {told['grant_id']}")
-    lines += [f"  would hit {target}" for target in told["targets"]]
-    lines += [f"  the hook {name} would be asked as well" for name in told["hooks"]]
+    lines += [f"  allowed by the rule {name}" for name in reported.get("covered_by", ())]
+    if reported.get("grant_id"):
+        lines.append(f"  released by the lasting approval {reported['grant_id']}")
+    lines += [f"  would hit {target}" for target in reported["targets"]]
+    lines += [f"  the hook {name} would be asked as well" for name in reported["hooks"]]
     return [visible(line) for line in dict.fromkeys(lines)]

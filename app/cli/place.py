@@ -259,10 +259,10 @@ def _service_here(settings: Settings) -> Service | None:
 def _running_here() -> Running | None:
     running = running_services()
     if len(running) > 1:
-        told = ", ".join(f"{one.url} (data in {one.data_dir})" for one in running)
+        reported = ", ".join(f"{one.url} (data in {one.data_dir})" for one in running)
         raise ConfigurationError(
-            f"{len(running)} services run here: {told}. Name one with TOLLGATE_URL, or its folder"
-            " with --data-dir"
+            f"{len(running)} services run here: {reported}. Name one with TOLLGATE_URL, or its"
+            " folder with --data-dir"
         )
     return running[0] if running else None
 

@@ -77,18 +77,18 @@ def holder_of(data_dir: Path) -> int | None:
     asked[_TYPE] = fcntl.F_WRLCK
     try:
         with (data_dir / LOCK).open("rb") as lock:
-            told = fcntl.fcntl(lock, fcntl.F_GETLK, struct.pack(_FLOCK, *asked))
+            reported = fcntl.fcntl(lock, fcntl.F_GETLK, struct.pack(_FLOCK, *asked))
     except OSError:
         return None
-    answer = struct.unpack(_FLOCK, told)
+    answer = struct.unpack(_FLOCK, reported)
     return None if answer[_TYPE] == fcntl.F_UNLCK else int(answer[_PID])
 
 
 def _service_of(note: Path) -> Running | None:
     try:
         with note.open(encoding="utf-8") as file:
-            told = json.loads(file.read(MAX_NOTE))
-        service = Running(str(told["url"]), Path(str(told["data_dir"])))
+            reported = json.loads(file.read(MAX_NOTE))
+        service = Running(str(reported["url"]), Path(str(reported["data_dir"])))
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if holder_of(service.data_dir) is not None:

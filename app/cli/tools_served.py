@@ -83,8 +83,8 @@ async def _own_names(service: Service, names: tuple[str, ...]) -> list[str]:
     lost = {row["name"] for row in await service.pages("tools", "admin", "tools", state="absent")}
     unknown = [name for name in names if name not in own and name not in lost]
     if unknown:
-        told = [f"{name}{await _guess(service, name)}" for name in unknown]
-        raise ToolNotFound(f"Tool not found: {', '.join(told)}", unknown=unknown)
+        reported = [f"{name}{await _guess(service, name)}" for name in unknown]
+        raise ToolNotFound(f"Tool not found: {', '.join(reported)}", unknown=unknown)
     return list(dict.fromkeys(own.get(name, name) for name in names))
 
 

@@ -16,11 +16,13 @@ def show_place(place: Place, *, as_json: bool) -> int:
         folder = place.settings.data_dir.absolute()
         facts = {"url": None, "data_dir": str(folder), "token": False}
         running = holder_of(folder) is not None
-        told = f"the data folder {folder}" + (", which a running service has" if running else "")
+        reported = f"the data folder {folder}" + (
+            ", which a running service has" if running else ""
+        )
     else:
         folder_of = None if place.data_dir is None else str(place.data_dir)
         facts = {"url": place.url, "data_dir": folder_of, "token": place.token is not None}
-        told = f"the service {place.name}".replace("service on ", "service ")
-        told += "" if place.token else ", without a token: `tollgate login`"
-    typer.echo(json.dumps(facts, indent=2) if as_json else f"Commands work on {told}.")
+        reported = f"the service {place.name}".replace("service on ", "service ")
+        reported += "" if place.token else ", without a token: `tollgate login`"
+    typer.echo(json.dumps(facts, indent=2) if as_json else f"Commands work on {reported}.")
     return 0

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 NOTICE_S = 1.0
 STOP_S = 10.0
 _KEPT = 20
-# Nobody else sends it, and who is not told of it ignores it.
+# Nobody else sends it, and who is not reported of it ignores it.
 _SIGNAL = signal.SIGURG
 
 _running: ContextVar[str | None] = ContextVar("foreign_code", default=None)
@@ -50,7 +50,7 @@ class Blockage:
         name: what ran, such as `tool word_count`; None when it was no code of others.
         at: file and line where it stood.
         seconds: how long, as far as it is known.
-        is_over: the loop goes on.
+        is_over: the loop runs again.
         was_stopped: it was interrupted.
     """
 

@@ -125,9 +125,9 @@ def unavailable(error: BaseException, path: Path) -> StorageUnavailable:
     """The database's error as ours: what happened and what to do."""
     text = str(error)
     if "full" in text:
-        fix = "free disk space; nothing is lost, writing goes on by itself"
+        fix = "free disk space; nothing is lost, writing resumes by itself"
     elif "locked" in text or "busy" in text:
-        fix = "another process holds the database; writing goes on when it lets go"
+        fix = "another process holds the database; writing resumes when it lets go"
     elif "malformed" in text or "not a database" in text:
         fix = "stop the service and restore the database from a backup"
     else:

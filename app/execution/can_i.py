@@ -58,14 +58,14 @@ def can_i(
     finally:
         if log is None:
             gate.events.release(opened.session_id)
-    return _told(gate, call)
+    return _reported(gate, call)
 
 
-def _told(gate: Gate, call: Call) -> dict[str, Any]:
+def _reported(gate: Gate, call: Call) -> dict[str, Any]:
     decision, refusal = call.decision, call.refusal
     answer: Answer = "deny" if refusal is not None else _answer(gate, call)
     hooks = [] if call.tool is None else _hooks(gate, call)
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "tool": call.tool_name,
         "verdict": answer,
         "status": refusal.status if refusal else None,
@@ -74,7 +74,7 @@ def _told(gate: Gate, call: Call) -> dict[str, Any]:
         "hooks": [name for name in hooks if name != CONFIRM_DANGEROUS],
         **_details(decision),
     }
-    return dict(gate.redactor.secrets_in(told))
+    return dict(gate.redactor.secrets_in(reported))
 
 
 def _answer(gate: Gate, call: Call) -> Answer:

@@ -57,7 +57,7 @@ class Condition:
     values: dict[str, str] = field(default_factory=dict)
 
     def error(self) -> TollgateError:
-        """What whoever is refused is told."""
+        """What whoever is refused is reported."""
         kind = StorageUnavailable if self.refuses == "changes" else Overloaded
         return kind(
             f"{self.message}; try again later",
@@ -89,7 +89,7 @@ class Conditions:
         """Why new work is refused; None while it is admitted.
 
         Args:
-            changes: it writes something; reading goes on for longer.
+            changes: it writes something; reading continues for longer.
             from_memory: the database is not asked.
         """
         for condition in self.current():

@@ -240,7 +240,7 @@ async def test_the_audit_says_what_was_shown_and_what_changed(house: Lab, root: 
     rows = await house.rows(
         "SELECT detail FROM audit WHERE kind = 'confirmation.asked' ORDER BY seq"
     )
-    told = [str(row[0]) for row in rows]
-    assert first["target_list"]["digest"] in told[0]
-    assert second["target_list"]["digest"] in told[1]
-    assert "new: build/new.txt" in told[1]
+    reported = [str(row[0]) for row in rows]
+    assert first["target_list"]["digest"] in reported[0]
+    assert second["target_list"]["digest"] in reported[1]
+    assert "new: build/new.txt" in reported[1]

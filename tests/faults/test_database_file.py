@@ -54,9 +54,9 @@ async def test_a_lost_database_ends_reading_and_writing_without_anybody_asking(
         await asked.new_session()
         fault(data)
         gone = {"data_dir_gone"} if fault is move_folder else set()
-        told = await asked.until("database_lost", *gone)
-        assert told["code"] == "storage_unavailable"
-        assert "Stop the service, put the right file in place" in told["detail"]
+        reported = await asked.until("database_lost", *gone)
+        assert reported["code"] == "storage_unavailable"
+        assert "Stop the service, put the right file in place" in reported["detail"]
         for method in ("GET", "POST"):
             refused = await asked.client.request(method, "/sessions")
             assert refused.status_code == 503, refused.text
@@ -80,9 +80,9 @@ async def test_what_was_acknowledged_is_rescued_from_a_removed_database(tmp_path
     async with serving(settings_for(tmp_path)) as running, asking(running.url) as asked:
         kept = await asked.new_session()
         remove(tmp_path)
-        told = await asked.until("database_lost")
+        reported = await asked.until("database_lost")
         (rescued,) = _rescued(tmp_path)
-        assert rescued.name in told["detail"]
+        assert rescued.name in reported["detail"]
         assert rescued.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(rescued)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -66,7 +66,7 @@ async def test_every_name_of_ours_is_let_in(tmp_path: Path, host: str):
 
 
 @pytest.mark.parametrize("path", ["/api/v1/ws", "/api/v1/desktop/ws"])
-async def test_a_websocket_that_came_without_upgrade_is_told_what_is_missing(
+async def test_a_websocket_that_came_without_upgrade_is_reported_what_is_missing(
     tmp_path: Path, path: str
 ):
     async with serving(settings_for(tmp_path)) as running, raw_client(running.url) as client:

@@ -63,8 +63,8 @@ async def test_few_open_files_that_are_left_end_admission_until_there_are_more(t
     async with serving(settings_for(tmp_path)) as running, asking(running.url) as asked:
         kept = await asked.new_session()
         with limited(resource.RLIMIT_NOFILE, machine_limits.open_files().used + 32):
-            told = await asked.until("files_low")
-            assert (told["code"], told["retryable"]) == ("overloaded", True)
+            reported = await asked.until("files_low")
+            assert (reported["code"], reported["retryable"]) == ("overloaded", True)
             for method, path in (("POST", "/sessions"), ("GET", "/sessions")):
                 refused = await asked.client.request(method, path)
                 assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
@@ -82,8 +82,8 @@ async def test_few_open_files_that_are_left_end_admission_until_there_are_more(t
 async def test_little_memory_that_is_left_ends_admission_until_there_is_more(tmp_path: Path):
     async with serving(settings_for(tmp_path)) as running, asking(running.url) as asked:
         with limited(resource.RLIMIT_AS, used_memory() + (48 << 20)):
-            told = await asked.until("memory_low")
-            assert told["code"] == "overloaded"
+            reported = await asked.until("memory_low")
+            assert reported["code"] == "overloaded"
             assert (await asked.client.post("/sessions", json={})).status_code == 503
         await asked.until()
         assert await asked.new_session()
@@ -125,8 +125,8 @@ async def test_the_reserve_of_the_disk_ends_changes_and_lets_read_and_free(tmp_p
     reserve = ServingSettings(disk_reserve_mb=1 << 40)
     settings = settings_for(tmp_path, serving=reserve)
     async with serving(settings) as running, asking(running.url) as asked:
-        told = await asked.until("disk_low")
-        assert (told["code"], told["retryable"]) == ("storage_unavailable", True)
+        reported = await asked.until("disk_low")
+        assert (reported["code"], reported["retryable"]) == ("storage_unavailable", True)
         refused = await asked.client.post("/sessions", json={})
         assert (refused.status_code, refused.json()["code"]) == (503, "storage_unavailable")
         assert await asked.sessions() == set()
@@ -165,11 +165,11 @@ async def test_a_service_with_nothing_wrong_says_so_to_its_doctor(tmp_path: Path
     ],
     ids=repr,
 )
-def test_what_a_limit_of_the_machine_caused_is_told_as_that(error: BaseException):
-    told = overload_of(error)
-    assert told is not None
-    assert told.retryable
-    assert told.details["retry_after_ms"] > 0
+def test_what_a_limit_of_the_machine_caused_is_reported_as_that(error: BaseException):
+    reported = overload_of(error)
+    assert reported is not None
+    assert reported.retryable
+    assert reported.details["retry_after_ms"] > 0
 
 
 @pytest.mark.parametrize("error", [ValueError(), RuntimeError("x"), OSError(errno.ENOENT, "x")])

@@ -115,7 +115,7 @@ async def test_endless_headers_are_refused_before_they_fill_the_memory(tmp_path:
         assert (answer.status, answer.problem["code"]) == (431, "headers_too_large")
 
 
-async def test_what_is_no_http_is_told_as_a_problem(tmp_path: Path):
+async def test_what_is_no_http_is_reported_as_a_problem(tmp_path: Path):
     async with serving(settings_for(tmp_path)) as running, raw_client(running.url) as client:
         await client.send("\x16\x03\x01 hello\r\n\r\n")
         answer = await client.answer()

@@ -26,8 +26,8 @@ RULE = {
 async def ask(client: httpx2.AsyncClient, tool: str, **fields: Any) -> dict[str, Any]:
     answer = await client.post("/admin/can-i", json={"tool": tool, **fields})
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    reported: dict[str, Any] = answer.json()
+    return reported
 
 
 async def test_a_running_service_says_what_it_would_decide(tmp_path: Path) -> None:

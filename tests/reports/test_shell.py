@@ -48,9 +48,9 @@ async def sandbox(request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
 @pytest.fixture
 async def ctx(tmp_path: Path, sandbox: Sandbox) -> AsyncIterator[ToolContext]:
     """A call of a session in a workspace of its own."""
-    keeper = Processes(tmp_path / "processes", Redactor([]), SystemClock())
+    processes = Processes(tmp_path / "processes", Redactor([]), SystemClock())
     services = Services(**{ARTIFACTS: Shelf()})
-    services.register(SESSION_PROCESSES, keeper)
+    services.register(SESSION_PROCESSES, processes)
     services.register(SHELL_STATES, SessionShells())
     root = tmp_path / "ws"
     root.mkdir()
@@ -63,7 +63,7 @@ async def ctx(tmp_path: Path, sandbox: Sandbox) -> AsyncIterator[ToolContext]:
             services=services,
             bound_operations=workspace.operations,
         )
-    await keeper.close()
+    await processes.close()
 
 
 def is_there(path: Path) -> bool:

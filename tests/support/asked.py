@@ -22,8 +22,8 @@ class Asked:
         """It is always answered."""
         answer = await self.client.get("/health")
         assert answer.status_code == 200, answer.text
-        told: dict[str, Any] = answer.json()
-        return told
+        reported: dict[str, Any] = answer.json()
+        return reported
 
     async def until(self, *conditions: str) -> dict[str, Any]:
         """Wait until health names exactly these conditions; what `ready` says then."""
@@ -36,11 +36,11 @@ class Asked:
         assert now == sorted(conditions)
         ready = await self.client.get("/ready")
         assert ready.status_code == (503 if conditions else 200), ready.text
-        told: dict[str, Any] = ready.json()
+        reported: dict[str, Any] = ready.json()
         if conditions:
-            assert set(conditions) <= set(told["details"]["conditions"])
+            assert set(conditions) <= set(reported["details"]["conditions"])
             assert ready.headers["content-type"] == "application/problem+json"
-        return told
+        return reported
 
     async def new_session(self) -> str:
         """The id of a session, which is acknowledged."""

@@ -24,8 +24,8 @@ class Answer:
     @property
     def problem(self) -> dict[str, Any]:
         """Its body, which is JSON."""
-        told: dict[str, Any] = json.loads(self.body)
-        return told
+        reported: dict[str, Any] = json.loads(self.body)
+        return reported
 
 
 class RawClient:

@@ -260,8 +260,8 @@ class _Recorded:
         """What went wrong; None when nothing did."""
         if self._status < _ERROR:
             return None
-        told: Mapping[str, Any] = orjson.loads(self._body)
-        return str(told.get("code"))
+        reported: Mapping[str, Any] = orjson.loads(self._body)
+        return str(reported.get("code"))
 
     def packed(self) -> bytes:
         """The answer as it is stored."""

@@ -72,12 +72,12 @@ class Targets:
             return ""
         if not now.digest:
             return "What it would hit could not be looked at again"
-        told = f"What it would hit has changed: {now.count} instead of {self.count}"
+        reported = f"What it would hit has changed: {now.count} instead of {self.count}"
         if not self.entries:
-            return told
+            return reported
         before, after = set(self.entries), set(now.entries)
         parts = [_named("new", after - before), _named("gone", before - after)]
-        return f"{told} ({'; '.join(filter(None, parts))})"
+        return f"{reported} ({'; '.join(filter(None, parts))})"
 
 
 def kept_targets(kept: dict[str, Any] | None) -> Targets:

@@ -112,10 +112,12 @@ def address_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _work_check(settings: Settings) -> Check:
-    told = _asked(settings, "ready")
-    if told is None or told.get("status") == "ready":
+    reported = _asked(settings, "ready")
+    if reported is None or reported.get("status") == "ready":
         return Check("condition", "ok", "condition.none")
-    return Check("condition.told", "broken", "condition.told", error=told.get("detail", ""))
+    return Check(
+        "condition.reported", "broken", "condition.reported", error=reported.get("detail", "")
+    )
 
 
 def _address_check(settings: Settings) -> Check:
@@ -147,10 +149,10 @@ def _asked(settings: Settings, what: str) -> dict[str, Any] | None:
         except urllib.error.HTTPError as error:
             answer = error
         with answer:
-            told = json.loads(answer.read(1 << 16))
+            reported = json.loads(answer.read(1 << 16))
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, dict) else None
+    return reported if isinstance(reported, dict) else None
 
 
 def kernel_and_programs() -> Iterator[Check]:

@@ -30,7 +30,7 @@ _HELD = frozenset(names("Session Client AsyncClient ClientSession CachedSession 
 def requests_of(
     node: ast.Call, path: str, names: dict[str, str], reader: PathReader
 ) -> Iterator[Answer]:
-    """The question about a call of the function `path` ("": not told) that asks to delete."""
+    """The question about a call of the function `path` ("": not reported) that asks to delete."""
     if path in _DELETES or _looked_up(node.func, names) in _DELETES:
         yield ask("http_delete", "asks a server to delete", RiskLevel.MEDIUM)
     elif not _CLIENTS.isdisjoint(root.split(".")[0] for root in names.values()) and (

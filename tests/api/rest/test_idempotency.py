@@ -65,10 +65,10 @@ async def test_a_key_of_another_request_is_refused(
     client: httpx2.AsyncClient, path: str, body: dict[str, Any]
 ):
     await client.post("/sessions", json={"title": "One"}, headers=keyed())
-    told = await problem(await client.post(path, json=body, headers=keyed()))
+    reported = await problem(await client.post(path, json=body, headers=keyed()))
 
-    assert (told["status"], told["code"]) == (422, "idempotency_key_reused")
-    assert told["details"]["errors"][0]["path"] == "header.Idempotency-Key"
+    assert (reported["status"], reported["code"]) == (422, "idempotency_key_reused")
+    assert reported["details"]["errors"][0]["path"] == "header.Idempotency-Key"
 
 
 async def test_a_request_is_in_flight_until_it_has_an_answer(client: httpx2.AsyncClient):
@@ -82,13 +82,17 @@ async def test_a_request_is_in_flight_until_it_has_an_answer(client: httpx2.Asyn
         if snapshot["running_calls"]:
             break
     second = await client.post("/tools/bash/call", json=slow, headers=keyed())
-    told = await problem(second)
+    reported = await problem(second)
     run_id = snapshot["active_run"]["run_id"]
     await client.post(f"/sessions/{session_id}/runs/{run_id}/cancel")
     ended = await first
     again = await client.post("/tools/bash/call", json=slow, headers=keyed())
 
-    assert (told["status"], told["code"], told["retryable"]) == (409, "request_in_flight", True)
+    assert (reported["status"], reported["code"], reported["retryable"]) == (
+        409,
+        "request_in_flight",
+        True,
+    )
     assert second.headers["retry-after"] == "1"
     assert again.json() == ended.json()
 
@@ -126,7 +130,7 @@ async def test_every_change_heeds_the_key(client: httpx2.AsyncClient, method: st
     assert first.status_code == 405 or again.headers.get(REPLAYED) == "true"
 
 
-async def test_a_file_is_told_from_another_of_its_size(client: httpx2.AsyncClient):
+async def test_a_file_is_reported_from_another_of_its_size(client: httpx2.AsyncClient):
     session_id = await new_session(client, project_id="default")
     path = f"/sessions/{session_id}/files?name=a.txt"
     kind = {"content-type": "application/octet-stream"}
@@ -141,10 +145,10 @@ async def test_a_file_is_told_from_another_of_its_size(client: httpx2.AsyncClien
 @pytest.mark.parametrize("value", ["", "a b", "x" * 256, '"', '"a', "é", '""'])
 async def test_a_key_that_is_none_is_refused(client: httpx2.AsyncClient, value: str):
     raw = [(b"Idempotency-Key", value.encode())]
-    told = await problem(await client.post("/sessions", json={}, headers=raw))
+    reported = await problem(await client.post("/sessions", json={}, headers=raw))
 
-    assert (told["status"], told["code"]) == (422, "validation_failed")
-    assert told["details"]["errors"][0]["path"] == "header.Idempotency-Key"
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
+    assert reported["details"]["errors"][0]["path"] == "header.Idempotency-Key"
 
 
 async def test_two_keys_are_refused(client: httpx2.AsyncClient):
@@ -170,10 +174,10 @@ async def test_nobody_gets_the_answer_of_somebody_else(tmp_path: Path):
             async with HttpClient(base_url=running.api, headers=headers) as client:
                 made.append((await client.post("/sessions", json={})).json()["id"])
         async with HttpClient(base_url=running.api, headers=keyed()) as nobody:
-            told = await problem(await nobody.post("/sessions", json={}))
+            reported = await problem(await nobody.post("/sessions", json={}))
 
     assert made[0] != made[1]
-    assert told["code"] == "unauthenticated"
+    assert reported["code"] == "unauthenticated"
 
 
 async def test_a_secret_is_stored_nowhere(running: Running, client: httpx2.AsyncClient):
@@ -193,11 +197,11 @@ async def test_what_held_a_secret_is_neither_done_again_nor_shown_again(
     client: httpx2.AsyncClient,
 ):
     first = await client.post("/ws-tickets", headers=keyed())
-    told = await problem(await client.post("/ws-tickets", headers=keyed()))
+    reported = await problem(await client.post("/ws-tickets", headers=keyed()))
 
     assert first.status_code == 201
-    assert (told["status"], told["code"]) == (409, "answer_not_kept")
-    assert told["details"] == {"status": 201}
+    assert (reported["status"], reported["code"]) == (409, "answer_not_kept")
+    assert reported["details"] == {"status": 201}
 
 
 def test_every_answer_with_a_secret_says_so():
@@ -264,9 +268,9 @@ async def test_what_a_killed_service_had_begun_is_not_begun_again(tmp_path: Path
         with pytest.raises(httpx2.TransportError):
             await asked
     async with server(tmp_path) as second:
-        told = await problem(await post(second, "/tools/bash/call", body, **keyed()))
+        reported = await problem(await post(second, "/tools/bash/call", body, **keyed()))
         fresh = await post(second, "/tools/bash/call", BASH, **keyed("k-2"))
 
-    assert (told["status"], told["code"]) == (409, "outcome_unknown")
+    assert (reported["status"], reported["code"]) == (409, "outcome_unknown")
     assert fresh.status_code == 200
     assert (workspace / "log").read_text() == "x\n" * 2

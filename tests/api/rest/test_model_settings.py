@@ -123,10 +123,10 @@ async def test_a_setting_that_is_none_is_refused(
     client: httpx2.AsyncClient, body: dict[str, Any], path: str
 ):
     session_id = await new_session(client)
-    told = await problem(await client.patch(f"/sessions/{session_id}", json=body))
+    reported = await problem(await client.patch(f"/sessions/{session_id}", json=body))
 
-    assert (told["status"], told["code"]) == (422, "validation_failed")
-    assert [error["path"] for error in told["details"]["errors"]] == [path]
+    assert (reported["status"], reported["code"]) == (422, "validation_failed")
+    assert [error["path"] for error in reported["details"]["errors"]] == [path]
 
 
 @pytest.mark.requirement("SUB-07", "CTX-03")

@@ -34,8 +34,8 @@ async def read(client: httpx2.AsyncClient, path: str, **body: Any) -> dict[str, 
 @pytest.mark.requirement("CTX-09")
 async def test_nothing_outside_is_reached_by_default(client: httpx2.AsyncClient, outside: Path):
     for path in (f"{outside}/a.txt", f"../../../{outside.name}/a.txt"):
-        told = await read(client, path)
-        assert (told["status"], told["code"]) == ("error", "outside_workspace"), path
+        reported = await read(client, path)
+        assert (reported["status"], reported["code"]) == ("error", "outside_workspace"), path
 
 
 @pytest.mark.requirement("CTX-09")
@@ -44,8 +44,8 @@ async def test_an_operator_may_let_the_default_project_out(tmp_path: Path, outsi
         serving(settings_for(tmp_path, sandbox=_FREE)) as running,
         HttpClient(base_url=running.api) as client,
     ):
-        told = await read(client, f"{outside}/a.txt")
-        assert "from outside" in told["text"]
+        reported = await read(client, f"{outside}/a.txt")
+        assert "from outside" in reported["text"]
         written = {"path": f"{outside}/b.txt", "content": "new\n"}
         assert (await call(client, "write_file", arguments=written))["status"] == "success"
         listed = await call(client, "list_dir", arguments={"path": str(outside)})
@@ -74,8 +74,8 @@ async def test_the_services_own_files_are_reached_by_nobody(tmp_path: Path, outs
         for own in (settings.plugins_dir / "mine.py", *_OWN):
             before = own.read_bytes() if own.exists() else None
             wanted = {"path": str(own), "content": "x"}
-            told = await call(client, "write_file", arguments=wanted)
-            assert told["status"] != "success", own
+            reported = await call(client, "write_file", arguments=wanted)
+            assert reported["status"] != "success", own
             assert (own.read_bytes() if own.exists() else None) == before
 
 
@@ -85,8 +85,8 @@ async def test_commands_stay_in_the_workspace(tmp_path: Path, outside: Path):
         if not running.service.gate.workspaces.status.levels["bash"].available:
             lacks(SANDBOX)
         command = f"cat {outside}/a.txt; ls"
-        told = await call(client, "bash", arguments={"command": command})
-        assert "from outside" not in str(told)
+        reported = await call(client, "bash", arguments={"command": command})
+        assert "from outside" not in str(reported)
 
 
 @pytest.mark.requirement("CTX-09")
@@ -110,8 +110,10 @@ async def test_an_administrator_lets_one_project_out_and_nobody_else_can(
         async with HttpClient(base_url=running.api, headers=headers) as ann:
             refused = await ann.patch(path, json={"restrict_to_workspace": False})
             assert (await problem(refused))["code"] == "forbidden"
-            told = await problem(await ann.post("/sessions", json={"restrict_to_workspace": False}))
-            assert told["code"] == "validation_failed"
+            reported = await problem(
+                await ann.post("/sessions", json={"restrict_to_workspace": False})
+            )
+            assert reported["code"] == "validation_failed"
             session_id = await new_session(ann, project_id=made["id"])
             kept_in = await read(ann, f"{outside}/a.txt", session_id=session_id)
             changed = await admin.patch(path, json={"restrict_to_workspace": False})

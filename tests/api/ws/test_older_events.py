@@ -96,7 +96,7 @@ async def test_a_call_starts_and_completes_or_fails_and_the_batch_ends(running: 
 
 
 @pytest.mark.requirement("EVT-09")
-async def test_progress_is_told_in_hundredths(tmp_path: Path):
+async def test_progress_is_reported_in_hundredths(tmp_path: Path):
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     (plugins / "works.py").write_text(_PLUGIN)

@@ -89,7 +89,7 @@ async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin)
         log = session.log
         project_id = project_id or session.project_id
         agent_id = agent_id or session.agent_id
-    told = can_i(
+    reported = can_i(
         service.gate,
         body.tool,
         body.arguments,
@@ -97,4 +97,4 @@ async def decide_call(body: CallQuestion, service: ServiceDep, principal: Admin)
         project_id=project_id or DEFAULT_PROJECT,
         log=log,
     )
-    return CallDecision(**told)
+    return CallDecision(**reported)

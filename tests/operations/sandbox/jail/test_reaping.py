@@ -15,7 +15,7 @@ USAGE = resource.getrusage(resource.RUSAGE_CHILDREN)
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def reported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done to a tree that ends once it was killed, and whose processes end until then."""
     done: list[str] = []
 
@@ -35,12 +35,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_reaping_comes_to_an_end_where_processes_end_without_end(told: list[str]):
+def test_reaping_comes_to_an_end_where_processes_end_without_end(reported: list[str]):
     assert Remains().reap() is True
-    assert told.count("reap") > 100
+    assert reported.count("reap") > 100
 
 
-def test_a_tree_is_killed_before_it_is_reaped(told: list[str]):
+def test_a_tree_is_killed_before_it_is_reaped(reported: list[str]):
     ending = Ending(Proc(), contained=False, scoped=True, protected=())
     assert ending.finish(Remains()) == "landlock"
-    assert told == ["kill"]
+    assert reported == ["kill"]
