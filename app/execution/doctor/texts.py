@@ -309,7 +309,7 @@ SUBJECTS: Mapping[str, Subject] = MappingProxyType(
             "each connection needs one, each running command five",
             "raise `ulimit -n`, or LimitNOFILE of the unit",
         ),
-        "condition.told": Subject("running service", _NO_WORK, "see docs/operations.md"),
+        "condition.reported": Subject("running service", _NO_WORK, "see docs/operations.md"),
         "tools": Subject("tools", "which of them are on"),
         "tool": Subject("tool {tool}", "{message}", "{fix}"),
     }
@@ -388,7 +388,7 @@ FOUND: Mapping[str, str] = MappingProxyType(
         "condition.processes_low": "{used} of {limit} processes run",
         "condition.journal_large": "the journal has {mib} MiB",
         "condition.clock_set": "the machine's clock was set",
-        "condition.told": "{error}",
+        "condition.reported": "{error}",
         "open_files.limit": "{limit}",
     }
 )
