@@ -33,7 +33,7 @@ def history(url: str, schedule_id: str) -> list[dict[str, Any]]:
 
 @pytest.mark.requirement("SYS-01", "D-23")
 async def test_a_run_that_was_killed_is_not_begun_a_second_time(installation: Path):
-    working = Turn(tool_use("bash", {"command": "echo x >> begun; sleep 600"}))
+    working = Turn(tool_use("bash", {"command": "echo x >> ran; touch begun; sleep 600"}))
     async with ScriptedAnthropic(working, *[Turn(text("Done"))] * 5, api_key=KEY) as provider:
         environment = {
             "TOLLGATE_TOKEN": TOKEN,
@@ -41,11 +41,11 @@ async def test_a_run_that_was_killed_is_not_begun_a_second_time(installation: Pa
             "ANTHROPIC_BASE_URL": provider.base_url,
             "TOLLGATE_DURABLE_RUNS": "close",
         }
-        begun = installation / "workspace" / "begun"
+        workspace = installation / "workspace"
         with started(installation, before="", **environment) as (process, facts):
             first = schedule(facts["url"], at="in 1s")
             await provider.received(1)
-            (slot,) = await _when_begun(facts["url"], first, begun)
+            (slot,) = await _when_begun(facts["url"], first, workspace / "begun")
             assert (slot["status"], slot["run_status"]) == ("started", "running")
             process.send_signal(signal.SIGKILL)
             process.wait(timeout=PATIENCE_S)
@@ -55,7 +55,7 @@ async def test_a_run_that_was_killed_is_not_begun_a_second_time(installation: Pa
             (slot,) = history(facts["url"], first)
             assert (slot["status"], slot["run_status"]) == ("started", "interrupted")
             assert len(history(facts["url"], second)) == 1
-    assert begun.read_text(encoding="utf-8") == "x\n"
+    assert (workspace / "ran").read_text(encoding="utf-8") == "x\n"
     assert len(provider.requests) == 2
 
 
