@@ -16,10 +16,10 @@ from hashlib import sha256
 from app.api.connection_limits import share_of
 from app.core.clock import Clock
 from app.core.errors import RateLimited
+from app.core.token_bucket import MINUTE_S, TokenBucket
 from app.governance.identity.tokens import PREFIX
 
 MAX_KEYS = 10_000
-MINUTE_S = 60.0
 ADDRESS_STOP_S = 15.0
 ACCOUNT_STOP_S = 5.0
 LONGEST_ACCOUNT_STOP_S = 60.0
@@ -34,8 +34,7 @@ OnStop = Callable[[str, float], None]
 
 @dataclass(slots=True)
 class _Record:
-    level: float
-    at: float
+    bucket: TokenBucket
     stops: int = 0
     until: float = float("-inf")
 
@@ -61,17 +60,16 @@ class Stops:
     def failed(self, key: str) -> float:
         """Count a failure; for how many seconds it stops the key, 0 when it does not."""
         now = self._clock.monotonic()
-        record = self._records.pop(key, None) or _Record(self._burst, now)
+        record = self._records.pop(key, None) or _Record(TokenBucket.per_minute(self._burst, now))
         self._records[key] = record
         if len(self._records) > MAX_KEYS:
             self._records.popitem(last=False)
-        refilled = record.level + (now - record.at) * self._burst / MINUTE_S
-        record.level, record.at = min(self._burst, refilled) - 1, now
+        record.bucket.refill(now)
+        record.bucket.level = max(record.bucket.level - 1, 0.0)
         if now - record.until > max(MINUTE_S, self._length(record.stops)):
             record.stops = 0
-        if record.level >= 1:
+        if record.bucket.has_token():
             return 0.0
-        record.level = max(record.level, 0.0)
         record.stops += 1
         seconds = self._length(record.stops)
         record.until = now + seconds

@@ -8,9 +8,9 @@ from hashlib import sha256
 from typing import Any
 
 from app.core.errors import NotFound, StorageUnavailable, ToolFailed
+from app.core.file_signatures import image_type
 from app.execution.outcome import CallOutcome
 from app.toolkit.result import RawResult
-from app.tools.images import image_type
 
 MOST_IMAGES = 16
 """More than these in one conversation, and all but the newest `KEPT_IMAGES` become notes."""

@@ -12,11 +12,11 @@ from app.agents.runs import RunEngine
 from app.agents.sessions import Sessions
 from app.agents.webhooks.book import WebhookBook
 from app.agents.webhooks.model import Webhook, words
-from app.agents.webhooks.rates import Rates
 from app.agents.webhooks.signatures import HEADER, WINDOW_S, Signature, read_signature
 from app.core.clock import isoformat
 from app.core.errors import Conflict, NotFound, TollgateError, Unauthenticated
 from app.core.ids import new_id
+from app.core.token_bucket import TokenBucket
 from app.db.ledger import Transaction
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
@@ -58,7 +58,7 @@ class Webhooks:
         self._sessions = sessions
         self._runs = runs
         self._tokens = tokens
-        self._rates = Rates(gate.clock)
+        self._rates: dict[str, TokenBucket] = {}
         # Stands in where there is no webhook, so that this takes as long.
         self._nobody = secrets.token_bytes(49)
         self._seen: OrderedDict[str, None] = OrderedDict()
@@ -96,7 +96,11 @@ class Webhooks:
         digest = signature.digest(webhook.id)
         if digest in self._seen:
             raise _known()
-        self._rates.spend(webhook.id, webhook.per_minute)
+        now = self._gate.clock.monotonic()
+        most = webhook.per_minute
+        bucket = self._rates.setdefault(webhook.id, TokenBucket.per_minute(most, now))
+        bucket.limit_to(most)
+        bucket.spend(now, "Too many deliveries; wait a moment")
         # Before the first await: of two at once here, the second costs nothing.
         self._remember(digest)
         begun = Begun(new_id("run"), new_id("ses"))

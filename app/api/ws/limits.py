@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from app.api.idempotency import IdempotencyKeys, Key
-from app.core.errors import Conflict, RateLimited
+from app.core.errors import Conflict
+from app.core.token_bucket import TokenBucket
 from app.db.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -24,27 +25,18 @@ _STORED = frozenset({"user_message", "tool_call", "question_response"})
 
 
 class CommandRate:
-    """A token bucket."""
+    """How many commands may come: `burst` at once, then `rate` a second."""
 
     def __init__(self, rate: float, burst: int) -> None:
-        self._rate = rate
-        self._burst = float(burst)
-        self._level = float(burst)
-        self._at = time.monotonic()
+        self._bucket = TokenBucket(burst, rate, time.monotonic())
 
     def spend(self) -> None:
-        """Take one token.
+        """Count one command.
 
         Raises:
-            RateLimited: there is none; `retry_after_ms` says when there will be.
+            RateLimited: they are too many; `retry_after_ms` says when to send the next.
         """
-        now = time.monotonic()
-        self._level = min(self._burst, self._level + (now - self._at) * self._rate)
-        self._at = now
-        if self._level < 1:
-            wait_ms = int((1 - self._level) / self._rate * 1000) + 1
-            raise RateLimited("Too many commands; slow down", retry_after_ms=wait_ms)
-        self._level -= 1
+        self._bucket.spend(time.monotonic(), "Too many commands; slow down")
 
 
 Result = dict[str, Any]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Literal, Protocol
 
 from app.core.clock import Clock
+from app.core.token_bucket import TokenBucket
 from app.governance.limits import Limits
 
 LimitCode = Literal["rate_limited", "concurrency_limited", "calls_per_run"]
-MINUTE_S = 60.0
 TRY_AGAIN_MS = 1000
 
 
@@ -81,25 +80,6 @@ class LimitStore(Protocol):
         """Every counter in use."""
 
 
-@dataclass(slots=True)
-class _Bucket:
-    """Calls that may still come now; it fills up in a minute."""
-
-    left: float
-    size: int
-    at: float
-
-    def fill(self, size: int, now: float) -> None:
-        self.size = size
-        self.left = min(float(size), self.left + (now - self.at) * size / MINUTE_S)
-        self.at = now
-
-    def wait_ms(self) -> int | None:
-        if not self.size:
-            return None
-        return ceil((1 - self.left) * MINUTE_S / self.size * 1000)
-
-
 @dataclass(eq=False, slots=True)
 class _Waiter:
     demands: Sequence[Demand]
@@ -111,7 +91,7 @@ class MemoryLimits:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._buckets: dict[str, _Bucket] = {}
+        self._buckets: dict[str, TokenBucket] = {}
         self._runs: dict[str, dict[str, int]] = {}
         self._running: dict[str, int] = {}
         self._line: list[_Waiter] = []
@@ -128,22 +108,22 @@ class MemoryLimits:
             if rate is None:
                 continue
             bucket = self._bucket(demand.key, rate)
-            # A hair's breadth of rounding must not cost a call.
-            if bucket.left < 1 - 1e-9:
+            if not bucket.has_token():
                 return Shortage("rate_limited", demand.key, rate, bucket.wait_ms())
             buckets.append(bucket)
         for bucket in buckets:
-            bucket.left -= 1
+            bucket.level -= 1
         if run_id:
             self._count(run_id, demands)
         return None
 
-    def _bucket(self, key: str, rate: int) -> _Bucket:
+    def _bucket(self, key: str, rate: int) -> TokenBucket:
         now = self._clock.monotonic()
         bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = self._buckets[key] = _Bucket(float(rate), rate, now)
-        bucket.fill(rate, now)
+            bucket = self._buckets[key] = TokenBucket.per_minute(rate, now)
+        bucket.limit_to(rate)
+        bucket.refill(now)
         return bucket
 
     def _count(self, run_id: str, demands: Sequence[Demand]) -> None:
@@ -200,12 +180,12 @@ class MemoryLimits:
     def usage(self) -> list[Usage]:
         now = self._clock.monotonic()
         for bucket in self._buckets.values():
-            bucket.fill(bucket.size, now)
+            bucket.refill(now)
         waiting = {demand.key for waiter in self._line for demand in waiter.demands}
         return [
             Usage(
                 key,
-                int(self._buckets[key].left + 1e-9) if key in self._buckets else None,
+                int(self._buckets[key].level + 1e-9) if key in self._buckets else None,
                 self._running.get(key, 0),
                 self._waiting({key}),
             )

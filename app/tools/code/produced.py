@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.core.errors import TollgateError
+from app.core.file_signatures import image_type
 from app.operations.protocols.code import ProducedFile
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import ARTIFACTS, Artifacts
 from app.toolkit.result import RawResult
-from app.tools.images import image_type, shown_images
+from app.tools.images import shown_images
 
 _MAX_NAME = 200
 

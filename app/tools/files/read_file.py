@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
 from app.core.field_problems import Misfit
+from app.core.file_signatures import image_type
 from app.operations.protocols.code import ProducedFile
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
@@ -23,7 +24,7 @@ from app.tools.files.pdf import MAX_PAGES, read_pages
 from app.tools.files.returns import READ_FILE_RESULT
 from app.tools.files.source import ARTIFACT_PATH, MAX_IMAGE_BYTES, read_bytes, too_large
 from app.tools.files.text import MAX_FILE_BYTES
-from app.tools.images import image_type, shown_images
+from app.tools.images import shown_images
 
 MAX_LINES = 100_000
 _INLINE_BYTES = 1 << 18

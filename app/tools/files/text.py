@@ -6,21 +6,12 @@ import codecs
 
 from app.core.charsets import guess
 from app.core.errors import ToolFailed
+from app.core.file_signatures import file_signature
 
 MAX_FILE_BYTES = 10 << 20
 """Largest file that is read or edited as text."""
 
 _SNIFFED = 8192
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"%PDF-", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive or office document"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"\x7fELF", "a program"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-)
 _BYTE_ORDER_MARKS = {
     "utf-16": ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),
     "utf-32": ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
@@ -127,11 +118,12 @@ def refuse_binary(data: bytes, encoding: str, path: str) -> None:
         ToolFailed: `binary_file`.
     """
     wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
-    known = next((label for magic, label in _MAGIC if data.startswith(magic)), None)
-    if known is None and (wide or b"\x00" not in data[:_SNIFFED]):
+    signature = file_signature(data)
+    known = signature.label if signature is not None else ""
+    if not known and (wide or b"\x00" not in data[:_SNIFFED]):
         return
     hint = ""
-    if known is None and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if not known and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         hint = "; it starts like UTF-16 text, try encoding='utf-16'"
     raise ToolFailed(
         f"{path!r} is {known or 'a binary file'} of {len(data)} bytes;"

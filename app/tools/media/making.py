@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.core.errors import ToolFailed
+from app.core.file_signatures import image_type
 from app.operations.images.provider import MAX_IMAGE_BYTES, ImageOrder, ImageProvider
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import ARTIFACTS, Artifacts
 from app.toolkit.result import ToolResult
 from app.tools.files.image_size import image_size
-from app.tools.images import image_type, shown_images
+from app.tools.images import shown_images
 from app.tools.media.attachments import attach
 from app.tools.media.image_work import thumbnail
 from app.tools.media.ports import IMAGE_PROVIDER

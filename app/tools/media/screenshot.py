@@ -10,13 +10,14 @@ from pydantic import Field, model_validator
 
 from app.core.errors import ToolFailed
 from app.core.field_problems import Misfit
+from app.core.file_signatures import image_type
 from app.operations.screens.pictures import PageRequest, Picture, ScreenCapture
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import SCREEN_CAPTURE
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.images import image_type, shown_images
+from app.tools.images import shown_images
 from app.tools.media.attachments import attach
 from app.tools.media.returns import SCREENSHOT_RESULT
 

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.core.errors import ToolFailed
+from app.core.file_signatures import image_type
 from app.toolkit.context import ToolContext
 from app.toolkit.result import RawResult, ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.arguments import PathText
-from app.tools.images import image_type, shown_images
+from app.tools.images import shown_images
 from app.tools.media.attachments import attach
 from app.tools.media.returns import SEND_MEDIA_RESULT
 

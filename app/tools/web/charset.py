@@ -6,6 +6,8 @@ import codecs
 import re
 from collections.abc import Iterator
 
+from app.core.charsets import sure_encoding
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -28,7 +30,6 @@ _ANY_BYTES = frozenset(
         *(f"iso8859-{number}" for number in range(1, 17)),
     }
 )
-_GUESSES = ("gb18030", "cp932", "euc_jp", "big5hkscs", "cp949")
 _NOT_LETTERS = frozenset(
     {
         "idna",
@@ -41,16 +42,16 @@ _NOT_LETTERS = frozenset(
         "utf-7",
     }
 )
+# Encodings of other alphabets, and those of the Latin one that must not be taken for them.
+_ALPHABETS = (
+    *("cp1251", "koi8_r", "koi8_u", "cp866", "iso8859_5"),
+    *("cp1253", "cp1255", "cp1256", "iso8859_6", "cp874"),
+)
+_LATIN = ("cp1250", "cp1252", "cp1254", "cp1257")
+# With fewer letters the guess is wrong too often.
+_ENOUGH = 32
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _CERTAIN = 3
-_TELLING = 1.2
-_RARE = 0.3
-# Where the tables of an encoding have the Han letters that are used most: first bytes.
-_COMMON = {
-    "gb18030": ("gb2312", 0xB0, 0xD7),
-    "cp932": ("euc_jp", 0xB0, 0xCF),
-    "euc_jp": ("euc_jp", 0xB0, 0xCF),
-    "big5hkscs": ("big5", 0xA4, 0xC6),
-}
 _LOOKED_AT = 4096
 _GUESSED_FROM = 20_000
 
@@ -59,7 +60,7 @@ def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
     """The text, and the encoding that it was read in.
 
     A byte order mark decides; else the first that fits of the header, what the page says of
-    itself, UTF-8, and the common encodings of East Asia; else what was said, with what is
+    itself, UTF-8, and what its letters speak for; else what was said, with what is
     wrong replaced. An encoding in which every byte is a letter fits always, and servers name
     one that nobody has chosen: what is UTF-8 in all its letters beyond ASCII is that.
     """
@@ -74,11 +75,12 @@ def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
             continue
     if "utf-8" in said and not _hardly_utf8(body):
         return body.decode("utf-8", "replace"), "utf-8"
-    best = max(_GUESSES, key=lambda name: _fit(body, name))
-    if _fit(body, best) <= 0.5:
-        best = said[0] if said else "cp1252"
-        if best == "utf-8" and _is_western(body):
-            best = "cp1252"
+    guessed = sure_encoding(body) or _alphabet(body)
+    if guessed is not None:
+        return body.decode(guessed, "replace"), guessed
+    best = said[0] if said else "cp1252"
+    if best == "utf-8" and _is_western(body):
+        best = "cp1252"
     return body.decode(best, "replace"), best
 
 
@@ -140,25 +142,17 @@ def _wide(body: bytes) -> list[str]:
     return ["utf-16-be" if head[::2].count(0) > head[1::2].count(0) else "utf-16-le"]
 
 
-def _fit(body: bytes, name: str) -> float:
-    """How well letters beyond ASCII fit, about 1 for the right encoding.
+def _alphabet(body: bytes) -> str | None:
+    """The encoding of another alphabet than the Latin one; None where too few letters say so."""
+    first = _BEYOND_ASCII.search(body)
+    if first is None:
+        return None
+    sample = body[first.start() :][:_GUESSED_FROM]
+    if len(_BEYOND_ASCII.findall(sample)) < _ENOUGH:
+        return None
+    # Tens of milliseconds, and few pages need it.
+    from charset_normalizer import from_bytes
 
-    Kana and Hangul come from the right decoder only. Han letters come from any, but common
-    ones from the right one; Korean pages have hardly any of them.
-    """
-    text = codecs.getincrementaldecoder(name)("replace").decode(body[:_GUESSED_FROM])
-    beyond = [letter for letter in text if letter > "\x7f"]
-    worth = sum(_worth(letter, name) for letter in beyond) - text.count("\ufffd") * 4
-    return worth / len(beyond) if beyond else 0.0
-
-
-def _worth(letter: str, name: str) -> float:
-    if "\u3040" <= letter <= "\u30ff" or "\uac00" <= letter <= "\ud7a3":
-        return _TELLING
-    if "\u3000" <= letter <= "\u303f" or "\uff01" <= letter <= "\uff5e":
-        return 1.0
-    if not "\u4e00" <= letter <= "\u9fff" or name not in _COMMON:
-        return 0.0
-    plain, first, last = _COMMON[name]
-    written = letter.encode(plain, "ignore")
-    return 1.0 if written and first <= written[0] <= last else _RARE
+    candidates = [*_ALPHABETS, *_LATIN]
+    best = from_bytes(sample, cp_isolation=candidates, preemptive_behaviour=False).best()
+    return best.encoding if best is not None and best.encoding in _ALPHABETS else None

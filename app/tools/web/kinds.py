@@ -5,22 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from app.core.file_signatures import file_signature
+
 Kind = Literal["html", "json", "pdf", "text", "binary"]
 
-_BEGINNINGS = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"PK\x03\x04", "application/zip"),
-    (b"\x1f\x8b", "application/gzip"),
-    (b"\x7fELF", "application/x-executable"),
-    (b"MZ\x90", "application/x-executable"),
-    (b"7z\xbc\xaf", "application/x-7z-compressed"),
-    (b"OggS", "application/ogg"),
-    (b"RIFF", "application/riff"),
-    (b"wOF", "font/woff"),
-    (b"\x00asm", "application/wasm"),
-)
 _HTML = re.compile(
     rb"^(?:\xef\xbb\xbf)?\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
@@ -46,9 +34,8 @@ def kind_of(body: bytes, content_type: str) -> tuple[Kind, str]:
     said = media_type(content_type)
     if b"%PDF-" in body[:1024] and (said == "application/pdf" or body.startswith(b"%PDF-")):
         return "pdf", "application/pdf"
-    for beginning, name in _BEGINNINGS:
-        if body.startswith(beginning):
-            return "binary", name
+    if (signature := file_signature(body)) is not None:
+        return "binary", signature.media_type
     if not _is_text(body, content_type):
         return "binary", said or "application/octet-stream"
     if said in ("text/html", "application/xhtml+xml"):

@@ -72,6 +72,7 @@ async def test_an_unknown_operation_is_refused_with_those_there_are():
         ("a\r\nb", "b\r\na"),
         ("ok👍🏽!", "!👍🏽ko"),
         ("각x", "x각"),
+        ("क्षि!", "!क्षि"),
     ],
 )
 async def test_reversing_leaves_whole_what_people_see_as_one_character(text, reversed_text):

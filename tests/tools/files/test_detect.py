@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.file_signatures import image_type
 from app.tools.files.detect import detect
 from app.tools.files.image_size import image_size
-from app.tools.images import image_type
 
 
 @pytest.mark.parametrize(

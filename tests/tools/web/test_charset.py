@@ -11,6 +11,11 @@ from app.tools.web.charset import decode
 CHINESE = "今天天气很好，我们去公园散步。这是一个测试页面。"
 TAIWANESE = "這是一個測試頁面，今天天氣很好，我們去公園散步。"
 JAPANESE = "これは日本語のテストページです。今日は天気がいい。"
+RUSSIAN = "Эта страница рассказывает о том, как мы работаем."
+GREEK = "Αυτή η σελίδα εξηγεί πώς εργαζόμαστε και τι μπορείτε να βρείτε."
+HEBREW = "העמוד הזה מסביר איך אנחנו עובדים ומה אפשר למצוא בחנות שלנו. ברוכים הבאים!"
+ARABIC = "تشرح هذه الصفحة كيف نعمل وما الذي يمكنك العثور عليه."
+FRENCH = "Cette page dit ce que vous trouverez à la boutique, été comme hiver."
 KOREAN = "한국어 테스트 페이지입니다. 오늘은 날씨가 좋습니다."
 
 
@@ -20,6 +25,8 @@ KOREAN = "한국어 테스트 페이지입니다. 오늘은 날씨가 좋습니�
         *((CHINESE, "gbk"), (CHINESE, "gb18030"), (CHINESE, "utf-8"), (CHINESE, "utf-16")),
         *((CHINESE, "utf-8-sig"), (TAIWANESE, "big5"), (JAPANESE, "shift_jis")),
         *((JAPANESE, "euc_jp"), (KOREAN, "euc_kr"), ("naïve café, élan", "cp1252")),
+        *((RUSSIAN, "cp1251"), (RUSSIAN, "koi8-r"), (RUSSIAN, "iso8859-5"), (GREEK, "cp1253")),
+        *((HEBREW, "cp1255"), (ARABIC, "cp1256"), (ARABIC, "iso8859-6"), (FRENCH, "cp1252")),
         *(("plain words", "ascii"), ("plain words", "utf-16-le"), ("plain words", "utf-16-be")),
     ],
 )
@@ -73,3 +80,7 @@ def test_any_bytes_are_read(body: bytes, said: str):
     text, name = decode(body, f"text/html; charset={said}")
     assert isinstance(text, str)
     assert name
+
+
+def test_a_few_letters_speak_for_no_alphabet():
+    assert decode("Привет".encode("cp1251")) == ("Ïðèâåò", "cp1252")
