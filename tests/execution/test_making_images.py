@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from app.core.file_signatures import image_type
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
-from app.tools.images import image_type
 from app.tools.media.image_to_image import image_to_image
 from app.tools.media.making import paths_among
 from app.tools.media.text_to_image import text_to_image
