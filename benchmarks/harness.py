@@ -113,9 +113,13 @@ class Compared:
 
 
 async def interleave(rounds: int, subject: Measure, floor: Measure) -> Compared:
-    """Warm both up with a turn that does not count, then take turns."""
-    await _turn(subject)
-    await _turn(floor)
+    """Warm both up with a turn that does not count, then take turns.
+
+    A single round only shows that both run: its figures need no warm-up.
+    """
+    if rounds > 1:
+        await _turn(subject)
+        await _turn(floor)
     compared = Compared([], [])
     for _ in range(rounds):
         compared.subject.append(await _turn(subject))

@@ -258,7 +258,8 @@ def alone(venv: Path) -> Iterator[None]:
 def install(venv: Path, steps: Sequence[str], group: str) -> None:
     """Carry out the steps that are missing."""
     python = str(venv / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "--quiet", "--progress-bar", "off"]
+    # Bytecode is written afterwards, on all processors: pip writes it on one.
+    pip = [python, "-m", "pip", "install", "--quiet", "--progress-bar", "off", "--no-compile"]
     (venv / STAMP).unlink(missing_ok=True)
     if "base" in steps:
         clear(venv)
@@ -272,6 +273,7 @@ def install(venv: Path, steps: Sequence[str], group: str) -> None:
         checked([*pip, "--no-deps", "--require-hashes", *locks], "The packages")
         if group == "dev":
             install_parts(pip)
+        translate(python, venv)
     if "project" in steps:
         say("Installing Tollgate itself ...")
         own = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
@@ -290,13 +292,13 @@ def install_parts(pip: Sequence[str]) -> None:
 
 
 def translate(python: str, sources: Path) -> None:
-    """Write the bytecode beside our sources, as pip has done for every package.
+    """Write the bytecode beside the sources.
 
     Where PYTHONDONTWRITEBYTECODE is set, as in many containers, nobody would ever write it: each
     start would read 900 files from their text again. A folder that cannot be written is no
     failure, only a slower start.
     """
-    command = [python, "-m", "compileall", "-qq", str(sources)]
+    command = [python, "-m", "compileall", "-qq", "-j", "0", str(sources)]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 

@@ -18,6 +18,7 @@ from urllib.request import Request, urlopen
 
 from tests.docs.blocks import Block
 from tests.packaging.containers import free_port
+from tests.support import forked
 from tests.support.source import ROOT
 
 PATIENCE_S = 900  # only ends what hangs
@@ -35,7 +36,7 @@ class Reader:
     folder: Path
     port: int = field(default_factory=free_port)
     values: dict[str, str] = field(default_factory=dict)
-    service: subprocess.Popen[bytes] | None = None
+    service: forked.Forked | None = None
 
     @property
     def url(self) -> str:
@@ -70,16 +71,15 @@ class Reader:
     def start(self) -> None:
         """Start the service, and wait until it says where it is."""
         with (self.folder / "service.log").open("ab") as log:
-            self.service = subprocess.Popen(
-                ["tollgate", "serve"],
+            self.service = forked.start(
+                ["serve"],
                 cwd=self.folder,
-                env=self.environment(),
+                environment=self.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=log.fileno(),
             )
-        assert self.service.stdout is not None
-        assert any(b"url" in line for line in self.service.stdout), self.log()
+        assert any("url" in line for line in self.service.stdout), self.log()
 
     def stop(self) -> None:
         """End the service."""
