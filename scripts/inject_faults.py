@@ -24,8 +24,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -424,11 +424,22 @@ async def _ran(*command: str) -> bool:
     return await process.wait() == 0
 
 
+@contextmanager
+def _many_files() -> Iterator[None]:
+    """As many connections as the system lets this process hold; shells begin with 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 async def run_trial(
     *, seed: int, seconds: float | None = None, rounds: int = 1, workers: int = 3
 ) -> Seen:
     """One trial in a folder of its own."""
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory() as name, _many_files():
         data = Path(name) / "data"
         data.mkdir(mode=0o700)
         async with small_disk(data) as has_own_disk:

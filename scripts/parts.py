@@ -52,6 +52,12 @@ class Part:
         return found and self.holds()
 
 
+def pip_is_there() -> bool:
+    """Whether the system's Python has pip, which Debian packages apart."""
+    words = ["python3", "-m", "pip", "--version"]
+    return subprocess.run(words, capture_output=True, timeout=60, check=False).returncode == 0
+
+
 def docker_answers() -> bool:
     """Whether a Docker daemon with Compose v2 may be used."""
     asked = (["docker", "info"], ["docker", "compose", "version"])
@@ -78,6 +84,8 @@ MARIADB = _debian(
 )
 CURL = _debian("curl", "curl", programs="curl")
 PATCH = _debian("patch", "patch", programs="patch")
+RSYNC = _debian("rsync", "rsync", programs="rsync")
+UNZIP = _debian("unzip", "unzip", programs="unzip")
 RIPGREP = _debian("ripgrep", "ripgrep", programs="rg")
 SHELLCHECK = _debian("ShellCheck", "shellcheck", programs="shellcheck")
 GIT = _debian("git", "git", programs="git")
@@ -93,6 +101,8 @@ ROOT_USER = Part("root", "sudo make test", holds=lambda: os.geteuid() == 0)
 OPENAT2 = Part("openat2", "Linux 5.6 or newer")
 # Root's own may lie where nobody else may look.
 OPEN_PYTHON = Part("a Python for every user", "apt-get install python3")
+PIP = Part("pip", "apt-get install python3-pip", ("python3-pip",), ("python3",), (), pip_is_there)
+NPM = Part("npm", "apt-get install npm", programs=("npm",))
 DOCKER = Part(
     *("Docker", "a Docker daemon with Compose v2", (), ("docker",)),
     holds=docker_answers,
@@ -100,11 +110,11 @@ DOCKER = Part(
 )
 PACKAGED = (
     *(CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT),
-    *(NGINX, CADDY, OPENSSL, SYSTEMD),
+    *(NGINX, CADDY, OPENSSL, SYSTEMD, RSYNC, UNZIP, PIP),
 )
 PARTS = (
     *(*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON),
-    DOCKER,
+    *(NPM, DOCKER),
 )
 
 

@@ -21,6 +21,7 @@ import typer
 from app.cli.backup import ANCHORS, FORMAT, KEYS, MANIFEST, require_stopped
 from app.cli.first_token import FILE_NAME as FIRST_TOKEN
 from app.cli.one_service import LOCK, only_service_of
+from app.cli.unpacking import Unpacking
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, StorageUnavailable
 from app.core.homes import DATABASE, holds_database
@@ -83,13 +84,18 @@ def _unpack(archive: Path, fresh: Path) -> dict[str, Any]:
     try:
         with tarfile.open(archive, mode="r:*") as tar:
             manifest = _manifest_of(tar, archive)
+            unpacking = Unpacking(tar, fresh)
             for member in tar:
-                _take(tar, member, fresh)
+                if member.name != MANIFEST:
+                    unpacking.take(member)
+            unpacking.finish()
     except (tarfile.TarError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         why = " ".join(str(error).split())
         raise InvalidInput(f"{str(archive)!r} is not a whole backup: {why}") from None
+    for name, why in unpacking.left_out:
+        typer.echo(f"left out: {visible(name)} ({why})", err=True)
     _check_database(fresh / DATABASE, archive)
     return manifest
 
@@ -104,16 +110,6 @@ def _manifest_of(tar: tarfile.TarFile, archive: Path) -> dict[str, Any]:
     if not isinstance(said, dict) or said.get("format") != FORMAT:
         raise InvalidInput(f"{str(archive)!r} is no backup that this version of Tollgate can read")
     return said
-
-
-def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, fresh: Path) -> None:
-    """Unpack one member; what would leave the folder is left out and named."""
-    if member.name == MANIFEST:
-        return
-    try:
-        tar.extract(member, fresh, filter="data")
-    except tarfile.FilterError as error:
-        typer.echo(f"left out: {visible(member.name)} ({visible(str(error))})", err=True)
 
 
 def _check_database(database: Path, archive: Path) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from app.execution.context import Project
+from scripts.parts import PIP
 from tests.execution.ground import HOOK, Ground, ground, repository
-from tests.support.binaries import require_binary
+from tests.support.binaries import require_binary, require_part
 
 __all__ = ["ground", "repository"]
 
@@ -164,6 +165,8 @@ WORKFLOWS: dict[str, tuple[Ready, str]] = {
 @pytest.mark.parametrize("what", WORKFLOWS)
 async def test_it_asks_nothing(ground: Ground, what: str):
     ready, command = WORKFLOWS[what]
+    if "-m pip" in command:
+        require_part(PIP)
     ready(ground)
 
     outcome = await ground.call("bash", command=f"{ANN}; {command}")

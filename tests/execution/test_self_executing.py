@@ -335,8 +335,8 @@ async def problem_of(ground: Ground, planted: Planted, writer: Writer) -> str | 
 @pytest.mark.parametrize("name", WRITERS)
 async def test_each_writer_does_write(ground: Ground, name: str):
     """Else what is said of protected files would say nothing."""
-    if name == "rsync":
-        require_binary("rsync")
+    if name in ("rsync", "unzip"):
+        require_binary(name)
     planted = Planted("docs/page.txt", "words\n")
     for tool, arguments in list(WRITERS[name](ground, planted)):
         await ground.call(tool, **arguments)

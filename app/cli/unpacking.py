@@ -1,0 +1,94 @@
+"""Unpacking a backup: folders, files and links, and nothing outside one fresh folder.
+
+Only what a backup holds is taken. `tarfile` has its own filter from Python 3.11.4 on; this
+one works on every version, and writes no file through a link: links are made last.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+
+class Unpacking:
+    """The members of an archive, taken into an empty folder that nobody else may enter.
+
+    Attributes:
+        left_out: names of members that were not taken, with the reason.
+    """
+
+    def __init__(self, tar: tarfile.TarFile, folder: Path) -> None:
+        self.left_out: list[tuple[str, str]] = []
+        self._tar = tar
+        self._folder = folder
+        self._links: dict[Path, str] = {}
+
+    def take(self, member: tarfile.TarInfo) -> None:
+        """Unpack one member, or note why not.
+
+        Raises:
+            OSError: the folder cannot be written.
+            tarfile.TarError: the archive is damaged.
+        """
+        place = self._place_of(member.name)
+        if place is None:
+            self.left_out.append((member.name, "it would be outside the folder"))
+        elif not (member.isdir() or member.isreg() or member.issym()):
+            self.left_out.append((member.name, "it is no file, folder or link"))
+        elif place in self._links or any(parent in self._links for parent in place.parents):
+            self.left_out.append((member.name, "a link has its name"))
+        elif member.issym():
+            self._links[place] = member.linkname
+        else:
+            self._write(member, place)
+
+    def finish(self) -> None:
+        """Make the links; those that lead out of the folder are left out.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        for place, target in self._links.items():
+            if os.path.lexists(place):
+                self.left_out.append((self._name_of(place), "a file has its name"))
+                continue
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.symlink_to(target)
+        for place in self._leading_out():
+            place.unlink()
+            self.left_out.append((self._name_of(place), "it leads outside the folder"))
+
+    def _place_of(self, name: str) -> Path | None:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+            return None
+        return self._folder / path
+
+    def _name_of(self, place: Path) -> str:
+        return str(place.relative_to(self._folder))
+
+    def _write(self, member: tarfile.TarInfo, place: Path) -> None:
+        if member.isdir():
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        content = self._tar.extractfile(member)
+        if content is None:
+            raise tarfile.ReadError(f"{member.name} has no content")
+        # Never through what is there already: a name that comes twice is replaced.
+        place.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(place, flags, 0o600 | (member.mode & 0o100))
+        with content, os.fdopen(descriptor, "wb") as file:
+            shutil.copyfileobj(content, file, 1 << 20)
+        os.utime(place, (member.mtime, member.mtime))
+
+    def _leading_out(self) -> Iterator[Path]:
+        root = self._folder.resolve()
+        for place in self._links:
+            target = Path(os.path.realpath(place))
+            if place.is_symlink() and not target.is_relative_to(root):
+                yield place
