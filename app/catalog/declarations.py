@@ -336,8 +336,18 @@ def _encoded(tool: Tool) -> Faults:
         )
 
 
+def _stays_itself(value: Any) -> bool:
+    """Whether it is the same once written as JSON and read again: nearly all are."""
+    try:
+        return bool(orjson.loads(orjson.dumps(value)) == value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
 def not_json(value: Any, where: str = "") -> str | None:
     """Where a value holds what JSON cannot, like `.properties.a[0]`; None when it is plain."""
+    if _stays_itself(value):
+        return None
     waiting = [(where, value)]
     while waiting:
         path, item = waiting.pop()
