@@ -24,6 +24,7 @@ from app.core.errors import Overloaded, TollgateError
 from app.core.serving import ServingSettings
 
 EXTENSION = "tollgate.place"
+SHARE_FULL = "Too many connections of this address have not signed in; try again"
 _SPARE_S = 2.0
 _PATIENCE_S = 1.0
 _RETRY_MS = 2000
@@ -38,6 +39,12 @@ class Holder(Protocol):
 
     def is_waiting_since(self) -> float | None:
         """Since when it waits for a request of its client; None while one is under way."""
+
+    def is_incomplete(self) -> bool:
+        """Whether its client still has to send the rest of a body, or a `hello`."""
+
+    def refuse(self, error: TollgateError) -> None:
+        """Answer in place of the application, where that is possible, and close."""
 
     def look_after(self, now: float) -> None:
         """End what has taken too long."""
@@ -57,7 +64,7 @@ class Place:
         since: when it was opened, or became part of its share.
     """
 
-    __slots__ = (*("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "since"),)
+    __slots__ = ("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "since")
 
     def __init__(self, limits: ConnectionLimits, holder: Holder, *, is_proxied: bool) -> None:
         self._limits = limits
@@ -116,7 +123,7 @@ class ConnectionLimits:
         False when that address has had all it may have for a moment, and none of them waits for
         its client: the place is part of no share then.
         """
-        self._leaveshare_of(place)
+        self._leave_share(place)
         if address is None or place not in self._places:
             return True
         share = self._strangers.setdefault(address, {})
@@ -139,13 +146,13 @@ class ConnectionLimits:
     def end_request(self, place: Place) -> None:
         """A connection waits for its client from now on."""
         if place.is_proxied:
-            self._leaveshare_of(place)
+            self._leave_share(place)
         if place in self._places:
             self._waiting[place] = None
 
     def release(self, place: Place) -> None:
         """Give a place back."""
-        self._leaveshare_of(place)
+        self._leave_share(place)
         for places in (self._places, self._waiting, self._spare):
             places.pop(place, None)
 
@@ -166,7 +173,7 @@ class ConnectionLimits:
             self.release(oldest)
             oldest.holder.drop()
 
-    def _leaveshare_of(self, place: Place) -> None:
+    def _leave_share(self, place: Place) -> None:
         if place.address is None:
             return
         share = self._strangers.get(place.address, {})
@@ -174,6 +181,16 @@ class ConnectionLimits:
         if not share:
             self._strangers.pop(place.address, None)
         place.address = None
+
+    def _trim(self, share: Mapping[Place, None], now: float) -> None:
+        """Refuse those of a crowd that are more than its share, cannot make room and do not end."""
+        held = [
+            place
+            for place in share
+            if now - place.since >= _PATIENCE_S and place.holder.is_incomplete()
+        ]
+        for place in held[self.settings.connections_per_address :]:
+            place.holder.refuse(overloaded(SHARE_FULL))
 
     def _sweep_later(self) -> None:
         loop = asyncio.get_running_loop()
@@ -186,6 +203,8 @@ class ConnectionLimits:
                 place.holder.drop()
         for place in (*self._places, *self._spare):
             place.holder.look_after(now)
+        for share in tuple(self._strangers.values()):
+            self._trim(share, now)
         self._sweeping = None
         if self._places or self._spare:
             self._sweep_later()

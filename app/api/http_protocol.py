@@ -17,6 +17,7 @@ from uvicorn.server import ServerState
 
 from app.api.connection_limits import (
     EXTENSION,
+    SHARE_FULL,
     ConnectionLimits,
     Place,
     overloaded,
@@ -30,7 +31,6 @@ from app.core.errors import BadFrame, HeadersTooLarge, RequestTimeout, TollgateE
 MAX_HEAD_BYTES = 64 << 10
 BODY_BYTES_PER_S = 16 << 10
 _FULL = "All connections are in use; try again"
-_SHARE_FULL = "Too many connections of this address have not signed in; try again"
 
 Reading = Literal["idle", "head", "body", "done"]
 
@@ -68,6 +68,9 @@ class HttpProtocol(HttpToolsProtocol):
     def is_waiting_since(self) -> float | None:
         return self._since if self._reading in ("idle", "head") else None
 
+    def is_incomplete(self) -> bool:
+        return self._reading == "body" and not self.transport.is_closing()
+
     def drop(self) -> None:
         self.transport.abort()
 
@@ -77,10 +80,19 @@ class HttpProtocol(HttpToolsProtocol):
         unread = self._blocked_since or self._closing_since
         if unread is not None and now - unread > self._settings.write_timeout_s:
             self.transport.abort()
-        elif self.transport.is_closing():
-            return
-        elif self._reading == "head" and now - self._since > self._settings.header_timeout_s:
-            self._too_slow("headers")
+        elif not self.transport.is_closing():
+            self._look_after_reading(now)
+
+    def _look_after_reading(self, now: float) -> None:
+        if self._reading == "idle":
+            # uvicorn's timer for this is not set after a body that came behind its answer.
+            if now - self._since > self._settings.idle_timeout_s:
+                self.transport.close()
+        elif self._reading == "head":
+            if self._is_answering():
+                self._since = now  # the former request is not answered yet
+            elif now - self._since > self._settings.header_timeout_s:
+                self._too_slow("headers")
         elif self._reading == "body":
             if self.flow.read_paused:
                 self._since = now  # it is the service that does not read
@@ -92,17 +104,17 @@ class HttpProtocol(HttpToolsProtocol):
         if what == "headers" and not self._received:
             self.transport.close()
             return
-        if what == "body":
-            if self.cycle.response_started:
-                self.transport.close()
-                return
-            # For the application the client has gone.
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
         self.refuse(RequestTimeout(f"The {what} of the request did not come in time"))
 
     def refuse(self, error: TollgateError) -> None:
         """Answer in place of the application, and close."""
+        if not self._may_answer():
+            self.transport.close()
+            return
+        if self._is_answering():
+            # For the application the client has gone.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         answer = problem_response(error)
         head = [STATUS_LINE[answer.status_code]]
         for name, value in (*answer.raw_headers, (b"connection", b"close")):
@@ -140,30 +152,49 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_begin()
         if self._reading != "head":
             self._begin_head()
+            self._received = 1  # it came with the end of the request before
         self.scope["extensions"] = {EXTENSION: self._place}  # type: ignore[dict-item]
 
     def on_headers_complete(self) -> None:
         if not self.url.startswith(b"/"):
             # A whole URL names a second host, which nothing would check.
             raise ValueError("the target of a request is a path")
-        self._reading, self._since, self._received = "body", time.monotonic(), 0
         place = self._place
         assert place is not None
         said = [value for name, value in self.headers if name == b"x-forwarded-for"]
         if not self._places.begin_request(place, said):
-            self.app = self._answered_once(self.app, _SHARE_FULL)
+            self.app = self._answered_once(self.app, SHARE_FULL)
         super().on_headers_complete()
+        self._reading, self._since, self._received = "body", time.monotonic(), 0
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._reading = "done"
+        if not (self.parser.should_upgrade() and self._should_upgrade()):
+            self._wait_if_all_is_answered()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self._reading == "done":
-            self._reading, self._since = "idle", time.monotonic()
-            if self._place is not None:
-                self._places.end_request(self._place)
+            self._wait_if_all_is_answered()
+
+    def _wait_if_all_is_answered(self) -> None:
+        """Wait for the next request; an answer may be complete before the end of its request."""
+        if self._is_answering():
+            return
+        self._reading, self._since = "idle", time.monotonic()
+        if self._place is not None:
+            self._places.end_request(self._place)
+
+    def _is_answering(self) -> bool:
+        """Whether the newest request whose head is complete is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _may_answer(self) -> bool:
+        """Whether what is sent now would not be taken for an answer to another request."""
+        if self._reading == "body":
+            return not self.pipeline and not self.cycle.response_started
+        return not self._is_answering()
 
     def pause_writing(self) -> None:
         super().pause_writing()

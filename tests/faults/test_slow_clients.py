@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from contextlib import AsyncExitStack
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -14,6 +18,7 @@ from tests.support.raw_clients import (
     HALF_BODY,
     HEALTH,
     PATIENCE_S,
+    RawClient,
     ask_for_ever,
     first_refusal,
     raw_client,
@@ -23,6 +28,7 @@ from tests.support.raw_clients import (
 from tests.support.service import Running, serving, settings_for
 
 SHORT_S = 0.2
+HALF = "GET /api"
 UPGRADE = (
     "Upgrade: websocket",
     "Connection: Upgrade",
@@ -92,6 +98,73 @@ async def test_an_idle_connection_ends_after_its_time(tmp_path: Path):
         assert await client.end() == b""
 
 
+@pytest.mark.parametrize("last", ["", "GET /api/v1/h"], ids=["nothing", "half a request"])
+async def test_a_body_that_comes_behind_its_answer_leaves_no_connection_without_end(
+    tmp_path: Path, last: str
+):
+    settings = impatient(tmp_path, idle_timeout_s=SHORT_S)
+    early = request("/api/v1/sessions", "Content-Length: 9", method="POST", host="example.com")
+    async with serving(settings) as running, raw_client(running.url) as client:
+        await client.send(early)
+        assert (await client.answer()).status == 403
+        await client.send("123456789" + last)
+        if last:
+            assert (await client.answer()).status == 408
+        assert await client.end() == b""
+
+
+async def test_who_sent_a_body_behind_its_answer_makes_room_for_who_asks(tmp_path: Path):
+    settings = settings_for(tmp_path, serving=ServingSettings(connections_per_address=2))
+    early = request("/api/v1/sessions", "Content-Length: 9", method="POST", host="example.com")
+    async with serving(settings) as running, AsyncExitStack() as stack:
+        waiting = [await stack.enter_async_context(raw_client(running.url)) for _ in range(2)]
+        for client in waiting:
+            await client.send(early)
+            assert (await client.answer()).status == 403
+            await client.send("123456789")
+        ended = asyncio.create_task(waiting[0].end())
+        while not ended.done():
+            async with raw_client(running.url) as client:
+                await client.send(request("/api/v1/health", host="example.com"))
+                assert (await client.answer()).status == 403
+        assert await ended == b""
+
+
+@asynccontextmanager
+async def _call_under_way(running: Running) -> AsyncIterator[tuple[RawClient, IO[str]]]:
+    """A client whose call waits, and what lets the call end when it is closed."""
+    gate = running.service.settings.workspace_dir / "gate"
+    os.mkfifo(gate)
+    body = json.dumps({"arguments": {"command": "cat gate"}})
+    lines = "Content-Type: application/json", f"Content-Length: {len(body)}"
+    async with raw_client(running.url) as client:
+        await client.send(request("/api/v1/tools/bash/call", *lines, method="POST") + body)
+        with await asyncio.to_thread(gate.open, "w") as held:
+            yield client, held
+
+
+async def test_half_a_head_behind_a_request_has_its_deadline_when_that_is_answered(tmp_path: Path):
+    async with serving(impatient(tmp_path)) as running, _call_under_way(running) as (client, held):
+        await client.send(HALF)
+        async with raw_client(running.url) as later:
+            await later.send(HALF)
+            assert (await later.answer()).status == 408
+        held.close()
+        assert [(await client.answer()).status for _ in range(2)] == [200, 408]
+        assert await client.end() == b""
+
+
+@pytest.mark.parametrize(
+    "second", ["no HTTP\r\n\r\n", "GET / HTTP/1.1\r\nX-Long: " + "a" * (1 << 20)]
+)
+async def test_what_cannot_be_read_is_not_answered_in_place_of_the_request_before(
+    tmp_path: Path, second: str
+):
+    async with serving(settings_for(tmp_path)) as running, _call_under_way(running) as (client, _):
+        await client.send(second)
+        assert await client.end() == b""
+
+
 async def test_half_a_second_request_on_a_kept_connection_has_the_same_deadline(tmp_path: Path):
     async with serving(impatient(tmp_path)) as running, raw_client(running.url) as client:
         await client.send(HEALTH)
@@ -122,7 +195,6 @@ async def test_what_is_no_http_is_reported_as_a_problem(tmp_path: Path):
         assert (answer.status, answer.problem["code"]) == (400, "bad_frame")
 
 
-HALF = "GET /api"
 HALF_LOGIN = request("/api/v1/login", *HALF_BODY, method="POST")
 
 
@@ -183,6 +255,24 @@ async def test_a_crowd_that_comes_at_once_is_let_in_whole(tmp_path: Path):
         assert [(await client.answer()).status for client in crowd] == [200] * 20
         async with running.connect() as chat:
             assert (await chat.command(type="ping"))["type"] == "ack"
+
+
+@pytest.mark.parametrize("text", [HALF_LOGIN, request("/api/v1/ws", *UPGRADE)])
+async def test_a_crowd_that_does_not_go_on_is_brought_down_to_its_share(tmp_path: Path, text: str):
+    few = ServingSettings(connections_per_address=3)
+    settings = settings_for(tmp_path, serving=few, hello_timeout_s=PATIENCE_S)
+    async with serving(settings) as running, AsyncExitStack() as stack:
+        crowd = [await stack.enter_async_context(raw_client(running.url)) for _ in range(20)]
+        await asyncio.gather(*(client.send(text) for client in crowd))
+        async with running.connect() as chat:
+            ends = [asyncio.create_task(client.end()) for client in crowd]
+            for ended in asyncio.as_completed(ends[3:]):
+                got = await ended
+                assert text is not HALF_LOGIN or got.startswith(b"HTTP/1.1 503")
+            assert not any(ended.done() for ended in ends[:3])
+            assert (await chat.command(type="ping"))["type"] == "ack"
+            for ended in ends[:3]:
+                ended.cancel()
 
 
 async def test_a_websocket_past_the_share_is_refused_before_its_handshake(tmp_path: Path):

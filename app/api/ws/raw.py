@@ -19,6 +19,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from app.api.connection_limits import EXTENSION as PLACE
 from app.api.connection_limits import Place
+from app.core.errors import TollgateError
 
 EXTENSION = "tollgate.raw_text"
 _FIN_TEXT = 0x81
@@ -87,6 +88,13 @@ class FastWebSocketProtocol(WebSocketsSansIOProtocol):
 
     def is_waiting_since(self) -> float | None:
         return None
+
+    def is_incomplete(self) -> bool:
+        known = self.place is not None and self.place.is_known
+        return not known and not self.transport.is_closing()
+
+    def refuse(self, _: TollgateError) -> None:
+        self.transport.abort()
 
     def look_after(self, now: float) -> None:
         if self.transport.is_closing():
