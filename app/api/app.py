@@ -74,7 +74,8 @@ def create_app(
             ledger, clock = service.gate.ledger, service.gate.clock
             keys = IdempotencyKeys(ledger, clock, lambda: service.database)
             app.state.keys, app.state.remembered = keys, Remembered(keys, ledger)
-            yield
+            async with keys.purged():
+                yield
 
     app = FastAPI(
         title="Tollgate",

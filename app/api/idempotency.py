@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from app.core.clock import Clock
+from app.core.errors import StorageUnavailable
 from app.db.idempotency_statements import FORGET_KEYS, KEEP_KEY
 from app.db.ledger import Ledger
 
@@ -19,7 +22,7 @@ MAX_KEPT = 10_000
 """Answers of one owner; the oldest are forgotten first."""
 # Of a request without an answer, whose service was killed: it counts from the next start.
 _CLAIMED_S = 86_400.0
-_PURGE_S = 60.0
+PURGE_S = 60.0
 UNANSWERED = 0
 
 Door = Literal["rest", "ws"]
@@ -68,7 +71,8 @@ class IdempotencyKeys:
         self._database = database
         self._kept: dict[tuple[Door, str], OrderedDict[str, Kept]] = {}
         self._loaded = False
-        self._purged = clock.monotonic()
+        # Until when there are answers to remove; a former process may have left some.
+        self._latest: float | None = clock.time()
 
     async def load(self) -> None:
         """Read what a former process has kept; needed once, before anything else.
@@ -79,6 +83,16 @@ class IdempotencyKeys:
         if not self._loaded:
             self._take([row async for row in self._stored()])
 
+    @asynccontextmanager
+    async def purged(self) -> AsyncIterator[None]:
+        """Remove what is too old, here and in the database, for as long as the block lasts."""
+        purging = asyncio.create_task(self._purge_now_and_then())
+        try:
+            yield
+        finally:
+            purging.cancel()
+            await asyncio.wait({purging})
+
     def get(self, key: Key) -> Kept | None:
         """The request of that key; None when there was none within ten minutes."""
         of_owner = self._kept.get((key.door, key.owner))
@@ -87,7 +101,6 @@ class IdempotencyKeys:
 
     def begin(self, key: Key) -> None:
         """Write down that a request is carried out, before anything that it does."""
-        self._purge()
         self._write(key, Kept("", UNANSWERED, None, self._clock.time() + _CLAIMED_S))
 
     def keep(self, key: Key, content: str, status: int, answer: bytes, *, whole: bool) -> None:
@@ -96,8 +109,7 @@ class IdempotencyKeys:
         Args:
             whole: keep the answer itself at hand, and not only in the database.
         """
-        self._purge()
-        until = self._clock.time() + KEPT_S
+        until = self._latest = self._clock.time() + KEPT_S
         self._write(key, Kept(content, status, answer, until))
         self._remember(key, Kept(content, status, answer if whole else None, until))
 
@@ -124,19 +136,26 @@ class IdempotencyKeys:
         return None if row is None or row.status == UNANSWERED else row.answer
 
     async def _stored(self) -> AsyncIterator[tuple[Key, Kept]]:
+        from sqlalchemy.orm import defer
         from sqlmodel import col, select
 
         from app.db.idempotency_tables import IdempotencyKeyRow as Row
 
         now = self._clock.time()
         query = select(Row).where(col(Row.kept_until) > now).order_by(col(Row.kept_until))
+        commands = query.where(Row.door == "ws")
+        # Their answers are large, and read when somebody asks for them.
+        requests = query.where(Row.door == "rest").options(defer(cast("Any", Row.answer)))
+        doors: tuple[tuple[Door, Any], ...] = (("ws", commands), ("rest", requests))
         async with self._database().session() as session:
-            for row in await session.exec(query):
-                door: Door = "ws" if row.door == "ws" else "rest"
-                lost = row.status == UNANSWERED
-                until = now + KEPT_S if lost else row.kept_until
-                answer = row.answer if door == "ws" else None
-                yield Key(door, row.owner, row.key), Kept(row.content, row.status, answer, until)
+            for door, wanted in doors:
+                for row in await session.exec(wanted):
+                    lost = row.status == UNANSWERED
+                    until = now + KEPT_S if lost else row.kept_until
+                    answer = row.answer if door == "ws" else None
+                    self._latest = max(self._latest or 0.0, until)
+                    kept = Kept(row.content, row.status, answer, until)
+                    yield Key(door, row.owner, row.key), kept
 
     def _take(self, rows: list[tuple[Key, Kept]]) -> None:
         """Two may have read at the same time; the first of them counts."""
@@ -161,17 +180,24 @@ class IdempotencyKeys:
     def _of(self, key: Key) -> OrderedDict[str, Kept]:
         return self._kept.setdefault((key.door, key.owner), OrderedDict())
 
+    async def _purge_now_and_then(self) -> None:
+        while True:
+            self._purge()
+            await asyncio.sleep(PURGE_S)
+
     def _purge(self) -> None:
-        """Let go of what is too old, here and in the database, now and then."""
-        if self._clock.monotonic() - self._purged < _PURGE_S:
-            return
-        self._purged, now = self._clock.monotonic(), self._clock.time()
+        if self._latest is None:
+            return  # an idle service writes nothing
+        now = self._clock.time()
         for owner, kept in list(self._kept.items()):
             for name in list(_expired(kept, now)):
                 del kept[name]
             if not kept:
                 del self._kept[owner]
-        self._ledger.append(FORGET_KEYS, (now,))
+        with suppress(StorageUnavailable):
+            self._ledger.append(FORGET_KEYS, (now,))
+            if now > self._latest:
+                self._latest = None
 
 
 def _expired(kept: OrderedDict[str, Kept], now: float) -> Iterator[str]:

@@ -125,28 +125,34 @@ class IdempotentRequests:
         keys.begin(key)
         try:
             await service.gate.ledger.durable()
-        except StorageUnavailable:
+        except BaseException:
             keys.forget(key)
             raise
         body, recorded = _Body(request), _Recorded()
         try:
             await self._app(request.scope, body.receive, recorded.send)
             content = await body.digest()
+            answer = recorded.answer()
+            self._settle(request, keys, key, content, recorded)
         except BaseException:
             keys.lose(key)
             raise
-        answer = recorded.answer()
+        await service.gate.ledger.outlast()
+        return answer
+
+    def _settle(
+        self, request: Request, keys: IdempotencyKeys, key: Key, content: str, recorded: _Recorded
+    ) -> None:
+        """Keep the answer, unless it says that nothing was done or that nobody can tell."""
         code = recorded.code()
         if code == StorageUnavailable.code:
             keys.lose(key)
         elif code in _REFUSALS:
             keys.forget(key)
         else:
-            secret = is_shown_once(request) and answer.status_code < _ERROR
+            secret = is_shown_once(request) and recorded.status < _ERROR
             stored = b"" if secret else recorded.packed()
-            keys.keep(key, content, answer.status_code, stored, whole=False)
-            await service.gate.ledger.outlast()
-        return answer
+            keys.keep(key, content, recorded.status, stored, whole=False)
 
 
 async def _replay(request: Request, keys: IdempotencyKeys, key: Key, kept: Kept) -> Response:
@@ -239,26 +245,26 @@ class _Recorded:
     """Takes an answer in place of the client."""
 
     def __init__(self) -> None:
-        self._status = 500
+        self.status = 500
         self._headers: list[tuple[bytes, bytes]] = []
         self._body = bytearray()
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._status = message["status"]
+            self.status = message["status"]
             self._headers = list(message.get("headers", ()))
         elif message["type"] == "http.response.body":
             self._body += message.get("body", b"")
 
     def answer(self) -> Response:
         """The answer that was taken."""
-        answer = Response(bytes(self._body), self._status)
+        answer = Response(bytes(self._body), self.status)
         answer.raw_headers = self._headers
         return answer
 
     def code(self) -> str | None:
         """What went wrong; None when nothing did."""
-        if self._status < _ERROR:
+        if self.status < _ERROR:
             return None
         reported: Mapping[str, Any] = orjson.loads(self._body)
         return str(reported.get("code"))

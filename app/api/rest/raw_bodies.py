@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
-from app.core.errors import RateLimited, TooLarge
+from app.core.errors import BadFrame, RateLimited, TooLarge
 
 
 class RawBodies:
@@ -31,6 +31,7 @@ class RawBodies:
         """The body of a request.
 
         Raises:
+            BadFrame: its sender left before its end.
             TooLarge: it has more than `max_bytes`; one that says so itself is not read.
             RateLimited: too many are being read, or this one takes too long.
         """
@@ -43,6 +44,8 @@ class RawBodies:
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._body(request, max_bytes)
+        except ClientDisconnect:
+            raise BadFrame("The body did not come whole") from None
         except TimeoutError:
             raise RateLimited("The body took too long", retry_after_ms=1000) from None
         finally:

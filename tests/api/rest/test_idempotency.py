@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
+import tracemalloc
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +14,23 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
+from app.api import idempotency
 from app.api.routes import every_route
 from app.core.errors import StorageUnavailable
 from tests.api.rest.client import new_session, problem
 from tests.support.http import HttpClient
+from tests.support.raw_clients import raw_client, request
 from tests.support.server_process import Server, server
-from tests.support.service import Running, serving, settings_for
+from tests.support.service import PATIENCE_S, Running, serving, settings_for
 
 REPLAYED = "idempotency-replayed"
+LARGE = 64 << 20
 BASH: dict[str, Any] = {"arguments": {"command": "echo x >> log"}}
+
+
+@pytest.fixture(autouse=True)
+def brisk_purge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "PURGE_S", 0.01)
 
 
 def keyed(key: str = "k-1") -> dict[str, str]:
@@ -236,6 +247,92 @@ async def test_nothing_is_begun_that_cannot_be_written_down(
 
     assert (refused.status_code, taken.status_code) == (503, 200)
     assert (running.service.settings.workspace_dir / "log").read_text() == "x\n"
+
+
+async def test_an_answer_is_stored_no_longer_than_it_is_given_again(
+    running: Running, client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(idempotency, "KEPT_S", 0.0)
+    answer = await client.post("/sessions", json={"title": "Mine alone"}, headers=keyed())
+    assert answer.status_code == 201
+    async with asyncio.timeout(PATIENCE_S):
+        while stored_keys(running.service.settings.database_path):
+            await client.get("/health")
+
+
+async def test_answers_of_a_former_service_are_removed_at_the_start(tmp_path: Path):
+    settings = settings_for(tmp_path)
+    store(settings.database_path, b"old", until=0.0)
+    async with serving(settings) as running, HttpClient(base_url=running.api) as client:
+        async with asyncio.timeout(PATIENCE_S):
+            while stored_keys(settings.database_path):
+                await client.get("/health")
+
+
+async def test_what_is_known_again_after_a_start_is_not_every_answer(tmp_path: Path):
+    settings = settings_for(tmp_path)
+    store(settings.database_path, bytes(LARGE), until=4e9)
+    async with serving(settings) as running, HttpClient(base_url=running.api) as client:
+        tracemalloc.start()
+        try:
+            await client.post("/sessions", json={}, headers=keyed("k-2"))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        reported = await problem(await client.post("/sessions", json={}, headers=keyed()))
+
+    assert peak < LARGE
+    assert reported["code"] == "idempotency_key_reused"
+
+
+async def test_an_upload_that_broke_off_may_be_sent_again(
+    running: Running, client: httpx2.AsyncClient, caplog: pytest.LogCaptureFixture
+):
+    session_id = await new_session(client, project_id="default")
+    path = f"/sessions/{session_id}/files?name=a.txt"
+    kind = {"Content-Type": "application/octet-stream"} | keyed()
+    lines = [f"{name}: {value}" for name, value in (kind | {"Content-Length": "6"}).items()]
+    async with raw_client(running.url) as broken:
+        head = request(f"/api/v1{path}", *lines, "Expect: 100-continue", method="POST")
+        await broken.send(head)
+        await broken.reader.readuntil(b"100 Continue\r\n\r\n")
+        await broken.send("one")
+    while True:  # until the service has seen that it broke off
+        again = await client.post(path, content=b"onetwo", headers=kind)
+        if again.status_code != 409:
+            break
+        assert (await problem(again))["code"] == "request_in_flight"
+
+    assert (again.status_code, again.json()["change"]) == (200, "created")
+    assert "failed unexpectedly" not in caplog.text
+
+
+async def test_what_was_done_and_cannot_be_written_down_is_not_done_again(
+    running: Running, client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StorageUnavailable("Too many rows wait")
+
+    monkeypatch.setattr(running.app.state.keys, "keep", refuse)
+    first = await client.post("/tools/bash/call", json=BASH, headers=keyed())
+    monkeypatch.undo()
+    again = await problem(await client.post("/tools/bash/call", json=BASH, headers=keyed()))
+
+    assert (first.status_code, again["code"]) == (503, "outcome_unknown")
+    assert (running.service.settings.workspace_dir / "log").read_text() == "x\n"
+
+
+def store(path: Path, answer: bytes, *, until: float) -> None:
+    """Put an answer there, as a former service would have."""
+    row = ("rest", "local", "k-1", "another", 200, answer, until)
+    with closing(sqlite3.connect(path)) as database, database:
+        marks = ", ".join("?" for _ in row)
+        database.execute(f"INSERT INTO idempotency_keys VALUES ({marks})", row)
+
+
+def stored_keys(path: Path) -> list[Any]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute("SELECT key FROM idempotency_keys").fetchall()
 
 
 async def post(running: Server, path: str, body: dict[str, Any], **headers: str) -> httpx2.Response:
