@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,11 @@ class Connection:
 
     def fetch(self, sql: str, row: Row = ()) -> list[tuple[Any, ...]]:
         return self.raw.execute(sql, row).fetchall()
+
+    def checkpoint(self) -> None:
+        """Bring what the journal holds into the file, as far as nothing is in the way."""
+        with suppress(sqlite3.Error):
+            self.raw.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def synchronous(self, *, full: bool) -> None:
         if full != self.full:

@@ -1,7 +1,8 @@
 """Whether the database's files are still those that were opened.
 
 SQLite holds files, not names: where one is removed or replaced, commits go into a file that
-nobody will ever open again, and no call fails.
+nobody will ever open again, and no call fails. Where another database is written over one, in
+place, pages of both are mixed.
 """
 
 from __future__ import annotations
@@ -12,13 +13,21 @@ import time
 from contextlib import closing
 from pathlib import Path
 from shutil import disk_usage
+from typing import NoReturn
 
 _BESIDE = ("-wal", "-shm")
+# The header at the beginning of the file, and what of it is looked at: sqlite.org/fileformat2.html
+_HEADER_BYTES = 100
+_MAGIC = b"SQLite format 3\0"
+_CHANGES = slice(24, 28)
+_USER_VERSION = slice(60, 64)
+# Another process may be writing the header, in a checkpoint, while it is read here.
+_SETTLED_S = 0.02
 _SPARE_BYTES = 64 << 20
 
 
 class DatabaseLost(sqlite3.OperationalError):
-    """A file of the database is not the one that was opened."""
+    """A file of the database is not the one that was opened, or does not hold what it held."""
 
 
 class DatabaseFiles:
@@ -32,6 +41,11 @@ class DatabaseFiles:
         self._path = path
         self._known: dict[str, tuple[int, int]] = {}
         self._size = 0
+        self._descriptor: int | None = None
+        self._header = b""
+        self._marks: frozenset[bytes] = frozenset()
+        self._mark = b""
+        self._spoilt: str | None = None
         self.rescued: Path | None = None
         self._has_tried = False
 
@@ -39,21 +53,46 @@ class DatabaseFiles:
         """Take note of the files as they are."""
         self._known.clear()
         self._size, self._has_tried = 0, False
+        self._header, self._marks, self._mark, self._spoilt = b"", frozenset(), b"", None
+        # Closing it would drop SQLite's locks on the file: it stays open for as long as they do.
+        self._descriptor = os.open(self._path, os.O_RDONLY)
         self.check()
+
+    def closed(self) -> None:
+        """SQLite has closed the files."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def mark(self, former: int, mark: int) -> None:
+        """The file's `user_version` becomes `mark`, after `former`, with the next checkpoint."""
+        self._mark = mark.to_bytes(4)
+        self._marks = frozenset((self._header[_USER_VERSION], former.to_bytes(4), self._mark))
+
+    @property
+    def awaits_mark(self) -> bool:
+        """Whether a checkpoint has still to bring the mark into the file."""
+        return self._header[_USER_VERSION] != self._mark != b""
 
     def check(self) -> None:
         """Compare the files with those that were opened.
 
         Raises:
-            DatabaseLost: one was removed, replaced or cut short.
+            DatabaseLost: one was removed, replaced, overwritten or cut short.
         """
+        if self._spoilt is not None:
+            raise DatabaseLost(self._spoilt)
         name = self._path.name
         found = self._status("")
         if found is None or self._known.setdefault("", _identity(found)) != _identity(found):
             raise DatabaseLost(f"{name} was {'removed' if found is None else 'replaced'}")
         if found.st_size < self._size:
-            raise DatabaseLost(f"{name} was cut short")
+            self._spoil(f"{name} was cut short")
         self._size = found.st_size
+        if not self._is_header_ours():
+            time.sleep(_SETTLED_S)
+            if not self._is_header_ours():
+                self._spoil(f"{name} was overwritten")
         for suffix in _BESIDE:
             status = self._status(suffix)
             known = self._known.get(suffix)
@@ -64,12 +103,36 @@ class DatabaseFiles:
                 what = "removed" if status is None else "replaced"
                 raise DatabaseLost(f"{name}{suffix} was {what}")
 
+    def _spoil(self, what: str) -> NoReturn:
+        """What SQLite holds is no use any more, whatever the file will hold later."""
+        self._spoilt = what
+        raise DatabaseLost(what)
+
+    def _is_header_ours(self) -> bool:
+        """Whether the header is one that this database may have: as it was, or a later one."""
+        assert self._descriptor is not None
+        header = os.pread(self._descriptor, _HEADER_BYTES, 0)
+        if header == self._header:
+            return True
+        former, mark = self._header, header[_USER_VERSION]
+        if former and (
+            not header.startswith(_MAGIC)
+            or header[_CHANGES] < former[_CHANGES]
+            or (self._marks and mark not in self._marks)
+        ):
+            return False
+        if mark == self._mark:
+            self._marks = frozenset((mark,))
+        self._header = header
+        return True
+
     def rescue(self, connection: sqlite3.Connection) -> Path | None:
         """Copy what is committed to a new file beside the lost one, once; its path.
 
-        None where that cannot be done: there is no room for it, or the folder has gone too.
+        None where that cannot be done: there is no room for it, the folder has gone too, or what
+        the connection reads is not what was committed.
         """
-        if self._has_tried:
+        if self._has_tried or self._spoilt is not None:
             return self.rescued
         self._has_tried = True
         target = self._path.with_name(f"{self._path.stem}.rescued-{int(time.time())}.db")

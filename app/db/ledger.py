@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
+import secrets
 import sqlite3
 import threading
 from collections import deque
@@ -161,6 +162,23 @@ class SqliteLedger:
         """Find out whether the files are still there; `error` and `is_lost` tell a moment later."""
         if self._thread is not None and not self._in_flight:
             self._put(_Look())
+
+    async def mark(self) -> None:
+        """Write a number of this run into the file's header: no other database has it.
+
+        For the one service of a database; a second writer would look like a foreign database.
+
+        Raises:
+            StorageUnavailable: the database cannot be written at the moment.
+        """
+        number = secrets.randbits(31)
+
+        def write(transaction: Transaction) -> None:
+            ((former,),) = transaction.fetch("PRAGMA user_version")
+            self._files.mark(former, number)
+            transaction.execute(f"PRAGMA user_version = {number}")
+
+        await self.transact(write)
 
     async def start(self) -> None:
         """Open the file and start the writer.
@@ -363,6 +381,7 @@ class SqliteLedger:
                     self._look(connection, item)
         finally:
             connection.raw.close()
+            self._files.closed()
 
     def _open(self) -> Connection:
         bind_plainly()
@@ -399,6 +418,8 @@ class SqliteLedger:
     def _look(self, connection: Connection, look: _Look) -> None:
         try:
             self._files.check()
+            if self._files.awaits_mark:
+                connection.checkpoint()
         except DatabaseLost as error:
             self._tell_lost(connection, error)
             self._call(self._ended, look)

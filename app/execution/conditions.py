@@ -108,6 +108,7 @@ class Conditions:
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
         """Look at the machine and the database for as long as the block lasts."""
+        await self._ledger.mark()
         self._machine.start()
         task = asyncio.create_task(self._watch())
         try:

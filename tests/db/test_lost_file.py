@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -65,6 +66,68 @@ async def test_work_is_refused_when_a_file_is_another_one_and_what_there_was_is_
     (rescued,) = path.parent.glob("notes.rescued-*.db")
     with closing(sqlite3.connect(rescued)) as copy:
         assert copy.execute("SELECT id FROM notes").fetchall() == [(1,)]
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+async def marked(ledger: SqliteLedger, path: Path) -> bytes:
+    """The database's bytes once the mark of this run is in them."""
+    await ledger.mark()
+    async with asyncio.timeout(PATIENCE_S):
+        while not any(content(path)[60:64]):
+            ledger.look()
+            await ledger.transact(lambda _: None)
+    return content(path)
+
+
+async def test_a_file_that_is_overwritten_in_place_stays_lost_and_is_not_rescued(
+    ledger: SqliteLedger, path: Path, tmp_path: Path
+):
+    ours = await marked(ledger, path)
+    theirs = tmp_path / "theirs.db"
+    shutil.copy(path, theirs)
+    with closing(sqlite3.connect(theirs)) as other:
+        # The same in size and in its counter of changes, but for the mark of its own service.
+        other.execute("PRAGMA user_version = 7")
+    assert len(content(theirs)) == len(ours)
+    for written in (content(theirs), ours):
+        with path.open("r+b") as file:
+            file.write(written)
+        with pytest.raises(StorageUnavailable, match=r"was overwritten while the service runs"):
+            await ledger.transact(add(2))
+        ledger.append(ADD, (3, "meanwhile"))
+        with pytest.raises(StorageUnavailable):
+            await ledger.durable()
+        assert ledger.is_lost
+    assert not list(path.parent.glob("*.rescued-*"))
+
+
+async def test_an_older_state_of_the_same_file_is_noticed(ledger: SqliteLedger, path: Path):
+    former = await marked(ledger, path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE more (text)")
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    await ledger.transact(add(1))
+    with path.open("r+b") as file:
+        file.write(former)
+    with pytest.raises(StorageUnavailable, match=r"was overwritten while the service runs"):
+        await ledger.transact(add(2))
+
+
+async def test_what_other_programs_write_by_way_of_sqlite_is_no_loss(
+    ledger: SqliteLedger, path: Path
+):
+    await marked(ledger, path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        for number in range(3):
+            other.execute("INSERT INTO notes VALUES (?, 'theirs')", (100 + number,))
+            other.execute(f"CREATE TABLE t{number} (text)")
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            await ledger.transact(add(number))
+    assert ledger.error is None
+    assert stored(path) == [0, 1, 2, 100, 101, 102]
 
 
 async def test_who_reads_makes_no_file_where_there_is_none(tmp_path: Path):

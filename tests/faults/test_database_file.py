@@ -32,6 +32,13 @@ def empty(data: Path) -> None:
     os.truncate(data / NAME, 0)
 
 
+def overwrite(data: Path) -> None:
+    new_database(data / "other.db")
+    with (data / NAME).open("r+b") as file:
+        # Up to its own size: no name, number or length of a file shows it.
+        file.write((data / "other.db").read_bytes()[: (data / NAME).stat().st_size])
+
+
 def remove_journal(data: Path) -> None:
     (data / f"{NAME}-wal").unlink()
 
@@ -40,11 +47,16 @@ def move_folder(data: Path) -> None:
     data.rename(data.with_name("elsewhere"))
 
 
+def _header(data: Path) -> bytes:
+    with (data / NAME).open("rb") as file:
+        return file.read(100)
+
+
 def _rescued(data: Path) -> list[Path]:
     return list(data.glob("tollgate.rescued-*.db"))
 
 
-@pytest.mark.parametrize("fault", [remove, replace, empty, remove_journal, move_folder])
+@pytest.mark.parametrize("fault", [remove, replace, overwrite, empty, remove_journal, move_folder])
 async def test_a_lost_database_ends_reading_and_writing_without_anybody_asking(
     tmp_path: Path, fault
 ):
@@ -52,7 +64,11 @@ async def test_a_lost_database_ends_reading_and_writing_without_anybody_asking(
     data.mkdir()
     async with serving(settings_for(data)) as running, asking(running.url) as asked:
         await asked.new_session()
+        while fault is overwrite and not any(_header(data)[60:64]):
+            await asked.health()  # until the mark of this service is in the file
+        before = (data / NAME).stat().st_size
         fault(data)
+        assert fault is not overwrite or (data / NAME).stat().st_size == before
         gone = {"data_dir_gone"} if fault is move_folder else set()
         reported = await asked.until("database_lost", *gone)
         assert reported["code"] == "storage_unavailable"
@@ -60,7 +76,7 @@ async def test_a_lost_database_ends_reading_and_writing_without_anybody_asking(
         for method in ("GET", "POST"):
             refused = await asked.client.request(method, "/sessions")
             assert refused.status_code == 503, refused.text
-        if fault is not replace:
+        if fault not in (replace, overwrite):
             assert not (data / NAME).exists() or fault in (empty, remove_journal)
 
 
