@@ -64,6 +64,24 @@ class Heartbeat(Wire):
     heads: dict[str, int]
 
 
+class ServiceCondition(Wire):
+    """Something is wrong with the machine or the database, or is over.
+
+    Sent to administrators who have sent `subscribe_conditions`.
+    """
+
+    type: Literal["service_condition"] = "service_condition"
+    ts: str
+    code: str = Field(
+        description="As in `conditions` of `GET /health`; docs/operations.md has a list."
+    )
+    state: Literal["started", "ended"]
+    refuses: Literal["nothing", "changes", "everything"] = Field(
+        description="What is refused while it lasts."
+    )
+    message: str
+
+
 class GoingAway(Wire):
     """The server is about to close this connection."""
 

@@ -41,6 +41,7 @@ Control: TypeAlias = (
     | control.Ack
     | control.ErrorMessage
     | control.Heartbeat
+    | control.ServiceCondition
     | control.GoingAway
 )
 Older: TypeAlias = (

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from app.core import machine_limits
 from app.core.clock import Clock
@@ -66,8 +66,18 @@ class Condition:
         )
 
 
+class Listener(Protocol):
+    """Called on the loop when a condition has started, or has ended."""
+
+    def __call__(self, condition: Condition, *, lasts: bool) -> None: ...
+
+
 class Conditions:
-    """Watches one service. Everything but the look at the machine is on the loop's thread."""
+    """Watches one service. Everything but the look at the machine is on the loop's thread.
+
+    Attributes:
+        listeners: called for each condition that starts or ends.
+    """
 
     def __init__(
         self, settings: Settings, ledger: SqliteLedger, clock: Clock, metrics: Metrics, audit: Audit
@@ -78,12 +88,18 @@ class Conditions:
         self._audit = audit
         self._machine = Machine(settings.data_dir, settings.serving.disk_reserve_mb << 20, clock)
         self._known: dict[str, Condition] = {}
+        self.listeners: set[Listener] = set()
         self._admits = asyncio.Event()
         self._admits.set()
 
     def current(self) -> tuple[Condition, ...]:
         """What is wrong, the worst first."""
         return (*self._of_the_database(), *self._machine.found)
+
+    @property
+    def noted(self) -> tuple[Condition, ...]:
+        """What was wrong when the listeners were last called."""
+        return tuple(self._known.values())
 
     def refusal(self, *, changes: bool, from_memory: bool = False) -> TollgateError | None:
         """Why new work is refused; None while it is admitted.
@@ -130,8 +146,10 @@ class Conditions:
         for code in now.keys() - self._known.keys():
             log.warning("%s (%s)", now[code].message, code)
             self._metrics.count("conditions", code)
+            self._notify(now[code], lasts=True)
         for code in self._known.keys() - now.keys():
             log.info("%s has ended", code)
+            self._notify(self._known[code], lasts=False)
         if now.keys() != self._known.keys() and self._ledger.error is None:
             detail = {"conditions": sorted(now)}
             self._audit.record("service.conditions", actor="system", detail=detail)
@@ -139,6 +157,10 @@ class Conditions:
         (self._admits.clear if refuses else self._admits.set)()
         self._metrics.gauges["not_ready"] = float(refuses)
         self._known = now
+
+    def _notify(self, condition: Condition, *, lasts: bool) -> None:
+        for listener in tuple(self.listeners):
+            listener(condition, lasts=lasts)
 
     def _of_the_database(self) -> Iterator[Condition]:
         error = self._ledger.error

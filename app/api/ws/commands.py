@@ -169,6 +169,15 @@ class Cancel(SessionCommand):
     reason: str | None = Field(default=None, max_length=1000)
 
 
+class SubscribeConditions(Command):
+    """Be sent `service_condition` whenever one starts or ends; scope `admin`.
+
+    `ack.result.conditions` has those that last, as `service_condition` would say them.
+    """
+
+    type: Literal["subscribe_conditions"]
+
+
 class Ping(Command):
     """Are you there? The answer is the `ack`."""
 
@@ -184,6 +193,7 @@ ClientCommand: TypeAlias = Annotated[
     | ToolConfirmationResponse
     | QuestionResponse
     | Cancel
+    | SubscribeConditions
     | Ping,
     Field(discriminator="type"),
 ]
@@ -199,6 +209,7 @@ COMMAND_TYPES = frozenset(
         "tool_confirmation_response",
         "question_response",
         "cancel",
+        "subscribe_conditions",
         "ping",
     }
 )

@@ -36,15 +36,23 @@ from app.core.errors import (
     Unauthenticated,
 )
 from app.core.ids import new_id
-from app.events.control import Ack, ErrorMessage, GoingAway, Heartbeat, Ready
+from app.events.control import (
+    Ack,
+    ErrorMessage,
+    GoingAway,
+    Heartbeat,
+    Ready,
+    ServiceCondition,
+)
 from app.events.envelope import Wire
+from app.execution.conditions import Condition
 
 log = logging.getLogger(__name__)
 
 MAX_WAITING_COMMANDS = 256
 MAX_BAD_FRAMES = 20
 MAX_REFUSALS = 200
-_REPEATABLE = frozenset({"subscribe", "unsubscribe", "ping"})
+_REPEATABLE = frozenset({"subscribe", "unsubscribe", "subscribe_conditions", "ping"})
 
 
 class Connection:
@@ -99,6 +107,7 @@ class Connection:
             done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             return next(iter(done)).result()
         finally:
+            self._service.gate.conditions.listeners.discard(self._changed)
             for subscription in self.subscriptions.values():
                 subscription.stop()
             for part in parts:
@@ -116,6 +125,24 @@ class Connection:
     @property
     def outbox(self) -> Outbox:
         return self._outbox
+
+    def watch_conditions(self) -> list[ServiceCondition]:
+        """Have every condition sent that starts or ends from now on; those that last."""
+        conditions = self._service.gate.conditions
+        conditions.listeners.add(self._changed)
+        return [self._message_of(item, lasts=True) for item in conditions.noted]
+
+    def _changed(self, condition: Condition, *, lasts: bool) -> None:
+        self.send(self._message_of(condition, lasts=lasts))
+
+    def _message_of(self, condition: Condition, *, lasts: bool) -> ServiceCondition:
+        return ServiceCondition(
+            ts=stamp(self._service.gate.clock.time()),
+            code=condition.code,
+            state="started" if lasts else "ended",
+            refuses=condition.refuses,
+            message=condition.message,
+        )
 
     async def _hello(self) -> Hello | closing.Close:
         """Wait for a valid `hello` and establish who it is."""

@@ -16,6 +16,7 @@ from app.api.ws.commands import (
     Ping,
     QuestionResponse,
     Subscribe,
+    SubscribeConditions,
     ToolCall,
     ToolConfirmationResponse,
     Unsubscribe,
@@ -24,7 +25,7 @@ from app.api.ws.commands import (
 from app.api.ws.outbox import Outbox
 from app.api.ws.subscription import Subscription
 from app.core.errors import InvalidInput, NotFound, RateLimited
-from app.events.control import Subscribed
+from app.events.control import ServiceCondition, Subscribed
 from app.execution.calls import parse_calls
 from app.execution.confirmation.answers import Reply as Verdict
 from app.execution.questions.replies import Reply
@@ -40,6 +41,8 @@ class Client(Protocol):
 
     @property
     def outbox(self) -> Outbox: ...
+
+    def watch_conditions(self) -> list[ServiceCondition]: ...
 
 
 class Dispatcher:
@@ -70,6 +73,8 @@ class Dispatcher:
                 return await self._answer(command)
             case Cancel():
                 return await self._cancel(command)
+            case SubscribeConditions():
+                return self._subscribe_conditions()
             case Ping():
                 return {}
             case _:
@@ -110,6 +115,11 @@ class Dispatcher:
             archive=service.archive,
             limit=service.settings.replay_limit,
         )
+
+    def _subscribe_conditions(self) -> dict[str, Any]:
+        self._connection.principal.require("admin")
+        lasting = self._connection.watch_conditions()
+        return {"conditions": [message.model_dump(exclude={"v", "type"}) for message in lasting]}
 
     def _unsubscribe(self, command: Unsubscribe) -> dict[str, Any]:
         subscription = self._connection.subscriptions.pop(command.session_id, None)
