@@ -21,12 +21,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from websockets.asyncio import client as websocket
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from app.cli.answered import CommandRefused, ConnectionFailed
+from app.cli.sockets import open_socket
 
 Event = dict[str, Any]
 State = Literal["connected", "lost", "closed"]
@@ -191,19 +191,7 @@ class WsClient:
             await asyncio.sleep(pause)
 
     def _open(self) -> websocket.connect:
-        parts = urlsplit(self.url)
-        scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-        loopback = parts.hostname in ("127.0.0.1", "localhost", "::1")
-        return websocket.connect(
-            f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}/api/v1/ws",
-            subprotocols=[PROTOCOL],  # type: ignore[list-item] # a NewType of str
-            compression=None,
-            max_size=MAX_FRAME_BYTES,
-            open_timeout=10,
-            close_timeout=2,
-            proxy=None if loopback else True,
-            user_agent_header=None,
-        )
+        return open_socket(self.url, "/ws", subprotocols=[PROTOCOL], max_size=MAX_FRAME_BYTES)
 
     async def _greet(self, socket: websocket.ClientConnection) -> str:
         """Say hello and wait for `ready`; the id of the hello."""

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 from websockets.asyncio import client as websocket
 from websockets.exceptions import ConnectionClosed
 
-from app.cli.answered import CommandRefused
+from app.cli.answered import CommandRefused, checked_token, checked_url, is_here
+from app.cli.sockets import open_socket
 from app.core.errors import InvalidInput
 
 Frame = dict[str, Any]
 ANSWER_S = 30.0
 MAX_FRAME_BYTES = 1 << 16
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(slots=True)
@@ -102,18 +102,8 @@ class Link:
 
 def connect(url: str, token: str) -> websocket.connect:
     """Open the operators' WebSocket of a service."""
-    parts = urlsplit(url)
-    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-    return websocket.connect(
-        f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}/api/v1/desktop/ws",
-        additional_headers={"Authorization": f"Bearer {token}"} if token else None,
-        compression=None,
-        max_size=MAX_FRAME_BYTES,
-        open_timeout=10,
-        close_timeout=2,
-        proxy=None if parts.hostname in LOOPBACK else True,
-        user_agent_header=None,
-    )
+    headers = {"Authorization": f"Bearer {checked_token(token)}"} if token else None
+    return open_socket(url, "/desktop/ws", additional_headers=headers, max_size=MAX_FRAME_BYTES)
 
 
 def checked_address(url: str, *, insecure: bool) -> str:
@@ -122,16 +112,14 @@ def checked_address(url: str, *, insecure: bool) -> str:
     Raises:
         InvalidInput: it is no address of a service, or would show the token to a network.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("ws", "wss", "http", "https") or not parts.hostname:
-        raise InvalidInput(f"{url!r} is no address of a service; give wss://host", field="url")
-    if parts.scheme in ("ws", "http") and parts.hostname not in LOOPBACK and not insecure:
+    url = checked_url(url, schemes=("wss", "ws", "https", "http"))
+    if urlsplit(url).scheme in ("ws", "http") and not is_here(url) and not insecure:
         raise InvalidInput(
             "Without TLS everybody on the way reads the token and the texts: use wss://, or"
             " --insecure",
             field="url",
         )
-    return url.rstrip("/")
+    return url
 
 
 def _new_id() -> str:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from app.cli.answered import CommandRefused, checked_url
+from app.cli.answered import CommandRefused, checked_token, checked_url, is_here
 from app.cli.rest import request
 from app.cli.terminal import is_terminal
 from app.core.errors import ConfigurationError, InvalidInput
@@ -22,7 +22,6 @@ from app.core.visible import visible
 
 FILE_NAME = "login.json"
 MAX_CHARS = 8192
-THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +89,11 @@ def kept_login() -> Login | None:
         ) from None
 
 
-def is_here(url: str) -> bool:
-    """Whether an address is one of this machine alone."""
-    return urlsplit(url).hostname in THIS_MACHINE
-
-
 def _read_token(url: str) -> str:
     token = getpass(f"Token for {url}: ") if is_terminal(sys.stdin) else sys.stdin.readline()
     if not token.strip():
         raise InvalidInput("No token was given: type it, or send it to standard input")
-    return token.strip()
+    return checked_token(token.strip())
 
 
 def _keep(login: Login) -> None:

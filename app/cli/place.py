@@ -25,8 +25,8 @@ from urllib.parse import quote, urlencode
 
 import typer
 
-from app.cli.answered import CommandRefused, ConnectionFailed, checked_url
-from app.cli.login import is_here, kept_login
+from app.cli.answered import CommandRefused, ConnectionFailed, checked_url, is_here
+from app.cli.login import kept_login
 from app.cli.rest import Method, lines_of, request
 from app.cli.running import Running, running_services
 from app.core.errors import ConfigurationError, InvalidInput

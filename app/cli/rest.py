@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from http.client import HTTPException
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
-from app.cli.answered import CommandRefused, ConnectionFailed
+from app.cli.answered import CommandRefused, ConnectionFailed, checked_token, is_here
+from app.core.visible import visible
 
 TIMEOUT_S = 30
 MAX_ANSWER_BYTES = 64 << 20
@@ -34,8 +34,9 @@ async def request(
     """GET `path` below `/api/v1`, or POST `body` to it; the JSON of the answer.
 
     Raises:
-        CommandRefused: the service answered with an error.
+        CommandRefused: the service answered with an error, or with another address.
         ConnectionFailed: nobody answers there, or not with JSON.
+        InvalidInput: the token is none.
     """
     call = _call(url, path, token, body, method)
     for name, value in headers.items():
@@ -75,18 +76,25 @@ def _call(
     call = urllib.request.Request(f"{url}/api/v1{path}", method=method)  # noqa: S310 - `checked_url` saw it
     call.add_header("Accept", "application/json")
     if token:
-        call.add_header("Authorization", f"Bearer {token}")
+        call.add_header("Authorization", f"Bearer {checked_token(token)}")
     if body is not None:
         call.data = json.dumps(body).encode()
         call.add_header("Content-Type", "application/json")
     return call
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the token to another address."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
 def _opener(url: str) -> urllib.request.OpenerDirector:
     """Loopback is never reached through a proxy."""
-    if urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1"):
-        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    return urllib.request.build_opener()
+    if is_here(url):
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+    return urllib.request.build_opener(_NoRedirects)
 
 
 def _failed(url: str, error: Exception) -> ConnectionFailed:
@@ -101,6 +109,8 @@ def _refused(error: urllib.error.HTTPError) -> CommandRefused:
         except (ValueError, TypeError):
             body = {}
     message = str(body.get("detail", f"HTTP {error.code} {error.reason}"))
+    if location := error.headers.get("Location"):
+        message = f"It redirects to {visible(location)}: name that address if it is the one meant"
     details = body.get("details") or {}
     return CommandRefused(
         message, code=body.get("code", "internal"), status=error.code, details=details

@@ -3,9 +3,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from app.cli.answered import CommandRefused, ConnectionFailed, checked_url
+from app.cli.answered import CommandRefused, ConnectionFailed
 from app.cli.client import Event, WsClient
-from app.core.errors import InvalidInput
 from tests.support.service import Running, serving, settings_for
 
 SLOW = "for i in 1 2 3; do echo $i; sleep 0.2; done"
@@ -107,9 +106,3 @@ async def test_a_client_that_leaves_ends_what_waits(running):
         await waiting
     with pytest.raises(ConnectionFailed):
         await client.command("ping")
-
-
-@pytest.mark.parametrize("url", ["", "localhost:8420", "ftp://x", "http://"])
-def test_an_address_that_is_none_is_refused(url):
-    with pytest.raises(InvalidInput):
-        checked_url(url)
