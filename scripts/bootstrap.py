@@ -60,7 +60,6 @@ NO_NETWORK = re.compile(
     r"|nodename nor servname|No matching distribution found"
 )
 NO_VENV = re.compile(r"ensurepip is not available|No module named '?(?:ensurepip|venv)")
-NAMES_DATA = re.compile(r"^\s*(?:TOLLGATE_DATA_DIR\s*=|data_dir\s*:)", re.MULTILINE | re.IGNORECASE)
 LITTLE_SPACE = 64 << 20  # bytes; the environment needs several times as much
 BAD_HASH = re.compile(r"DO NOT MATCH THE HASHES|Hashes are required")
 LOCK_OPTIONS = (
@@ -395,14 +394,10 @@ def tests(command: str, rest: Sequence[str]) -> list[str]:
     return list(rest) if rest else side_by_side
 
 
-def own_data(root: Path, rest: Sequence[str]) -> list[str]:
+def own_data(rest: Sequence[str]) -> list[str]:
     """The option that keeps the data of `run` in the tree, unless a folder is named elsewhere."""
     if "TOLLGATE_DATA_DIR" in os.environ or any(word.startswith("--data-dir") for word in rest):
         return []
-    for name in (".env", "config.yml"):
-        with contextlib.suppress(OSError):
-            if NAMES_DATA.search((root / name).read_text(encoding="utf-8", errors="replace")):
-                return []
     return ["--data-dir", "data"]
 
 
@@ -436,7 +431,7 @@ def main(arguments: Sequence[str]) -> int:
         say(f"Ready: {tollgate}")
         return 0
     programs = {
-        "run": [tollgate, "serve", *own_data(ROOT, rest), *rest],
+        "run": [tollgate, "serve", *own_data(rest), *rest],
         "demo": [tollgate, "demo", *rest],
         "test": [python, "-m", "pytest", *tests(command, rest)],
         "test-fast": [python, "-m", "pytest", *tests(command, rest)],

@@ -26,6 +26,7 @@ from app.cli.running import holder_of
 from app.core.clock import SystemClock, isoformat
 from app.core.errors import ConfigurationError, InvalidInput, StorageUnavailable
 from app.core.homes import DATABASE
+from app.core.setting_files import files_in
 from app.core.visible import visible
 from app.db.schema import current_revision
 from app.governance.audit.anchor import FILE_NAME as ANCHOR
@@ -219,6 +220,9 @@ def _tell(data_dir: Path, target: Path, written: _Written, *, with_keys: bool) -
         typer.echo(f"changed while it was copied: {visible(name)}", err=True)
     for name in written.left_out:
         typer.echo(f"left out: {visible(name)}", err=True)
+    if settings := files_in(data_dir):
+        named = ", ".join(path.name for path in settings)
+        typer.echo(f"Not in it, as they are of this machine: {named}.", err=True)
     if not with_keys and (data_dir / KEYS).is_dir():
         typer.echo(
             f"The keys in {data_dir / KEYS} are not in it: keep a copy of them in another place,"

@@ -25,6 +25,7 @@ from app.cli.unpacking import Unpacking
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, StorageUnavailable
 from app.core.homes import DATABASE, holds_database
+from app.core.setting_files import CONFIG_FILE, ENV_FILE
 from app.core.settings import Settings
 from app.core.visible import visible
 from app.db.engine import Database
@@ -36,8 +37,8 @@ from app.governance.audit.verify import verify
 from app.governance.audit.writing import Audit
 
 RESTORED = "installation.restored"
-# They belong to this machine: what unlocks the backup's database, and its commands.
-_STAYS = frozenset({LOCK, KEYS, FIRST_TOKEN})
+# They belong to this machine: its settings, what unlocks the database, what its commands need.
+_STAYS = frozenset({LOCK, KEYS, FIRST_TOKEN, ENV_FILE, CONFIG_FILE})
 _BROKEN = 1
 
 

@@ -28,6 +28,7 @@ from app.cli.log_lines import JsonLines, LinesForPeople, LineWriter
 from app.cli.one_service import only_service_of
 from app.cli.running import noted
 from app.core.errors import ConfigurationError, TollgateError
+from app.core.setting_files import unread_here
 from app.core.setting_names import refuse_misspelt, wrong_names
 from app.core.settings import Settings
 from app.core.visible import visible
@@ -54,16 +55,36 @@ def serve_until_stopped(settings: Settings) -> int:
     """Serve until a signal asks to stop; the exit code.
 
     Raises:
-        ConfigurationError: a name was meant as a setting and is none, the service would be open
-            to other machines, or the workspace cannot be made.
+        ConfigurationError: a name was meant as a setting and is none, settings in the current
+            folder were meant, the service would be open to other machines, or the workspace
+            cannot be made.
         StorageUnavailable: the data directory cannot be written, or another service has it.
     """
-    names = wrong_names(Settings)
+    names = wrong_names(Settings, settings.data_dir)
     refuse_misspelt(names)
     for wrong in names:
         typer.echo(f"warning: {wrong.sentence}: it has no effect", err=True)
+    _tell_unread(settings)
     with only_service_of(settings.data_dir):
         return _prepared(settings)
+
+
+def _tell_unread(settings: Settings) -> None:
+    """Say which settings in the current folder are not read.
+
+    Raises:
+        ConfigurationError: they were meant, for the installation has none of its own.
+    """
+    unread = unread_here(Settings, settings.data_dir)
+    if not unread:
+        return
+    named, own = " and ".join(map(str, unread)), str(settings.data_dir.absolute())
+    if not settings.files:
+        raise ConfigurationError(
+            f"{named} would not be read: settings of an installation are in its data folder. Move"
+            f" them to {own!r}, or make an empty .env there when they are not meant"
+        )
+    typer.echo(f"warning: {named} is not read, but the settings in {own!r}", err=True)
 
 
 def _prepared(settings: Settings) -> int:

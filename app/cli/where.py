@@ -1,28 +1,44 @@
-"""`tollgate where`: which installation commands work on."""
+"""`tollgate where`: which installation commands work on, and whose settings they read."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import typer
 
 from app.cli.place import Folder, Place
 from app.cli.running import holder_of
+from app.core.homes import data_home
+from app.core.setting_files import files_in, unread_here
+from app.core.settings import Settings
 
 
 def show_place(place: Place, *, as_json: bool) -> int:
-    """Print the service or the folder."""
+    """Print the service or the folder, and the files of settings that are read and that are not."""
     if isinstance(place, Folder):
         folder = place.settings.data_dir.absolute()
-        facts = {"url": None, "data_dir": str(folder), "token": False}
+        facts: dict[str, Any] = {"url": None, "data_dir": str(folder), "token": False}
         running = holder_of(folder) is not None
         reported = f"the data folder {folder}" + (
             ", which a running service has" if running else ""
         )
+        read = place.settings.files
     else:
         folder_of = None if place.data_dir is None else str(place.data_dir)
         facts = {"url": place.url, "data_dir": folder_of, "token": place.token is not None}
-        reported = f"the service {place.name}".replace("service on ", "service ")
+        reported = f"the service {place.name.removeprefix('on ')}"
         reported += "" if place.token else ", without a token: `tollgate login`"
-    typer.echo(json.dumps(facts, indent=2) if as_json else f"Commands work on {reported}.")
+        read = () if place.data_dir is None else files_in(place.data_dir)
+    unread = unread_here(Settings, Path(facts["data_dir"]) if facts["data_dir"] else data_home())
+    facts |= {"settings": [str(path) for path in read], "unread": [str(path) for path in unread]}
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+        return 0
+    typer.echo(f"Commands work on {reported}.")
+    if read:
+        typer.echo(f"Settings: {', '.join(facts['settings'])}.")
+    if unread:
+        typer.echo(f"Not read: {', '.join(facts['unread'])}.")
     return 0

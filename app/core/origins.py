@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, EnvSettingsSource
+from pydantic_settings import BaseSettings
 
-from app.core.config_file import ConfigFile
+from app.core.setting_files import ConfigFile, EnvFile, Environment
 
 Origin = Literal["argument", "environment", "env_file", "config_file", "default"]
 # `("sandbox", "weaker")`; what stands in no section has one part.
@@ -41,23 +42,24 @@ def env_name(path: SettingPath) -> str:
 
 
 def origins_of(
-    model: type[BaseSettings], arguments: Mapping[str, Any]
+    model: type[BaseSettings], arguments: Mapping[str, Any], folder: Path
 ) -> dict[SettingPath, Origin]:
     """Which source speaks for each setting, read as the model itself reads them.
 
     Args:
         model: whose settings they are.
         arguments: what the model was made with.
+        folder: the data folder, which has the files of settings.
 
     Returns:
         The strongest source that names the setting; what none names is missing.
     """
-    env_file = arguments.get("_env_file", model.model_config.get("env_file"))
+    has_env_file = arguments.get("_env_file", "") is not None
     sources: dict[Origin, Mapping[str, Any]] = {
         "argument": arguments,
-        "environment": EnvSettingsSource(model)(),
-        "env_file": DotEnvSettingsSource(model, env_file=env_file)(),
-        "config_file": ConfigFile(model)(),
+        "environment": Environment(model)(),
+        "env_file": EnvFile(model, folder if has_env_file else None)(),
+        "config_file": ConfigFile(model, folder)(),
     }
     found: dict[SettingPath, Origin] = {}
     speaking = [(origin, values) for origin, values in sources.items() if values]

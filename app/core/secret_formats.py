@@ -7,6 +7,7 @@ variable's name stays readable.
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
@@ -396,3 +397,20 @@ def _may_begin(token: str) -> bool:
     if not _MIN_HELD <= len(token) <= MAX_CHARS:
         return False
     return re.search(r"[a-z][A-Z]|[A-Za-z].*[0-9]|[0-9].*[A-Za-z]", token) is not None
+
+
+def lines_or_json(value: Any) -> Any:
+    """Patterns in one variable: commas belong to them, so they are lines or a JSON list."""
+    if not isinstance(value, str):
+        return value
+    if not value.lstrip().startswith("["):
+        return _lines(value)
+    try:
+        return json.loads(value)
+    except ValueError:
+        # `[0-9]{16}` begins like a list and is one pattern.
+        return _lines(value)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
-from pydantic_settings import BaseSettings, DotEnvSettingsSource
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, SettingsError
 
-from app.core.config_file import ConfigFile
 from app.core.errors import ConfigurationError
 from app.core.origins import SettingPath, env_name, setting_fields
+from app.core.setting_files import (
+    CONFIG_FILE,
+    ENV_FILE,
+    PREFIX,
+    ConfigFile,
+    EnvFile,
+    is_service_link,
+)
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-PREFIX = "TOLLGATE_"
 ALIKE = 0.8
 # What commands and the programs of the project read themselves.
 NO_SETTINGS = frozenset({"TOLLGATE_URL", "TOLLGATE_DESKTOP_TOKEN", "TOLLGATE_VENV"})
@@ -27,8 +35,8 @@ NO_SETTINGS = frozenset({"TOLLGATE_URL", "TOLLGATE_DESKTOP_TOKEN", "TOLLGATE_VEN
 Source = Literal["environment", "env_file", "config_file"]
 WORDS: Mapping[Source, str] = {
     "environment": "the environment",
-    "env_file": ".env",
-    "config_file": "config.yml",
+    "env_file": ENV_FILE,
+    "config_file": CONFIG_FILE,
 }
 
 
@@ -48,8 +56,7 @@ class WrongName:
     def is_misspelt(self) -> bool:
         """Whether somebody surely meant a setting.
 
-        A variable that is like none may be another program's: Kubernetes makes some for every
-        service, named after it.
+        A variable that is like none may be another program's.
         """
         return self.meant is not None or self.source == "config_file"
 
@@ -59,25 +66,27 @@ class WrongName:
         return f"{self.name} in {WORDS[self.source]} is no setting{meant}"
 
 
-def wrong_names(model: type[BaseSettings]) -> list[WrongName]:
-    """Every name in `config.yml`, `.env` and the environment that no setting of the model has."""
+def wrong_names(model: type[BaseSettings], folder: Path) -> list[WrongName]:
+    """Every name in the files of a data folder and in the environment that no setting has."""
     paths = [path for path, _ in setting_fields(model)]
     dotted = [".".join(path) for path in paths]
     variables = [env_name(path).removeprefix(PREFIX) for path in paths]
     found = [
         WrongName(name, "config_file", _nearest(name, dotted))
-        for name in _unknown_keys(model, ConfigFile(model)())
+        for name in _unknown_keys(model, ConfigFile(model, folder)())
     ]
     written: dict[Source, Mapping[str, Any]] = {
-        "env_file": DotEnvSettingsSource(model).env_vars,
+        "env_file": EnvFile(model, folder).env_vars,
         "environment": os.environ,
     }
     for source, names in written.items():
         for name in sorted({name.upper() for name in names if name.upper().startswith(PREFIX)}):
             own = name.removeprefix(PREFIX)
-            if name in NO_SETTINGS or _is_known(model, tuple(own.lower().split("__"))):
+            is_link = source == "environment" and is_service_link(name, os.environ.get(name))
+            is_known = _is_known(model, tuple(own.lower().split("__")))
+            if name in NO_SETTINGS or (is_known and not is_link):
                 continue
-            meant = _nearest(own, variables)
+            meant = None if is_link else _nearest(own, variables)
             found.append(WrongName(name, source, PREFIX + meant if meant else None))
     return found
 
@@ -93,7 +102,20 @@ def refuse_misspelt(names: list[WrongName]) -> None:
         raise ConfigurationError("Invalid settings: " + "; ".join(misspelt), errors=misspelt)
 
 
-def sentence_of(model: type[BaseSettings], problem: ErrorDetails) -> str:
+def refusal_of(
+    model: type[BaseSettings], error: ValidationError | SettingsError
+) -> ConfigurationError:
+    """What is wrong with the values of settings, a sentence for each."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_input=False)
+        lines = [_sentence(model, item) for item in found]
+    else:
+        named = re.search(r'field "([^"]+)"', str(error))
+        lines = [f"{named[1] if named else 'a setting'}: must be JSON text"]
+    return ConfigurationError("Invalid settings: " + "; ".join(lines), errors=lines)
+
+
+def _sentence(model: type[BaseSettings], problem: ErrorDetails) -> str:
     """What is wrong with a setting; what concerns several of them names them itself."""
     name = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":

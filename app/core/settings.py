@@ -1,18 +1,20 @@
 """Every setting, its default, and where a value may come from.
 
-Precedence, strongest first: arguments, environment (`TOLLGATE_…`), `.env`,
-`config.yml`, defaults. Nested keys join with two
-underscores: `TOLLGATE_SUB_AGENT__MAX_ITERATIONS=5`.
+Precedence, strongest first: arguments, environment (`TOLLGATE_…`), `.env` and `config.yml` of
+the data folder, defaults. Nested keys join with two underscores:
+`TOLLGATE_SUB_AGENT__MAX_ITERATIONS=5`. A relative path in a file starts where the file is.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AliasChoices,
+    BeforeValidator,
     Field,
     PrivateAttr,
     SecretStr,
@@ -24,14 +26,14 @@ from pydantic import (
 )
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 from app.core.channels import ChannelSettings
-from app.core.config_file import ConfigFile
-from app.core.errors import ConfigurationError
 from app.core.homes import DATABASE, DataFolder, default_data_dir
 from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
@@ -41,7 +43,7 @@ from app.core.origins import Origin, SettingPath, origins_of
 from app.core.requests import LEAST_CONTEXT, Effort, PromptPart
 from app.core.schedules import ScheduleSettings
 from app.core.screens import ScreenSettings
-from app.core.secret_formats import compile_pattern
+from app.core.secret_formats import compile_pattern, lines_or_json
 from app.core.sections import (
     CodeExecutionSettings,
     EscalationSettings,
@@ -54,7 +56,9 @@ from app.core.sections import (
     SubAgentSettings,
 )
 from app.core.serving import ServingSettings
-from app.core.setting_names import sentence_of
+from app.core.setting_files import ConfigFile, EnvFile, Environment, files_in
+from app.core.setting_folder import named_folder, require_folder, start_where_the_file_is
+from app.core.setting_names import refusal_of
 from app.core.skills import SkillSettings
 from app.core.sources import SourceSettings
 from app.core.triggers import TriggerSettings
@@ -68,9 +72,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="TOLLGATE_",
         env_nested_delimiter="__",
-        env_file=".env",
+        # That of the data folder is read instead; see `settings_customise_sources`.
+        env_file=os.devnull,
         env_file_encoding="utf-8",
-        yaml_file="config.yml",
         yaml_file_encoding="utf-8",
         extra="ignore",
         populate_by_name=True,
@@ -290,7 +294,7 @@ class Settings(BaseSettings):
     audit_retention_days: int = Field(
         default=365, ge=0, le=36_500, description="Days a line of the audit is kept; 0: for ever."
     )
-    redact_patterns: Annotated[list[str], NoDecode] = Field(
+    redact_patterns: Annotated[list[str], NoDecode, BeforeValidator(lines_or_json)] = Field(
         default_factory=list,
         description="Regular expressions (RE2) of further secrets to mask, one per line or as a "
         "JSON list.",
@@ -344,10 +348,15 @@ class Settings(BaseSettings):
     progress: ProgressSettings = Field(default_factory=ProgressSettings)
 
     _origins: dict[SettingPath, Origin] = PrivateAttr(default_factory=dict)
+    _files: tuple[Path, ...] = PrivateAttr(default=())
 
     def origin(self, path: SettingPath) -> Origin:
         """Where `load_settings` found the value of a setting."""
         return self._origins.get(path, "default")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._files
 
     @property
     def database_path(self) -> Path:
@@ -406,8 +415,11 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        yaml = ConfigFile(settings_cls)
-        return init_settings, env_settings, dotenv_settings, file_secret_settings, yaml
+        environment = Environment(settings_cls)
+        folder = named_folder(init_settings, environment)
+        env_file = EnvFile(settings_cls, folder if dotenv_settings.env_file else None)  # type: ignore[attr-defined]
+        config_file = ConfigFile(settings_cls, folder)
+        return init_settings, environment, env_file, file_secret_settings, config_file
 
     @field_validator("hooks", "model_prices", mode="before")
     @classmethod
@@ -430,20 +442,6 @@ class Settings(BaseSettings):
         if twice:
             raise ValueError(f"two hooks of one event are called {', '.join(twice)}")
         return value
-
-    @field_validator("redact_patterns", mode="before")
-    @classmethod
-    def _read_patterns(cls, value: Any) -> Any:
-        """Commas belong to patterns, so a list in one variable is lines or JSON."""
-        if not isinstance(value, str):
-            return value
-        if not value.lstrip().startswith("["):
-            return [line.strip() for line in value.splitlines() if line.strip()]
-        try:
-            return json.loads(value)
-        except ValueError:
-            # `[0-9]{16}` begins like a list and is one pattern.
-            return [line.strip() for line in value.splitlines() if line.strip()]
 
     @field_validator("openai_api_key", "openai_base_url", mode="before")
     @classmethod
@@ -490,10 +488,13 @@ def load_settings(**overrides: Any) -> Settings:
         ConfigurationError: a value does not fit; the message names the setting and the fix.
     """
     try:
+        folder = named_folder(InitSettingsSource(Settings, overrides), Environment(Settings))
         settings = Settings(**overrides)
-        settings._origins = origins_of(Settings, overrides)
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-        lines = [sentence_of(Settings, item) for item in found]
-        raise ConfigurationError("Invalid settings: " + "; ".join(lines), errors=lines) from None
+        origins = origins_of(Settings, overrides, folder)
+    except (ValidationError, SettingsError) as error:
+        raise refusal_of(Settings, error) from None
+    require_folder(settings.data_dir, origins, folder)
+    start_where_the_file_is(settings, origins, folder.absolute())
+    settings._origins = origins
+    settings._files = files_in(folder)
     return settings

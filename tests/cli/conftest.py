@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import tollgate
+from tests.cli.user import User
 
 
 @pytest.fixture(scope="session")
@@ -11,3 +12,11 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installation")
     assert tollgate(folder, "db", "upgrade").returncode == 0
     return folder
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    home, here = tmp_path / "home", tmp_path / "repository"
+    home.mkdir()
+    here.mkdir()
+    return User(home, here)

@@ -26,6 +26,8 @@ def used(tmp_path: Path) -> Path:
     assert wrote.returncode == 0, wrote.stderr
     (folder / "keys").mkdir()
     (folder / "keys" / "sources.key").write_text("secret", encoding="ascii")
+    (folder / ".env").write_text("ANTHROPIC_API_KEY=secret\n", encoding="ascii")
+    (folder / "config.yml").write_text("log_level: error\n", encoding="ascii")
     return folder
 
 
@@ -43,12 +45,14 @@ def test_a_backup_of_a_running_service_is_whole_and_its_owner_s_alone(used: Path
 
     assert (made.returncode, made.stdout) == (0, f"{file}\n")
     assert "--with-keys" in made.stderr
+    assert "of this machine: .env, config.yml.\n" in made.stderr
     assert file.stat().st_mode & 0o777 == 0o600
     assert (again.returncode, again.stdout) == (2, "")
     with tarfile.open(file) as tar:
         names = set(tar.getnames())
     assert {"tollgate.db", "audit.anchor", "workspace/notes.txt"} <= names
-    assert not {name for name in names if "bootstrap" in name or name.startswith("keys")}
+    kept_back = ("bootstrap", "keys", ".env", "config")
+    assert not {name for name in names if name.startswith(kept_back)}
     assert restored.returncode == 0, restored.stderr
     assert "the chain holds" in restored.stdout
     assert (fresh / "workspace" / "notes.txt").read_text(encoding="utf-8") == "one"
@@ -89,7 +93,7 @@ def test_restoring_an_earlier_state_explains_the_cut_in_the_audit_itself(
     (kept,) = used.glob("before-restore-*")
     with closing(sqlite3.connect(kept / "tollgate.db")) as connection:
         assert connection.execute("SELECT max(seq) FROM audit").fetchone() == (before + lost,)
-    assert (used / "keys" / "sources.key").exists()
+    assert {".env", "config.yml", "keys"} <= {path.name for path in used.iterdir()}
     with started(used) as (_, facts):
         assert "token" in facts["access"]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import socket
 import sqlite3
 import subprocess
-import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +17,9 @@ import pytest
 from app.cli.place import find_service
 from app.cli.running import holder_of
 from tests.cli.program import PATIENCE_S, json_lines
+from tests.cli.user import Served, User
 from tests.support import forked
 from tests.support.database import new_database
-from tests.support.source import ROOT
 
 NEED_AN_INSTALLATION: tuple[tuple[str, ...], ...] = (
     ("tools",),
@@ -39,87 +36,6 @@ NEED_AN_INSTALLATION: tuple[tuple[str, ...], ...] = (
     ("sources", "list"),
     ("where",),
 )
-
-
-@dataclass(frozen=True)
-class User:
-    """Somebody with a home folder, who stands in a folder of their own."""
-
-    home: Path
-    here: Path
-
-    @property
-    def usual(self) -> Path:
-        return self.home / ".local" / "share" / "tollgate"
-
-    def environment(self, **extra: str) -> dict[str, str]:
-        passed = ("TOLLGATE_", "ANTHROPIC_", "OPENAI_", "XDG_")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(passed)}
-        # Nothing answers at the address of the settings.
-        own = {"HOME": str(self.home), "PYTHONPATH": str(ROOT), "TOLLGATE_PORT": closed_port()}
-        return {**kept, **own, **extra}
-
-    def run(
-        self, *words: str, stdin: str = "", cwd: Path | None = None, **extra: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run `tollgate` in the folder where the user stands."""
-        return forked.run(
-            words, cwd=cwd or self.here, environment=self.environment(**extra), stdin=stdin
-        )
-
-    @contextmanager
-    def serving(self, *words: str, cwd: Path | None = None, **extra: str) -> Iterator[Served]:
-        """A service of this user, started somewhere else than the commands."""
-        process = forked.start(
-            ["serve", "--port", "0", *words],
-            cwd=cwd or self.home,
-            environment=self.environment(**extra),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-        )
-        facts: dict[str, str] = {}
-        try:
-            for line in process.stdout:
-                name, _, value = line.strip().partition(" ")
-                facts[name] = value.strip()
-                if name == "Stop":
-                    break
-            yield Served(process, facts)
-        finally:
-            process.terminate()
-            process.communicate()
-
-
-@dataclass(frozen=True)
-class Served:
-    process: forked.Forked
-    facts: dict[str, str]
-
-    @property
-    def url(self) -> str:
-        return self.facts["url"]
-
-    def get(self, path: str) -> Any:
-        token = self.facts["token"].split()[0]
-        call = urllib.request.Request(
-            f"{self.url}/api/v1{path}", headers={"authorization": f"Bearer {token}"}
-        )
-        with urllib.request.urlopen(call, timeout=PATIENCE_S) as answer:
-            return json.load(answer)
-
-
-def closed_port() -> str:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> User:
-    home, here = tmp_path / "home", tmp_path / "repository"
-    home.mkdir()
-    here.mkdir()
-    return User(home, here)
 
 
 @pytest.mark.parametrize("words", NEED_AN_INSTALLATION, ids=" ".join)
@@ -159,7 +75,8 @@ def test_commands_in_another_folder_change_the_service_that_runs(user: User):
         called = user.run("call", "calculator", "expression=6*7")
         audit = json_lines(user.run("audit", "--json", "--kind", "governance.").stdout)
 
-    assert where == {"url": served.url, "data_dir": str(user.usual), "token": True}
+    found = {"url": served.url, "data_dir": str(user.usual), "token": True}
+    assert where == {**found, "settings": [], "unread": []}
     assert switched.returncode == 0
     assert switched.stderr == f"Changed on {served.url} (data in {user.usual}).\n"
     assert asked["enabled"] is False
@@ -310,7 +227,8 @@ def test_a_token_of_this_machine_is_sent_to_no_other(
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TOLLGATE_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(user.here)
-    (user.here / ".env").write_text("TOLLGATE_TOKEN=own\n", encoding="utf-8")
+    user.usual.mkdir(parents=True)
+    (user.usual / ".env").write_text("TOLLGATE_TOKEN=own\n", encoding="utf-8")
     if where == "env_file":
         assert find_service("https://tollgate.example").token is None
         assert find_service("http://127.0.0.1:1").token == "own"

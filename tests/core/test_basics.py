@@ -69,7 +69,7 @@ def test_ids_differ_and_are_safe_in_a_path():
 def test_settings_come_from_arguments_environment_file_and_default_in_this_order(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOLLGATE_DATA_DIR", str(tmp_path))
     (tmp_path / "config.yml").write_text(
         "port: 1001\nmodel: from-file\nsub_agent:\n  max_iterations: 7\n"
         "code_execution:\n  default_strictness: strict\n",

@@ -14,6 +14,7 @@ from app.core.settings import Settings, load_settings
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOLLGATE_DATA_DIR", str(tmp_path))
 
 
 def test_each_source_is_told_and_the_strongest_speaks(

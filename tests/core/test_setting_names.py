@@ -17,7 +17,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found() -> dict[str, str | None]:
-    return {wrong.name: wrong.meant for wrong in wrong_names(Settings)}
+    return {wrong.name: wrong.meant for wrong in wrong_names(Settings, Path())}
 
 
 def test_every_setting_is_known_as_a_variable_and_in_the_file(monkeypatch: pytest.MonkeyPatch):
@@ -58,7 +58,7 @@ def test_a_misspelt_variable_is_refused_with_the_one_that_was_meant(
         Path(".env").write_text(f"{written}=1\n")
     assert found() == {written.upper(): meant}
     with pytest.raises(ConfigurationError, match=f"did you mean {meant}") as refused:
-        refuse_misspelt(wrong_names(Settings))
+        refuse_misspelt(wrong_names(Settings, Path()))
     assert place in refused.value.message
 
 
@@ -75,15 +75,18 @@ def test_an_unknown_key_of_the_file_is_refused(text: str, name: str, meant: str 
     Path("config.yml").write_text(text)
     assert found() == {name: meant}
     with pytest.raises(ConfigurationError, match=name):
-        refuse_misspelt(wrong_names(Settings))
+        refuse_misspelt(wrong_names(Settings, Path()))
 
 
 def test_variables_of_other_programs_are_said_and_not_refused(monkeypatch: pytest.MonkeyPatch):
     # What Kubernetes makes for a service that is called tollgate.
     monkeypatch.setenv("TOLLGATE_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("TOLLGATE_PORT_8420_TCP_ADDR", "10.0.0.1")
+    monkeypatch.setenv("TOLLGATE_PORT", "tcp://10.0.0.1:8420")
+    monkeypatch.setenv("TOLLGATE_SANDBOX_WEAKER", "tcp://10.0.0.1:8420")
     assert set(found().values()) == {None}
-    refuse_misspelt(wrong_names(Settings))
+    assert len(found()) == 4
+    refuse_misspelt(wrong_names(Settings, Path()))
 
 
 @pytest.mark.parametrize(

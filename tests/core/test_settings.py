@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import ConfigurationError
-from app.core.settings import load_settings
+from app.core.setting_files import unread_here
+from app.core.settings import Settings, load_settings
 
 
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOLLGATE_DATA_DIR", str(tmp_path))
 
 
 def test_the_environment_wins_over_the_config_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -46,6 +48,88 @@ def test_a_config_file_that_is_no_yaml_is_named(tmp_path: Path):
 
     with pytest.raises(ConfigurationError, match=r"config\.yml is not valid YAML"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (".env", b"\xff\xfe=1", "it is no text in UTF-8"),
+        ("config.yml", b"\xff: 1", "it is no text in UTF-8"),
+        ("config.yml", b"- port", "must hold settings as `name: value`"),
+        ("config.yml", b"port", "must hold settings as `name: value`"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, content: bytes, said: str):
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings()
+
+    assert refused.value.message.startswith(str(tmp_path / name))
+    assert said in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["LIMITS", "MODEL_PRICES", "SUB_AGENT"])
+def test_a_section_that_is_no_json_is_named(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(f"TOLLGATE_{name}", "{secret")
+
+    with pytest.raises(ConfigurationError, match=f"{name.lower()}: must be JSON text") as refused:
+        load_settings()
+
+    assert "{secret" not in refused.value.message
+
+
+def test_what_kubernetes_sets_for_a_service_is_no_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / ".env").write_text("TOLLGATE_PORT=9000\n")
+    monkeypatch.setenv("TOLLGATE_PORT", "tcp://10.0.0.1:80")
+    monkeypatch.setenv("TOLLGATE_WEB", "tcp://10.0.0.1:80")
+
+    settings = load_settings()
+
+    assert settings.port == 9000
+    assert settings.origin(("port",)) == "env_file"
+    assert settings.origin(("web", "per_host")) == "default"
+
+
+def test_the_files_of_the_current_folder_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    here, own = tmp_path / "repository", tmp_path / "own"
+    here.mkdir()
+    own.mkdir()
+    (here / ".env").write_text("TOLLGATE_PORT=1\nTOLLGATE_PLUGIN_DIR=plugins\n")
+    (here / "config.yml").write_text("rules_file: rules.yml\n")
+    (own / "config.yml").write_text("rules_file: rules.yml\nskills: {folder: mine}\n")
+    monkeypatch.chdir(here)
+
+    settings = load_settings(data_dir=own)
+
+    assert settings.files == (own / "config.yml",)
+    assert (settings.port, settings.plugin_dir) == (8420, None)
+    assert settings.rules_file == own / "rules.yml"
+    assert settings.skills.folder == own / "mine"
+    assert unread_here(Settings, own) == (here / ".env", here / "config.yml")
+    (here / ".env").write_text("OTHER=1\n")
+    (here / "config.yml").write_text("something: 1\n")
+    assert unread_here(Settings, own) == ()
+
+
+def test_a_file_of_a_data_folder_names_no_other_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("TOLLGATE_DATA_DIR")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    usual = tmp_path / "tollgate"
+    usual.mkdir()
+    (usual / "config.yml").write_text("data_dir: /elsewhere\n")
+
+    with pytest.raises(ConfigurationError, match="TOLLGATE_DATA_DIR"):
+        load_settings()
+
+    (usual / "config.yml").write_text(f"data_dir: {usual}\n")
+    assert load_settings().origin(("data_dir",)) == "default"
 
 
 def test_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch):

@@ -215,7 +215,7 @@ PREPARE: dict[str, Callable[[Reader, Block], None]] = {
 def _settings(block: Block, folder: Path) -> None:
     """It is a `config.yml`, and every name in it is a setting."""
     (folder / "config.yml").write_text(block.text, encoding="utf-8")
-    settings = load_settings().model_dump()
+    settings = load_settings(data_dir=folder).model_dump()
     for name, value in yaml.safe_load(block.text).items():
         assert name in settings
         if isinstance(value, dict) and name != "model_prices":  # its names are those of models

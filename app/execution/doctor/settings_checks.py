@@ -13,7 +13,7 @@ from app.execution.doctor.check import Check, State
 
 def settings_checks(settings: Settings) -> Iterator[Check]:
     """Names that no setting has, and the file of rules."""
-    for wrong in wrong_names(Settings):
+    for wrong in wrong_names(Settings, settings.data_dir):
         yield _name(wrong)
     if settings.rules_file is not None:
         yield _rules_file(settings)
