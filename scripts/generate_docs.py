@@ -188,7 +188,7 @@ def configuration_page() -> str:
         "`tollgate doctor` shows both.",
         "Without `TOLLGATE_DATA_DIR` the data are in `~/.local/share/tollgate`, or in"
         " `$XDG_DATA_HOME/tollgate`, and on macOS in `~/Library/Application Support/tollgate`; a"
-        " `./data` of an earlier version stays in use, see"
+        " database of an earlier version in `./data` is used when it is named, see"
         " [Operations](operations.md#what-commands-work-on).",
     ]
     for group, rows in groups.items():

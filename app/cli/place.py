@@ -4,13 +4,14 @@ The first of these that there is, wherever the command starts (decision 0031):
 
 1. `--data-dir`: that folder;
 2. `TOLLGATE_URL`: that service;
-3. `TOLLGATE_DATA_DIR`, or `data_dir` in `.env` or `config.yml`: that folder;
+3. `TOLLGATE_DATA_DIR`: that folder;
 4. `tollgate login`: that service;
-5. the one service of this user that runs on this machine, or whatever answers at the configured
-   address;
+5. the one service of this user that runs on this machine;
 6. the data folder of this user.
 
 A folder must hold a database: only `serve`, `init` and `db upgrade` make one.
+A token goes to the address that it was given for, or to the service that holds the data folder it
+is kept in; never to whatever answers somewhere.
 """
 
 from __future__ import annotations
@@ -18,19 +19,25 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import typer
 
-from app.cli.answered import CommandRefused, ConnectionFailed, checked_url, is_here
+from app.cli.answered import (
+    THIS_MACHINE,
+    CommandRefused,
+    ConnectionFailed,
+    checked_url,
+    is_here,
+)
 from app.cli.login import kept_login
 from app.cli.rest import Method, lines_of, request
-from app.cli.running import Running, running_services
+from app.cli.running import Running, running_on, running_services
 from app.core.errors import ConfigurationError, InvalidInput
-from app.core.homes import FORMER_DATA, data_home, holds_database
+from app.core.homes import FORMER_DATA, holds_database
 from app.core.settings import Settings, load_settings
 from app.db.schema import require_current
 
@@ -129,7 +136,7 @@ def find_place(data_dir: Path | None = None) -> Place:
     return found if isinstance(found, Service) else _folder(found)
 
 
-def find_running_or_settings(data_dir: Path | None = None) -> Service | Settings:
+def find_running_or_settings(data_dir: Path | None) -> Service | Settings:
     """The service that a command works on, or the settings of the folder, which may be missing.
 
     Raises:
@@ -139,36 +146,40 @@ def find_running_or_settings(data_dir: Path | None = None) -> Service | Settings
     if data_dir is not None:
         return load_settings(data_dir=data_dir)
     if url := os.environ.get(URL):
-        return find_service(url)
+        return _named(url)
     settings = load_settings()
     if settings.origin(("data_dir",)) != "default":
         return settings
-    return _service_here(settings) or settings
+    return _service_of_user() or settings
 
 
 def find_service(url: str | None = None, token: str | None = None) -> Service:
     """The service that a command talks to, when it can talk to nothing else.
 
     Raises:
-        ConfigurationError: more than one runs here, or a setting does not fit.
+        ConfigurationError: none or more than one runs here, or a setting does not fit.
         InvalidInput: the address is none.
     """
-    url = url or os.environ.get(URL)
+    if token is not None:
+        typer.echo(
+            "warning: other users of this machine can read --token in the list of processes: set"
+            f" {TOKEN}, or use `tollgate login`",
+            err=True,
+        )
+    if url := url or os.environ.get(URL):
+        return _named(url, token)
     settings = load_settings()
-    if url is not None:
-        url = checked_url(url)
-        known = next((one for one in running_services() if one.url == url), None)
-        folder = known.data_dir if known else settings.data_dir
-        given = token or os.environ.get(TOKEN) or _token_for(url, settings, folder)
-        return Service(url, given, known.data_dir if known else None)
     if settings.origin(("data_dir",)) == "default":
-        found = _service_here(settings)
+        found = _service_of_user()
     else:
-        place = settings.data_dir.resolve()
-        here = next((one for one in running_services() if one.data_dir == place), None)
-        found = _of_this_machine(here, settings) if here else None
-    found = found or Service(settings.client_url, _token(settings))
-    return found if token is None else Service(found.url, token, found.data_dir)
+        one = running_on(settings.data_dir)
+        found = _of_this_machine(one) if one else None
+    if found is None:
+        raise ConfigurationError(
+            f"No service of this user runs here{_somebody_at(settings)}: start one with `tollgate"
+            f" serve`, or name one with {URL} or `tollgate login URL`"
+        )
+    return found if token is None else replace(found, token=token)
 
 
 def with_workspace(place: Place, workspace: Path) -> Folder:
@@ -187,33 +198,34 @@ def with_workspace(place: Place, workspace: Path) -> Folder:
 
 
 def service_running_here() -> str:
-    """The address of the service that runs on this machine, or the configured one.
+    """The address of the service that runs on this machine.
 
     Raises:
-        ConfigurationError: more than one runs here, or a setting does not fit.
+        ConfigurationError: there is none, or more than one.
     """
     running = _running_here()
-    return running.url if running else load_settings().client_url
+    if running is None:
+        raise ConfigurationError(
+            "No service of this user runs here: name one, as in `tollgate login"
+            " http://127.0.0.1:8420`"
+        )
+    return running.url
 
 
 def settled(settings: Settings) -> Settings:
     """`settings`, when it is clear which data folder is meant.
 
     Raises:
-        ConfigurationError: an earlier version left a database in the current folder, and this
-            user has a data folder too.
+        ConfigurationError: there is a database in the current folder, where an earlier version
+            kept it. It may be anybody's, and its plugins are programs.
     """
-    if settings.origin(("data_dir",)) == "default" and settings.data_dir == FORMER_DATA:
-        here = FORMER_DATA.absolute()
-        if holds_database(data_home()):
-            raise ConfigurationError(
-                f"There are two installations, {str(here)!r} and {str(data_home())!r}: name one"
-                " with --data-dir or TOLLGATE_DATA_DIR"
-            )
-        typer.echo(
-            f"Using {str(here)!r}, which an earlier version made in this folder. Set"
-            f" TOLLGATE_DATA_DIR={here} to have it found from everywhere.",
-            err=True,
+    is_usual = settings.origin(("data_dir",)) == "default"
+    here = FORMER_DATA.absolute()
+    if is_usual and holds_database(here) and here.resolve() != settings.data_dir.resolve():
+        raise ConfigurationError(
+            f"An earlier version kept its data in the current folder, and there is a database in"
+            f" {str(here)!r}: name that folder with --data-dir or TOLLGATE_DATA_DIR, or the usual"
+            f" one, {str(settings.data_dir)!r}"
         )
     return settings
 
@@ -233,27 +245,36 @@ def _folder(settings: Settings) -> Folder:
                 " another folder with --data-dir or TOLLGATE_DATA_DIR"
             )
         raise ConfigurationError(
-            f"No installation was found: no service of this user runs here, nothing answers at"
-            f" {settings.client_url}, and {where!r} holds no database. Start one with"
-            " `tollgate serve`, name a data folder with --data-dir or TOLLGATE_DATA_DIR, or a"
-            " service with TOLLGATE_URL or `tollgate login URL`"
+            f"No installation was found: no service of this user runs here"
+            f"{_somebody_at(settings)}, and {where!r} holds no database. Start one with `tollgate"
+            " serve`, name a data folder with --data-dir or TOLLGATE_DATA_DIR, or a service with"
+            " TOLLGATE_URL or `tollgate login URL`"
         )
     require_current(settings.database_path)
     return Folder(settings)
 
 
-def _service_here(settings: Settings) -> Service | None:
+def _service_of_user() -> Service | None:
     """Where this user is signed in, or what runs on this machine."""
     login = kept_login()
     if login is not None:
         # TOLLGATE_TOKEN may be the secret of a service on this machine: it stays here.
         return Service(login.url, login.token)
     here = _running_here()
-    if here is not None:
-        return _of_this_machine(here, settings)
-    if settings.port and _answers(settings.client_url):
-        return Service(settings.client_url, _token(settings))
-    return None
+    return None if here is None else _of_this_machine(here)
+
+
+def _named(url: str, token: str | None = None) -> Service:
+    """The service at an address that somebody gave."""
+    url = checked_url(url)
+    given = token or _variable_for(url)
+    login = kept_login()
+    if given is None and login is not None and login.url == url:
+        given = login.token
+    one = next((one for one in running_services() if _is_same(one.url, url)), None)
+    if one is None:
+        return Service(url, given)
+    return Service(one.url, given or _token_of(one), one.data_dir)
 
 
 def _running_here() -> Running | None:
@@ -267,35 +288,48 @@ def _running_here() -> Running | None:
     return running[0] if running else None
 
 
-def _answers(url: str) -> bool:
-    """Whether a Tollgate answers there."""
+def _somebody_at(settings: Settings) -> str:
+    """Half a sentence about a Tollgate at the configured address; nothing is sent to it."""
+    if not settings.port:
+        return ""
     try:
-        health = asyncio.run(request(url, "/health"))
+        health = asyncio.run(request(settings.client_url, "/health"))
     except (CommandRefused, ConnectionFailed):
-        return False
-    return isinstance(health, dict) and "sandbox" in health
+        return ""
+    if not (isinstance(health, dict) and "sandbox" in health):
+        return ""
+    return f" (a Tollgate answers at {settings.client_url}, and nothing says that it is yours)"
 
 
-def _of_this_machine(one: Running, settings: Settings) -> Service:
-    return Service(one.url, _token_for(one.url, settings, one.data_dir), one.data_dir)
+def _of_this_machine(one: Running) -> Service:
+    return Service(one.url, _variable_for(one.url) or _token_of(one), one.data_dir)
 
 
-def _token(settings: Settings) -> str | None:
-    return _token_for(settings.client_url, settings, settings.data_dir)
+def _variable_for(url: str) -> str | None:
+    """TOLLGATE_TOKEN, where it is meant: at TOLLGATE_URL, and without that on this machine."""
+    named = os.environ.get(URL)
+    is_meant = named.rstrip("/") == url if named else is_here(url)
+    return os.environ.get(TOKEN) or None if is_meant else None
 
 
-def _token_for(url: str, settings: Settings, data_dir: Path) -> str | None:
-    """What to show a service. A token of a file is for this machine only."""
+def _token_of(one: Running) -> str | None:
+    """The token that the folder of a running service holds."""
     from app.cli.first_token import kept_token
 
-    login = kept_login()
-    if login is not None and login.url == url:
-        return login.token
-    if not is_here(url):
-        return None
-    if given := os.environ.get(TOKEN):
-        return given
-    return settings.token.get_secret_value() if settings.token else kept_token(data_dir)
+    settings = load_settings(data_dir=one.data_dir)
+    if settings.token and settings.origin(("token",)) in ("env_file", "config_file"):
+        return settings.token.get_secret_value()
+    return kept_token(one.data_dir)
+
+
+def _is_same(noted: str, given: str) -> bool:
+    """Whether an address is that of a noted service; `localhost` is every loopback address."""
+    if given == noted:
+        return True
+    one, other = urlsplit(noted), urlsplit(given)
+    if other.hostname != "localhost" or one.hostname not in THIS_MACHINE:
+        return False
+    return (one.scheme, one.port, one.path) == (other.scheme, other.port, other.path)
 
 
 def _path(parts: tuple[str, ...], query: dict[str, Any] | None) -> str:

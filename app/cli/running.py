@@ -1,8 +1,8 @@
 """Which services of this user run on this machine, and where they answer.
 
-A service notes itself in the user's state folder for as long as it runs. What a note says is
-believed only while the lock of its data folder is held: a note that a killed service left is
-removed by who finds it.
+A service notes itself in the user's state folder for as long as it runs. A note is believed only
+while the process that wrote it holds the lock of its data folder, so that no token is sent to what
+listens at the address of a service that has ended.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def noted(url: str, data_dir: Path) -> Iterator[None]:
     with suppress(OSError, ConfigurationError):
         note = _notes() / f"{hashlib.sha256(bytes(place)).hexdigest()[:16]}.json"
         note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        said = {"url": url, "data_dir": str(place), "pid": os.getpid()}
         fresh = note.with_name(f".{note.name}.{os.getpid()}")
-        fresh.write_text(json.dumps({"url": url, "data_dir": str(place)}), encoding="utf-8")
+        fresh.write_text(json.dumps(said), encoding="utf-8")
         fresh.replace(note)
     try:
         yield
@@ -65,6 +66,12 @@ def running_services() -> list[Running]:
         return []
     found = [service for note in notes if (service := _service_of(note)) is not None]
     return sorted(found, key=lambda service: service.url)
+
+
+def running_on(data_dir: Path) -> Running | None:
+    """The service of this user that has a data folder."""
+    place = data_dir.resolve()
+    return next((one for one in running_services() if one.data_dir == place), None)
 
 
 def holder_of(data_dir: Path) -> int | None:
@@ -91,10 +98,13 @@ def _service_of(note: Path) -> Running | None:
         service = Running(str(reported["url"]), Path(str(reported["data_dir"])))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if holder_of(service.data_dir) is not None:
+    holder = holder_of(service.data_dir)
+    if holder is not None and holder == reported.get("pid"):
         return service
-    with suppress(OSError):
-        note.unlink()
+    if not service.data_dir.exists():
+        # Another note is left: its service may start again at this moment, and write it again.
+        with suppress(OSError):
+            note.unlink()
     return None
 
 

@@ -46,22 +46,11 @@ def state_home() -> Path:
     return _base("XDG_STATE_HOME", ".local/state") / NAME
 
 
-def default_data_dir() -> Path:
-    """The data folder when no setting names one.
-
-    A database that an earlier version left in the current folder stays in use.
-
-    Raises:
-        ConfigurationError: this user has no home folder.
-    """
-    return FORMER_DATA if holds_database(FORMER_DATA) else data_home()
-
-
 def data_folder(value: Any) -> Any:
     """What names a data folder: a variable without a value none, and `~` is the user's home."""
     if not isinstance(value, str):
         return value
-    return Path(value).expanduser() if value.strip() else default_data_dir()
+    return Path(value).expanduser() if value.strip() else data_home()
 
 
 DataFolder = Annotated[Path, BeforeValidator(data_folder)]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic_settings import InitSettingsSource, PydanticBaseSettingsSource
 
 from app.core.errors import ConfigurationError
-from app.core.homes import data_folder, default_data_dir
+from app.core.homes import data_folder, data_home
 from app.core.origins import Origin, SettingPath
 from app.core.setting_files import CONFIG_FILE, ENV_FILE, Environment
 
@@ -25,7 +25,7 @@ def named_folder(arguments: PydanticBaseSettingsSource, environment: Environment
     if given is None:
         given = environment.env_vars.get("tollgate_data_dir")
     folder = data_folder("" if given is None else given)
-    return folder if isinstance(folder, Path) else default_data_dir()
+    return folder if isinstance(folder, Path) else data_home()
 
 
 def require_folder(data_dir: Path, origins: dict[SettingPath, Origin], folder: Path) -> None:

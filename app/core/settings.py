@@ -34,7 +34,7 @@ from pydantic_settings import (
 )
 
 from app.core.channels import ChannelSettings
-from app.core.homes import DATABASE, DataFolder, default_data_dir
+from app.core.homes import DATABASE, DataFolder, data_home
 from app.core.images import ImageSettings
 from app.core.language_servers import LanguageServersSettings
 from app.core.memory import MemorySettings
@@ -85,7 +85,7 @@ class Settings(BaseSettings):
     port: int = Field(default=8420, ge=0, le=65535, description="Port; 0 picks a free one.")
     root_path: RootPath = ""
     data_dir: DataFolder = Field(
-        default_factory=default_data_dir,
+        default_factory=data_home,
         description="Database, workspace, artifacts, operation logs.",
     )
     workspace: Path | None = Field(

@@ -1,7 +1,9 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cli.answering import Answering, answering
 from tests.cli.program import tollgate
 from tests.cli.user import User
 
@@ -20,3 +22,9 @@ def user(tmp_path: Path) -> User:
     home.mkdir()
     here.mkdir()
     return User(home, here)
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Answering]:
+    with answering() as server:
+        yield server

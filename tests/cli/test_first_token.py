@@ -13,7 +13,6 @@ import pytest
 
 from app.cli.doctor_here import stored_tokens
 from app.cli.first_token import FILE_NAME
-from app.cli.place import find_service
 from app.core.settings import load_settings
 from app.execution.doctor.access_checks import access_checks
 from app.governance.identity.tokens import SCOPES
@@ -98,30 +97,6 @@ def test_an_open_house_is_opened_on_purpose_and_says_so(tmp_path: Path):
         assert facts["access"].startswith("open to this machine")
 
     assert not (tmp_path / FILE_NAME).exists()
-
-
-@pytest.mark.parametrize(
-    ("url", "sent"),
-    [
-        ("http://127.0.0.1:8420", True),
-        ("http://localhost:1", True),
-        ("http://[::1]:8420", True),
-        ("https://tollgate.example", False),
-        ("http://127.0.0.1.evil.example", False),
-    ],
-)
-def test_the_kept_token_is_sent_to_this_machine_only(
-    tmp_path: Path,
-    url: str,
-    sent: bool,  # noqa: FBT001
-    monkeypatch: pytest.MonkeyPatch,
-):
-    (tmp_path / FILE_NAME).write_text("tg_kept\n", encoding="ascii")
-    monkeypatch.setenv("TOLLGATE_DATA_DIR", str(tmp_path))
-    monkeypatch.delenv("TOLLGATE_TOKEN", raising=False)
-    monkeypatch.chdir(tmp_path)
-
-    assert find_service(url).token == ("tg_kept" if sent else None)
 
 
 def named(folder: Path) -> None:

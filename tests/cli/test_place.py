@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from app.cli.place import find_service
 from app.cli.running import holder_of
+from tests.cli.answering import Answering
 from tests.cli.program import PATIENCE_S, json_lines
 from tests.cli.user import Served, User
 from tests.support import forked
@@ -128,28 +130,24 @@ def test_the_usual_folder_is_found_when_nothing_runs(user: User):
     assert list(user.here.iterdir()) == []
 
 
-def test_a_database_that_an_earlier_version_left_here_stays_in_use_and_is_named(user: User):
-    new_database(user.here / "data" / "tollgate.db")
-
-    listed = user.run("token", "list", "--json")
-    served_here = user.serving(cwd=user.here)
-    with served_here as served:
-        assert served.facts["data"] == str(user.here / "data")
-
-    assert json.loads(listed.stdout) == {"tokens": []}
-    assert f"Using '{user.here / 'data'}'" in listed.stderr
-
-
+@pytest.mark.parametrize("has_usual", [False, True])
 @pytest.mark.parametrize("words", [("token", "list"), ("serve", "--port", "0"), ("init",)])
-def test_of_two_folders_none_is_guessed(user: User, words):
-    new_database(user.here / "data" / "tollgate.db")
-    new_database(user.usual / "tollgate.db")
+def test_a_database_in_the_current_folder_is_used_when_it_is_named(user: User, words, has_usual):
+    """It may be anybody's: its plugins are programs."""
+    here = user.here / "data"
+    new_database(here / "tollgate.db")
+    if has_usual:
+        new_database(user.usual / "tollgate.db")
 
     done = user.run(*words)
+    named = user.run("token", "list", "--json", TOLLGATE_DATA_DIR="data")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert str(user.here / "data") in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert str(here) in done.stderr
     assert str(user.usual) in done.stderr
+    assert user.usual.exists() == has_usual
+    assert json.loads(named.stdout) == {"tokens": []}
 
 
 def test_of_two_services_none_is_guessed(user: User, tmp_path: Path):
@@ -171,11 +169,84 @@ def test_a_note_of_a_killed_service_is_not_believed(user: User):
         assert holder_of(user.usual) == served.process.pid
         served.process.kill()
         served.process.wait()
-        assert note.exists()
         assert holder_of(user.usual) is None
         done = user.run("tools", "disable", "bash")
     assert done.stderr == f"Changed in {user.usual}.\n"
+    # Its service may start again at any moment, and writes it then.
+    assert note.exists()
+    shutil.rmtree(user.usual)
+    user.run("where")
     assert not note.exists()
+
+
+def test_a_note_is_believed_while_its_own_service_has_the_folder(user: User, elsewhere: Answering):
+    with user.serving() as served:
+        (note,) = (user.home / ".local/state/tollgate/services").iterdir()
+        said = json.loads(note.read_text())
+        note.write_text(json.dumps(said | {"url": elsewhere.url, "pid": said["pid"] + 1}))
+        done = user.run("token", "list")
+        note.write_text(json.dumps(said))
+        localhost = user.run(
+            "where", "--json", TOLLGATE_URL=served.url.replace("127.0.0.1", "localhost")
+        )
+
+    assert (done.returncode, elsewhere.seen) == (0, [])
+    assert json.loads(localhost.stdout)["data_dir"] == str(user.usual)
+    assert json.loads(localhost.stdout)["url"] == served.url
+
+
+ASK_A_SERVICE: tuple[tuple[str, ...], ...] = (
+    ("token", "list"),
+    ("tools", "disable", "bash"),
+    ("chat",),
+    ("checkpoints", "list", "ses_1"),
+    ("chat", "--token", "tg_secret"),
+)
+
+
+@pytest.mark.parametrize("words", ASK_A_SERVICE, ids=" ".join)
+def test_whoever_answers_at_the_configured_address_gets_no_token(
+    user: User, elsewhere: Answering, words
+):
+    """Anybody on this machine may listen there while the service does not."""
+    with user.serving() as served:
+        token = served.facts["token"].split()[0]
+    assert (user.usual / "bootstrap.token").read_text().strip() == token
+    (user.usual / ".env").write_text("TOLLGATE_TOKEN=tg_of_the_file\n")
+    port = elsewhere.url.rpartition(":")[2]
+
+    done = user.run(*words, TOLLGATE_PORT=port, TOLLGATE_TOKEN="tg_secret")
+
+    assert not [text for text in elsewhere.seen if "tg_" in text or token in text]
+    if words[0] in ("chat", "checkpoints"):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"a Tollgate answers at {elsewhere.url}, and nothing says" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+    assert ("list of processes" in done.stderr) == ("--token" in words)
+
+
+def test_a_token_is_sent_to_the_address_that_it_was_given_for(
+    user: User, elsewhere: Answering, monkeypatch: pytest.MonkeyPatch
+):
+    with user.serving() as served:
+        for name, value in user.environment().items():
+            monkeypatch.setenv(name, value)
+        for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TOLLGATE_TOKEN"):
+            monkeypatch.delenv(name, raising=False)
+        own = served.facts["token"].split()[0]
+        assert find_service().token == own
+        assert find_service(served.url).token == own
+        assert find_service(elsewhere.url).token is None
+        monkeypatch.setenv("TOLLGATE_TOKEN", "tg_here")
+        assert find_service(elsewhere.url).token == "tg_here"
+        assert find_service("https://tollgate.example").token is None
+        monkeypatch.setenv("TOLLGATE_URL", "https://tollgate.example")
+        assert find_service().token == "tg_here"
+        assert find_service("https://tollgate.example/").token == "tg_here"
+        assert find_service("https://other.example").token is None
+        assert find_service(elsewhere.url).token is None
+        assert find_service(served.url).token == own
 
 
 def test_a_sign_in_leads_to_its_service_and_keeps_the_token_for_its_owner(
@@ -204,41 +275,43 @@ def test_a_sign_in_leads_to_its_service_and_keeps_the_token_for_its_owner(
     assert without.stderr.startswith("error: No installation was found")
 
 
-def test_a_service_of_somebody_else_at_the_usual_address_wants_a_token(user: User, tmp_path: Path):
+def test_a_service_of_somebody_else_is_named_and_not_changed(user: User, tmp_path: Path):
     other = User(tmp_path / "other", user.here)
     other.home.mkdir()
     with other.serving() as served:
         port = served.url.rpartition(":")[2]
         token = served.facts["token"].split()[0]
-        refused = user.run("token", "list", TOLLGATE_PORT=port)
-        listed = user.run("token", "list", TOLLGATE_PORT=port, TOLLGATE_TOKEN=token)
+        found = user.run("token", "list", TOLLGATE_PORT=port, TOLLGATE_TOKEN=token)
+        refused = user.run("token", "list", TOLLGATE_URL=served.url)
+        listed = user.run("token", "list", TOLLGATE_URL=served.url, TOLLGATE_TOKEN=token)
+        unnamed = user.run("login", stdin=f"{token}\n", TOLLGATE_PORT=port)
 
+    assert (found.returncode, found.stdout) == (2, "")
+    assert f"a Tollgate answers at {served.url}, and nothing says" in found.stderr
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "tollgate login" in refused.stderr
     assert "bootstrap" in listed.stdout
+    assert (unnamed.returncode, unnamed.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("where", ["env_file", "sign_in", "sign_in_and_variable"])
-def test_a_token_of_this_machine_is_sent_to_no_other(
-    user: User, monkeypatch: pytest.MonkeyPatch, where: str
+@pytest.mark.parametrize("has_variable", [False, True])
+def test_a_sign_in_is_used_with_its_own_token(
+    user: User,
+    monkeypatch: pytest.MonkeyPatch,
+    has_variable: bool,  # noqa: FBT001
 ):
     for name, value in user.environment().items():
         monkeypatch.setenv(name, value)
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TOLLGATE_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(user.here)
-    user.usual.mkdir(parents=True)
-    (user.usual / ".env").write_text("TOLLGATE_TOKEN=own\n", encoding="utf-8")
-    if where == "env_file":
-        assert find_service("https://tollgate.example").token is None
-        assert find_service("http://127.0.0.1:1").token == "own"
-        return
-    if where == "sign_in_and_variable":
+    if has_variable:
         monkeypatch.setenv("TOLLGATE_TOKEN", "own")
     kept = user.home / ".config" / "tollgate" / "login.json"
     kept.parent.mkdir(parents=True)
     kept.write_text('{"url": "https://tollgate.example", "token": "tg_kept"}', encoding="utf-8")
     assert find_service().token == "tg_kept"
+    assert find_service("https://tollgate.example").token == "tg_kept"
+    assert find_service("https://other.example").token is None
 
 
 NEWER = (*NEED_AN_INSTALLATION, ("serve", "--port", "0"), ("init",), ("db", "upgrade"))

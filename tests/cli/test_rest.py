@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -15,53 +12,7 @@ from app.cli.client import WsClient
 from app.cli.desktop_link import checked_address, connect
 from app.cli.rest import lines_of, request
 from app.core.errors import InvalidInput
-
-
-class Answering(ThreadingHTTPServer):
-    """A server that answers each GET with a status and a place, and keeps what it was sent."""
-
-    def __init__(self, location: str | None) -> None:
-        self.seen: list[str] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                server.seen.append(f"{self.path}\n{self.headers}")
-                self.send_response(200 if location is None else 307)
-                if location is not None:
-                    self.send_header("Location", f"{location}{self.path}")
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                self.wfile.write(b"{}")
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-@contextmanager
-def answering(location: str | None = None) -> Iterator[Answering]:
-    with Answering(location) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-@pytest.fixture
-def elsewhere() -> Iterator[Answering]:
-    with answering() as server:
-        yield server
+from tests.cli.answering import Answering, answering
 
 
 @pytest.fixture
