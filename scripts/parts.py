@@ -88,6 +88,8 @@ RSYNC = _debian("rsync", "rsync", programs="rsync")
 UNZIP = _debian("unzip", "unzip", programs="unzip")
 RIPGREP = _debian("ripgrep", "ripgrep", programs="rg")
 SHELLCHECK = _debian("ShellCheck", "shellcheck", programs="shellcheck")
+FISH = _debian("fish", "fish", programs="fish")
+ZSH = _debian("zsh", "zsh", programs="zsh")
 GIT = _debian("git", "git", programs="git")
 NGINX = _debian("nginx", "nginx-light", programs="nginx")
 CADDY = _debian("Caddy", "caddy", programs="caddy")
@@ -110,7 +112,7 @@ DOCKER = Part(
 )
 PACKAGED = (
     *(CHROMIUM, X_DISPLAY, MARIADB, CURL, PATCH, RIPGREP, SHELLCHECK, GIT),
-    *(NGINX, CADDY, OPENSSL, SYSTEMD, RSYNC, UNZIP, PIP),
+    *(NGINX, CADDY, OPENSSL, SYSTEMD, RSYNC, UNZIP, PIP, FISH, ZSH),
 )
 PARTS = (
     *(*PACKAGED, XVFB, POSTGRESQL, POSTGRESQL_TLS, SANDBOX, ROOT_USER, OPENAT2, OPEN_PYTHON),

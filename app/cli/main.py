@@ -385,11 +385,13 @@ def asyncapi() -> None:
 
 
 @app.command()
-def completion() -> None:
-    """Print a script that completes commands and options in bash, and zsh with bashcompinit."""
+def completion(
+    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")] = "bash",
+) -> None:
+    """Print a script that completes commands and options in a shell."""
     from app.cli.completion import script
 
-    typer.echo(script(), nl=False)
+    typer.echo(script(shell), nl=False)
 
 
 @app.command()

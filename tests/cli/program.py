@@ -51,7 +51,7 @@ def json_lines(text: str) -> list[dict[str, Any]]:
 class Terminal:
     """A program on a pseudo-terminal."""
 
-    def __init__(self, process: forked.Forked, master: int) -> None:
+    def __init__(self, process: forked.Forked | subprocess.Popen[bytes], master: int) -> None:
         self.process = process
         self._master = master
         self._shown = ""
