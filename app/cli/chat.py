@@ -22,7 +22,7 @@ from app.cli.lines import Lines
 from app.cli.questions import DECLINE, Form
 from app.cli.rest import request
 from app.cli.stream_view import StreamView
-from app.cli.terminal import is_terminal
+from app.cli.terminal import is_terminal, without_keys
 from app.core.errors import InvalidInput, TollgateError
 from app.core.visible import visible
 
@@ -234,7 +234,8 @@ class Chat:
             self._view.line(line)
 
     async def _listen(self) -> None:
-        async for line in self._lines.read():
+        async for typed in self._lines.read():
+            line = without_keys(typed) if self._on_terminal else typed
             if self._on_terminal:
                 self._view.typed()
             else:

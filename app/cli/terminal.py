@@ -16,6 +16,10 @@ _ESCAPES = re.compile(
     r"|(?P<drop>\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?))"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+# What keys that are no letters send: arrows, Home, F1, Alt and a letter, a paste's two ends.
+_KEYS = re.compile(
+    r"\x1b(?:\[\[?[0-?]*[ -/]*[@-~]|O[ -~]|[^\x1b]?)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]"
+)
 
 
 def is_terminal(stream: object) -> bool:
@@ -36,6 +40,11 @@ def harmless(text: str) -> str:
     """Output of a tool for a terminal: colours stay, every other control sequence goes."""
     text = _ESCAPES.sub(lambda match: "" if match["drop"] else match[0], text)
     return _CONTROLS.sub("", text)
+
+
+def without_keys(line: str) -> str:
+    """A typed line without what arrows and other keys put into it: nobody meant to send that."""
+    return _KEYS.sub("", line)
 
 
 def forget_typed(fd: int = 0) -> None:
@@ -68,4 +77,4 @@ async def read_line(fd: int = 0) -> str | None:
         answer = await line
     finally:
         loop.remove_reader(fd)
-    return None if answer is None else answer.decode("utf-8", "replace").strip()
+    return None if answer is None else without_keys(answer.decode("utf-8", "replace")).strip()

@@ -142,6 +142,20 @@ async def test_a_model_is_seen_thinking_calling_a_tool_and_answering_once(tmp_pa
     assert shown.count("what is there?") == 1
 
 
+async def test_an_arrow_key_asks_no_model(tmp_path):
+    async with ScriptedAnthropic(Turn(text("Good day."))) as provider:
+        settings = settings_for(
+            tmp_path, anthropic_api_key="key", anthropic_base_url=provider.base_url
+        )
+        async with serving(settings) as running, chat(running, "--new") as terminal:
+            await terminal.expect("› ")
+            terminal.type("\x1b[A\x1bOB\n")
+            await terminal.expect("› ")
+            terminal.type("hel\x1b[Dlo\n")
+            await terminal.expect("— run success")
+        assert [asked.messages[0]["content"][0]["text"] for asked in provider.requests] == ["hello"]
+
+
 async def test_the_lists_are_shown(running):
     async with chat(running, "--new") as terminal:
         await terminal.expect("› ")

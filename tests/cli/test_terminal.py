@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.terminal import forget_typed, harmless, read_line
+from app.cli.terminal import forget_typed, harmless, read_line, without_keys
 from app.cli.writer import Writer
 from app.core.visible import visible
 
@@ -57,6 +57,21 @@ def test_only_colour_sequences_survive(text):
         end = rest.index("m", start)
         assert set(rest[start + 2 : end]) <= set("0123456789;:")
         rest = rest[end + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("\x1b[A", ""),
+        ("\x1bOA\x1b[1;5C\x1b[3~\x1b[[A", ""),
+        ("he\x1b[Dllo", "hello"),
+        ("\x1bb\x01kept\x7f", "kept"),
+        ("\x1b[200~pasted\twords\x1b[201~", "pasted\twords"),
+        ("مرحبا 删除 [A", "مرحبا 删除 [A"),
+    ],
+)
+def test_keys_that_are_no_letters_are_not_sent(typed, sent):
+    assert without_keys(typed) == sent
 
 
 async def test_what_was_typed_before_a_question_is_no_answer_to_it():
