@@ -83,7 +83,7 @@ def check_link(path: str, place: str, named: str) -> None:
 
 def service_folder(path: str) -> ToolFailed:
     return ToolFailed(
-        f"{path!r} is in the service's own data folder, which tools may not touch",
+        f"{path!r} is the service's own or the system's, which tools may not touch",
         code="permission_denied",
         path=path,
     )
