@@ -6,16 +6,17 @@ import asyncio
 from contextlib import aclosing
 from typing import Any
 
-from app.agents.budget import Budget
+from app.agents.budget import Budget, Spending
+from app.agents.delegation.delegator import Delegator
 from app.agents.model_settings import model_settings
 from app.agents.models.protocol import Completed, ModelClient, ModelRequest
-from app.agents.run import Run
 from app.agents.runs import RunEngine
 from app.agents.sessions import Session, Sessions
 from app.core.errors import ModelFailed, ToolFailed
 from app.execution.setup import Gate
-from app.governance.limits import NOBODY
+from app.governance.limits import Payer
 from app.toolkit.context import ToolContext, current_context
+from app.tools.delegation.ports import DELEGATION
 
 
 class ModelForTools:
@@ -44,24 +45,20 @@ class ModelForTools:
         session = await self._session(ctx)
         assert ctx is not None
         profile, settings = self._gate.agents.get(ctx.agent_id), self._gate.settings
-        run = self._run(ctx)
+        payer, spending = self._account(ctx)
         usual = {**model_settings(session, profile, settings).to_dict(), **ctx.model}
         name = str(model or usual["model"])
-        payer = run.payer if run else NOBODY
         self._budget.check(session, model=name, agent_id=ctx.agent_id, payer=payer)
         mask = self._gate.redactor.text
         request = ModelRequest(
             model=name,
             messages=[{"role": "user", "content": [{"type": "text", "text": mask(prompt)}]}],
             system=mask(system),
-            max_tokens=max_tokens or usual["max_tokens"],
+            max_tokens=usual["max_tokens"] if max_tokens is None else max_tokens,
             temperature=usual["temperature"] if temperature is None else temperature,
         )
         completed = await self._answer(request)
         asked = completed.asked or name
-        spending = None
-        if run is not None:
-            spending = run.turns.spending if run.turns else run.asked
         self._budget.add(session, model=asked, usage=completed.usage, spending=spending)
         self._gate.metrics.count("tool_model_requests", asked)
         texts = [block["text"] for block in completed.content if block.get("type") == "text"]
@@ -89,7 +86,7 @@ class ModelForTools:
 
     async def _session(self, ctx: ToolContext | None) -> Session:
         if ctx is None:
-            raise ToolFailed("The model is asked during a call of a tool only", code="no_call")
+            raise _no_call()
         session = await self._sessions.get(ctx.session_id) if ctx.session_id else None
         if session is None:
             raise ToolFailed(
@@ -98,9 +95,20 @@ class ModelForTools:
             )
         return session
 
-    def _run(self, ctx: ToolContext) -> Run | None:
+    def _account(self, ctx: ToolContext) -> tuple[Payer, Spending]:
+        """Whom the call is counted for, and where.
+
+        Raises:
+            ToolFailed: its run is over, so that nobody would pay.
+        """
         run = self._runs.active(ctx.session_id or "")
-        return run if run is not None and run.id == ctx.run_id else None
+        if run is not None and run.id == ctx.run_id:
+            return run.payer, run.turns.spending if run.turns else run.asked
+        delegation = self._gate.services.get(DELEGATION)
+        account = delegation.account_of(ctx.run_id) if isinstance(delegation, Delegator) else None
+        if account is None:
+            raise _no_call()
+        return account
 
     async def _answer(self, request: ModelRequest) -> Completed:
         async with aclosing(self._model.stream(request)) as events:
@@ -108,3 +116,7 @@ class ModelForTools:
                 if isinstance(event, Completed):
                     return event
         raise ModelFailed("The model's answer ended early", provider_code="stream_cut")
+
+
+def _no_call() -> ToolFailed:
+    return ToolFailed("The model is asked during a call of a tool only", code="no_call")

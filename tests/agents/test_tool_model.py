@@ -8,12 +8,19 @@ from typing import Any
 import orjson
 import pytest
 
+from app.core.errors import ToolFailed
 from app.core.sections import LimitSettings, ModelPrice
 from app.core.settings import Settings
 from app.execution.calls import CallRequest
+from app.governance.limits import Limits, Payer
+from app.toolkit.context import ToolContext
+from app.toolkit.ports import LLM_CLIENT, LlmClient
+from tests.agents.delegation.conftest import no_processes
 from tests.agents.office import open_office
 from tests.execution.lab import open_lab
 from tests.support.scripted_anthropic.turns import Turn, TurnUsage, text, tool_use
+
+__all__ = ["no_processes"]
 
 PLUGIN = """
 from app.catalog.seed_api import get_service, register, register_service
@@ -120,3 +127,60 @@ async def test_the_loop_is_not_stopped_by_a_sync_question(settings: Settings):
         await office.call(CallRequest("c1", "wrong", {}))
         (completed,) = office.watcher.of("tool_call_completed")
     assert "complete()" in completed["error"]["message"]
+
+
+def delegated() -> Turn:
+    return called("delegate_task", goal="Summarise the text", label="short")
+
+
+@pytest.mark.requirement("REG-29")
+@pytest.mark.usefixtures("no_processes")
+async def test_what_a_sub_agents_tool_asks_is_counted_for_the_sub_agent(settings: Settings):
+    asks, answers = called("summarise", prompt="x"), said("in short")
+    turns = (delegated(), asks, answers, said("The summary."), said("Done."))
+    async with open_office(settings, *turns) as office:
+        await office.ask()
+        (task,) = office.watcher.of("subagent_finished")
+        used = dict(office.session.usage)
+    # Its two turns and the question of its tool; two more turns are the agent's.
+    assert task["usage"]["input_tokens"] == 3000
+    assert used["input_tokens"] == 5000
+
+
+@pytest.mark.usefixtures("no_processes")
+async def test_the_tools_of_a_sub_agent_are_held_to_the_limits_of_its_token(settings: Settings):
+    payer = Payer(token_id="tok_1", limits=Limits(tokens_per_session=2000))
+    asks = called("summarise", prompt="x")
+    async with open_office(settings, delegated(), asks, said("in short")) as office:
+        await office.ask(payer=payer)
+        done = office.watcher.of("tool_call_completed")
+        asked = len(office.provider.requests)
+    (refused,) = [event for event in done if event["tool_name"] == "summarise"]
+    assert "2000 tokens" in refused["error"]["message"]
+    assert asked == 2
+
+
+async def test_the_context_of_a_run_that_is_over_asks_nothing(settings: Settings):
+    async with open_office(settings, said("one")) as office:
+        finished = await office.ask()
+        client = office.gate.services.require(LLM_CLIENT, LlmClient)  # type: ignore[type-abstract]
+        ended = ToolContext(
+            tool_call_id="c1",
+            operation_id="op_1",
+            session_id=office.session.id,
+            run_id=finished["run_id"],
+        )
+        with pytest.raises(ToolFailed, match="during a call") as caught:
+            await client.complete("after the end", ended)
+    assert caught.value.details["code"] == "no_call"
+
+
+@pytest.mark.parametrize("wrong", [{"max_tokens": 0}, {"temperature": 3}])
+async def test_an_argument_that_is_out_of_range_is_named(settings: Settings, wrong: dict[str, Any]):
+    plugin = PLUGIN.replace("max_tokens=50", ", ".join(f"{key}={v}" for key, v in wrong.items()))
+    (settings.plugins_dir / "llm.py").write_text(plugin)
+    async with open_office(settings) as office:
+        await office.call(CallRequest("c1", "translate", {"prompt": "hello"}))
+        (completed,) = office.watcher.of("tool_call_completed")
+    (name,) = wrong
+    assert name in completed["error"]["message"]

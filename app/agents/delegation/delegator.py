@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from app.agents.budget import Spending
 from app.agents.delegation.book import Book
 from app.agents.delegation.model import Batch, Parent, Standing, Task
 from app.agents.delegation.ports import Workers
@@ -197,6 +198,14 @@ class Delegator:
             if batch.parent.operation_id == operation_id:
                 return batch.id if any(task.is_left for task in batch.tasks) else None
         return None
+
+    def account_of(self, run_id: str | None) -> tuple[Payer, Spending] | None:
+        """Whom the run of a sub-agent is counted for, and where; None for any other run."""
+        found = self._task_of_run(run_id)
+        if found is None or found[1].is_over:
+            return None
+        batch, task = found
+        return batch.parent.payer, task.spending
 
     def run_cancelled(self, run_id: str) -> None:
         """Somebody has stopped a run: what it has left in the background is stopped with it."""
