@@ -29,7 +29,7 @@ async def web_services(
     gate.services.register(WEB_ACCESS, web)
     gate.services.register(EVENT_LOOP, asyncio.get_running_loop())
     gate.services.register(PAGE_ROOMS, rooms)
-    if (engine := search_engine(settings, web)) is not None:
+    if (engine := search_engine(settings, web, rooms)) is not None:
         gate.services.register(WEB_SEARCH, engine)
     try:
         yield

@@ -1,27 +1,24 @@
 """Search by DuckDuckGo's page for browsers without scripts; it needs no key.
 
-The page is read by the parser of the standard library, which takes time in step with its size.
+The page is read in a confined room, as every page is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from collections.abc import Mapping, Sequence
 from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 from app.core.errors import ToolFailed
 from app.core.text import clean
 from app.operations.web.protocol import WebAccess
-from app.tools.web.ports import Found
+from app.tools.web.ports import Found, PageRooms
+from app.tools.web.reading import read_results
 
 _TIMEOUT_S = 10.0
 _MAX_BYTES = 1_000_000
-_MOST = 100
 # Where a link stands for the address in one of its parameters.
 _THROUGH, _ADDRESS = "/l/", "uddg"
 _NOT_NOW = (202, 403, 429)
-_TITLE, _SNIPPET, _ADVERTISED = "result__a", "result__snippet", "result--ad"
 _HEADERS = {
     "Accept": "text/html",
     "Content-Type": "application/x-www-form-urlencoded",
@@ -35,8 +32,11 @@ class DuckDuckGoEngine:
 
     name = "duckduckgo"
 
-    def __init__(self, web: WebAccess, base_url: str, region: str | None = None) -> None:
+    def __init__(
+        self, web: WebAccess, rooms: PageRooms, base_url: str, region: str | None = None
+    ) -> None:
         self._web = web
+        self._rooms = rooms
         self._base = base_url.rstrip("/")
         self._region = region or ""
 
@@ -68,57 +68,18 @@ class DuckDuckGoEngine:
                 f"The search provider duckduckgo answers with status {response.status}",
                 code="provider_failed",
             )
-        page = _Results(response.url)
-        page.feed(response.body.decode("utf-8", "replace"))
-        page.close()
-        return page.found()[:max_results]
+        page = response.body.decode("utf-8", "replace")
+        return _found(await read_results(page, self._rooms), response.url)[:max_results]
 
 
-@dataclass
-class _Result:
-    url: str
-    is_advertised: bool
-    title: list[str] = field(default_factory=list)
-    snippet: list[str] = field(default_factory=list)
-
-
-class _Results(HTMLParser):
-    """What a page of results lists."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self._url = url
-        self._results: list[_Result] = []
-        self._advertised = False
-        self._into: list[str] | None = None
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        classes = (given.get("class") or "").split()
-        if tag == "div" and "result" in classes:
-            self._advertised = _ADVERTISED in classes
-        elif tag == "a" and _TITLE in classes and len(self._results) < _MOST:
-            result = _Result(_target(given.get("href") or "", self._url), self._advertised)
-            self._results.append(result)
-            self._into = result.title
-        elif _SNIPPET in classes and self._results:
-            self._into = self._results[-1].snippet
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("a", "div"):
-            self._into = None
-
-    def handle_data(self, data: str) -> None:
-        if self._into is not None:
-            self._into.append(data)
-
-    def found(self) -> list[Found]:
-        """Each page once, without what is advertised."""
-        pages: dict[str, Found] = {}
-        for one in self._results:
-            if one.url and not one.is_advertised and one.url not in pages:
-                pages[one.url] = Found(_words(one.title, 300), one.url, _words(one.snippet, 1000))
-        return list(pages.values())
+def _found(results: Sequence[Mapping[str, str]], base: str) -> list[Found]:
+    """Each page once."""
+    pages: dict[str, Found] = {}
+    for one in results:
+        url = _target(one["href"], base)
+        if url and url not in pages:
+            pages[url] = Found(_words(one["title"], 300), url, _words(one["snippet"], 1000))
+    return list(pages.values())
 
 
 def _target(href: str, base: str) -> str:
@@ -133,5 +94,5 @@ def _target(href: str, base: str) -> str:
     return clean(url)[:2000] if url.startswith(("http://", "https://")) else ""
 
 
-def _words(pieces: list[str], most: int) -> str:
-    return clean(" ".join("".join(pieces).split()))[:most]
+def _words(text: str, most: int) -> str:
+    return clean(" ".join(text.split()))[:most]

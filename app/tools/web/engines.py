@@ -19,7 +19,7 @@ from app.core.web import WebSettings
 from app.operations.web.protocol import NO_HEADERS, WebAccess, WebResponse
 from app.tools.web.ddgs_engine import DdgsEngine
 from app.tools.web.duckduckgo import DuckDuckGoEngine
-from app.tools.web.ports import Found, SearchEngine
+from app.tools.web.ports import Found, PageRooms, SearchEngine
 
 BRAVE_URL = "https://api.search.brave.com"
 TAVILY_URL = "https://api.tavily.com"
@@ -29,8 +29,12 @@ _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _SPACES = re.compile(r"\s+")
 
 
-def search_engine(settings: WebSettings, web: WebAccess) -> SearchEngine | None:
-    """The engine that is configured; None when none is."""
+def search_engine(settings: WebSettings, web: WebAccess, rooms: PageRooms) -> SearchEngine | None:
+    """The engine that is configured; None when none is.
+
+    Args:
+        rooms: where answers are read that are pages.
+    """
     region = settings.search_region
     match settings.provider:
         case "searxng":
@@ -43,7 +47,7 @@ def search_engine(settings: WebSettings, web: WebAccess) -> SearchEngine | None:
             assert settings.tavily_api_key is not None
             return TavilyEngine(web, settings.tavily_api_key.get_secret_value())
         case "duckduckgo":
-            return DuckDuckGoEngine(web, settings.duckduckgo_url, region)
+            return DuckDuckGoEngine(web, rooms, settings.duckduckgo_url, region)
         case "ddgs":
             return DdgsEngine(region)
     return None

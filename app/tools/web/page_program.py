@@ -14,7 +14,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -60,6 +60,15 @@ _HEADINGS = "h1,h2,h3,h4"
 _SPACES = re.compile(r"\s+")
 _LINES = re.compile(r"\n{3,}")
 _TEXT = "-text"
+# How long a page may wait before it sends its reader on; one that is to be read waits longer.
+_MOST_DELAY_S = 10
+_REFRESH = re.compile(
+    r"\s*(?=[\d.])(\d*+)[\d.]*+(?![^;,\s])\s*[;,]?\s*(?:url\s*=\s*)?(.*)", re.IGNORECASE | re.DOTALL
+)
+_NOT_FOLLOWED = ("noscript", "template", "svg", "math")
+# What DuckDuckGo's page for browsers without scripts calls its parts.
+_RESULT_TITLE, _RESULT_SNIPPET, _ADVERTISED = "result__a", "result__snippet", "result--ad"
+_MOST_RESULTS = 100
 
 
 def main() -> None:
@@ -73,17 +82,20 @@ def read(html: str, order: dict[str, Any]) -> dict[str, Any]:
     """What a page holds of itself, and what `order` asks for.
 
     Args:
-        order: `mode` is markdown, text, links or structured; `url` is where the page came from;
-            of texts come `max_chars` characters, of links `max_links`.
+        order: `mode` is markdown, text, links, structured or results; `url` is where the page
+            came from; of texts come `max_chars` characters, of links `max_links`.
 
     Returns:
-        title, description, canonical, language; with mode links `links`; with the others
-        `text` and its whole `length`; structured has both, and `headings`.
+        title, description, canonical, language, leads_to; with mode links `links`; with the others
+        `text` and its whole `length`; structured has both, and `headings`. With mode results
+        only `results`: `title`, `href` and `snippet` of what a search has found.
     """
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)
     mode = order["mode"]
+    if mode == "results":
+        return {"results": _results(tree)}
     base = _base(tree, order["url"])
     answer = _about(tree, base)
     if mode in ("links", "structured"):
@@ -115,7 +127,49 @@ def _about(tree: LexborHTMLParser, base: str) -> dict[str, Any]:
         "description": _SPACES.sub(" ", description).strip()[:1000],
         "canonical": (_joined(base, canonical) or "") if canonical else "",
         "language": _attribute(tree, "html", "lang").strip()[:40],
+        "leads_to": _leads_to(tree, base),
     }
+
+
+def _leads_to(tree: LexborHTMLParser, base: str) -> str:
+    """Where the page sends its reader on at once; empty where it sends nobody."""
+    for node in tree.css("meta[http-equiv]"):
+        kind = (node.attributes.get("http-equiv") or "").strip().lower()
+        if kind != "refresh" or _is_inside(node, _NOT_FOLLOWED):
+            continue
+        said = _REFRESH.match((node.attributes.get("content") or "")[:4000])
+        if said is None or int(said[1] or 0) > _MOST_DELAY_S:
+            return ""
+        target = said[2].strip().strip("\"'").strip()
+        url = _joined(base, target) if target else None
+        return urldefrag(url).url if url is not None and url.startswith("http") else ""
+    return ""
+
+
+def _results(tree: LexborHTMLParser) -> list[dict[str, str]]:
+    """What a page of search results lists, in its order, without what is advertised."""
+    results: list[dict[str, str]] = []
+    for node in tree.css(f".{_RESULT_TITLE},.{_RESULT_SNIPPET}"):
+        if _is_advertised(node):
+            continue
+        classes = (node.attributes.get("class") or "").split()
+        if _RESULT_TITLE in classes:
+            href = node.attributes.get("href") or ""
+            results.append({"title": _words(node), "href": href, "snippet": ""})
+        elif results:
+            results[-1]["snippet"] = results[-1]["snippet"] or _words(node)
+        if len(results) > _MOST_RESULTS:
+            break
+    return results[:_MOST_RESULTS]
+
+
+def _is_advertised(node: LexborNode) -> bool:
+    parent = node.parent
+    while parent is not None:
+        if _ADVERTISED in (parent.attributes.get("class") or "").split():
+            return True
+        parent = parent.parent
+    return False
 
 
 def _attribute(tree: LexborHTMLParser, selector: str, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ HtmlMode = Literal["markdown", "text", "links", "structured"]
 MAX_LINKS = 1000
 _WALL_S = 20.0
 _ROOM = 64_000
+_RESULTS = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class ReadPage:
         text: the beginning of it; `length` is how long all of it is.
         links: `text` and `href`, in the order of the page.
         headings: `level` 1 to 4 and `text`.
+        leads_to: the address that it sends its reader on to; empty where it sends nobody.
     """
 
     title: str
@@ -41,6 +44,7 @@ class ReadPage:
     length: int
     links: tuple[dict[str, str], ...]
     headings: tuple[dict[str, Any], ...]
+    leads_to: str = ""
 
 
 async def read_html(
@@ -62,17 +66,42 @@ async def read_html(
         ToolFailed: `page_unreadable`, `timeout`, `limit_reached`, `sandbox_unavailable`.
     """
     order = {"mode": mode, "url": url, "max_chars": max_chars, "max_links": max_links}
-    stdin = json.dumps(order).encode() + b"\n" + clean(html).encode()
+    # JSON writes a letter beyond ASCII with at most twelve.
+    most = 12 * (max_chars + 400 * max_links) + _ROOM
+    return _told(url, await _printed(html, order, rooms, wall_s=wall_s, max_bytes=most))
+
+
+async def read_results(html: str, rooms: PageRooms) -> list[dict[str, str]]:
+    """What a page of search results lists: `title`, `href` and `snippet`, as the page says.
+
+    Raises:
+        ToolFailed: as `read_html`.
+    """
+    printed = await _printed(html, {"mode": "results"}, rooms, wall_s=_WALL_S, max_bytes=_RESULTS)
+    try:
+        return [
+            {name: _text(found.get(name)) for name in ("title", "href", "snippet")}
+            for found in json.loads(printed)["results"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ToolFailed(
+            "The results cannot be read as a web page", code="page_unreadable"
+        ) from None
+
+
+async def _printed(
+    html: str, order: Mapping[str, Any], rooms: PageRooms, *, wall_s: float, max_bytes: int
+) -> bytes:
+    """What our program prints of a page."""
     program = Program(
         argv=(sys.executable, "-I", "-c", _source()),
-        stdin=stdin,
+        stdin=json.dumps(order).encode() + b"\n" + clean(html).encode(),
         wall_s=wall_s,
-        # JSON writes a letter beyond ASCII with at most twelve.
-        max_bytes=12 * (max_chars + 400 * max_links) + _ROOM,
+        max_bytes=max_bytes,
     )
     async with rooms.open() as room:
         finished = await run(room.processes, program)
-    return _told(url, finished.stdout)
+    return finished.stdout
 
 
 async def read_pdf(data: bytes, url: str, room: int, rooms: PageRooms) -> Pages:
@@ -105,6 +134,7 @@ def _told(url: str, printed: bytes) -> ReadPage:
                 {"level": int(heading["level"]), "text": _text(heading["text"])}
                 for heading in answer.get("headings", ())
             ),
+            leads_to=_text(answer.get("leads_to")),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ToolFailed(

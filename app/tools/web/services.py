@@ -8,8 +8,8 @@ awaited in an async handler, and called as it is in one that is not.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
@@ -28,8 +28,7 @@ from app.tools.web.ports import (
     PageRooms,
     SearchEngine,
 )
-from app.tools.web.reading import MAX_LINKS, read_html, read_pdf
-from app.tools.web.refresh import refresh_target
+from app.tools.web.reading import MAX_LINKS, HtmlMode, ReadPage, read_html, read_pdf
 
 ExtractMode = Literal["markdown", "text", "links", "structured", "raw"]
 ExtractType = Literal["text", "links", "structured"]
@@ -48,19 +47,17 @@ _NEEDS_SCRIPT = "There is little text: the page may require JavaScript"
 Returned = TypeVar("Returned")
 
 
-def _in_both(method: Callable[..., Awaitable[Returned]]) -> Callable[..., Any]:
+def _in_both(method: Callable[..., Coroutine[Any, Any, Returned]]) -> Callable[..., Any]:
     """A method that an async handler awaits, and that one in a thread gets the answer of."""
 
     @wraps(method)
     def called(*given: Any, **named: Any) -> Any:
-        working = method(*given, **named)
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            assert asyncio.iscoroutine(working)
             loop: asyncio.AbstractEventLoop = _here(EVENT_LOOP)
-            return asyncio.run_coroutine_threadsafe(working, loop).result()
-        return working
+            return asyncio.run_coroutine_threadsafe(method(*given, **named), loop).result()
+        return method(*given, **named)
 
     return called
 
@@ -81,6 +78,22 @@ class PageOrder:
     mode: ExtractMode = "text"
     max_chars: int = MAX_CHARS
     crawling: bool = False
+
+
+@dataclass(slots=True)
+class _Arrived:
+    """A page that was fetched and read.
+
+    Attributes:
+        told: what `web_fetch` says of its content.
+        leads_to: the address that it sends its reader on to; empty where it sends nobody.
+    """
+
+    response: WebResponse
+    kind: Kind
+    media_type: str
+    told: dict[str, Any] = field(default_factory=dict)
+    leads_to: str = ""
 
 
 class SearchService:
@@ -153,16 +166,7 @@ class ContentExtractor:
             max_chars=STRUCTURED_CHARS,
             max_links=STRUCTURED_LINKS,
         )
-        return {
-            "title": page.title,
-            "description": page.description,
-            "canonical": page.canonical,
-            "language": page.language,
-            "headings": list(page.headings),
-            "text": page.text,
-            "length": page.length,
-            "links": list(page.links),
-        }
+        return _structured(page)
 
 
 class FetchService:
@@ -177,7 +181,8 @@ class FetchService:
         """Bind it.
 
         Args:
-            timeout: seconds for one page, redirects included.
+            timeout: seconds for one page, redirects included; as many again for each page
+                that it sends its reader on to.
 
         Raises:
             ToolFailed: `not_available`: what is not given is not there outside of a call.
@@ -251,44 +256,43 @@ class FetchService:
             ToolFailed: as `WebAccess.page`; `http_error`, `unsupported_type`,
                 `page_unreadable`, `pdf_unreadable`, `sandbox_unavailable`.
         """
-        response, warning = await self._arrived(url, order)
-        content_type = response.header("content-type") or ""
-        kind, media_type = kind_of(response.body, content_type)
-        told = await self._content(response, kind, media_type, order)
+        arrived, warning = await self._arrived(url, order)
+        told = dict(arrived.told)
         text, length = told.pop("text", ""), told.pop("length", 0)
         data: dict[str, Any] = {
             "url": url,
-            "final_url": response.url,
-            "status": response.status,
+            "final_url": arrived.response.url,
+            "status": arrived.response.status,
             "title": "",
             "extract_mode": order.mode,
-            "media_type": media_type,
+            "media_type": arrived.media_type,
             **told,
             "truncated": length > len(text),
             "length": length,
             "text": text,
         }
-        if kind == "html" and order.mode in ("markdown", "text") and length < _LITTLE_TEXT:
+        if arrived.kind == "html" and order.mode in ("markdown", "text") and length < _LITTLE_TEXT:
             warning = warning or _NEEDS_SCRIPT
         return data | {"warning": warning} if warning else data
 
-    async def _arrived(self, url: str, order: PageOrder) -> tuple[WebResponse, str]:
+    async def _arrived(self, url: str, order: PageOrder) -> tuple[_Arrived, str]:
         """The page that a reader comes to in the end, and a warning where that is not known.
 
         A page may send its reader on by itself; whoever wants its source stays on it.
         """
-        response = await self._load(url, order)
-        seen = {url, response.url}
-        for _ in range(0 if order.mode == "raw" else MAX_REDIRECTS):
-            target = await asyncio.to_thread(_leads_to, response)
-            if target is None or target in seen:
-                return response, ""
+        arrived = await self._read(await self._load(url, order), order)
+        seen = {url, arrived.response.url}
+        for _ in range(MAX_REDIRECTS):
+            target = arrived.leads_to
+            if not target or target in seen:
+                break
             try:
-                response = await self._load(target, order)
+                _check_safe(arrived.response.url, target)
+                arrived = await self._read(await self._load(target, order), order)
             except ToolFailed as error:
-                return response, _LEADS_ON.format(url=target[:500], why=error.message[:300])
-            seen |= {target, response.url}
-        return response, ""
+                return arrived, _LEADS_ON.format(url=target[:500], why=error.message[:300])
+            seen |= {target, arrived.response.url}
+        return arrived, ""
 
     async def _load(self, url: str, order: PageOrder) -> WebResponse:
         response = await self._web.page(url, timeout_s=self.timeout, crawling=order.crawling)
@@ -300,44 +304,50 @@ class FetchService:
             )
         return response
 
-    async def _content(
-        self, response: WebResponse, kind: Kind, media_type: str, order: PageOrder
-    ) -> dict[str, Any]:
+    async def _read(self, response: WebResponse, order: PageOrder) -> _Arrived:
+        said = response.header("content-type") or ""
+        kind, media_type = kind_of(response.body, said)
+        arrived = _Arrived(response, kind, media_type)
         if kind == "binary":
             raise ToolFailed(
                 f"{response.url[:200]!r} is {media_type[:100]!r} and no text",
                 code="unsupported_type",
             )
         if kind == "pdf":
-            return await self._pdf(response, order)
-        said = response.header("content-type") or ""
+            arrived.told = await self._pdf(response, order)
+            return arrived
         source, charset = await asyncio.to_thread(decode, response.body, said)
         if kind == "html" and order.mode != "raw":
-            return await self._html(source, response.url, order)
+            await self._html(source, arrived, order)
+            return arrived
         extractor = "raw"
         if kind == "json" and order.mode != "raw" and len(source) <= _MAX_PRETTY:
             source, extractor = await asyncio.to_thread(lined, source), "json"
         source = clean(source)
-        return {
+        arrived.told = {
             "extractor": extractor,
             "charset": charset,
             "text": source[: order.max_chars],
             "length": len(source),
         }
+        return arrived
 
-    async def _html(self, html: str, url: str, order: PageOrder) -> dict[str, Any]:
-        if order.mode == "structured":
-            return {
-                "extractor": "structured",
-                **await self._extractor.extract_structured(html, url),
-            }
-        mode: Literal["markdown", "text", "links"] = (
-            order.mode if order.mode in ("markdown", "links") else "text"
-        )
+    async def _html(self, html: str, arrived: _Arrived, order: PageOrder) -> None:
+        is_structured = order.mode == "structured"
+        mode: HtmlMode = "text" if order.mode == "raw" else order.mode
         page = await read_html(
-            html, url, mode, self._rooms, max_chars=order.max_chars, max_links=MAX_LINKS
+            html,
+            arrived.response.url,
+            mode,
+            self._rooms,
+            max_chars=STRUCTURED_CHARS if is_structured else order.max_chars,
+            max_links=STRUCTURED_LINKS if is_structured else MAX_LINKS,
         )
-        told: dict[str, Any] = {
+        arrived.leads_to = page.leads_to
+        if is_structured:
+            arrived.told = {"extractor": mode, **_structured(page)}
+            return
+        arrived.told = {
             "title": page.title,
             "description": page.description,
             "canonical": page.canonical,
@@ -347,8 +357,7 @@ class FetchService:
             "length": page.length,
         }
         if mode == "links":
-            told["links"] = list(page.links)
-        return told
+            arrived.told["links"] = list(page.links)
 
     async def _pdf(self, response: WebResponse, order: PageOrder) -> dict[str, Any]:
         pages = await read_pdf(response.body, response.url, order.max_chars, self._rooms)
@@ -378,12 +387,27 @@ def _here(name: str) -> Any:
     return service
 
 
-def _leads_to(response: WebResponse) -> str | None:
-    """Where an HTML page sends its reader on."""
-    content_type = response.header("content-type") or ""
-    if kind_of(response.body, content_type)[0] != "html":
-        return None
-    return refresh_target(decode(response.body, content_type)[0], response.url)
+def _check_safe(url: str, target: str) -> None:
+    """Refuse what a redirect may not do either; where it may lead the web access decides.
+
+    Raises:
+        ToolFailed: `redirect_refused`.
+    """
+    if url.startswith("https:") and target.startswith("http:"):
+        raise ToolFailed("it leads from https to http", code="redirect_refused")
+
+
+def _structured(page: ReadPage) -> dict[str, Any]:
+    return {
+        "title": page.title,
+        "description": page.description,
+        "canonical": page.canonical,
+        "language": page.language,
+        "headings": list(page.headings),
+        "text": page.text,
+        "length": page.length,
+        "links": list(page.links),
+    }
 
 
 def seed_shape(page: dict[str, Any]) -> dict[str, Any]:

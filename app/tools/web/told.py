@@ -24,9 +24,10 @@ def page_text(page: dict[str, Any]) -> str:
         lines += ["", page["text"]]
     if page.get("links"):
         lines += ["", "Links:", *(f"- {link['text']} <{link['href']}>" for link in page["links"])]
+    if "warning" in page:
+        # It names an address that the page has chosen.
+        lines += ["", f"({page['warning']}.)"]
     text = untrusted("\n".join(lines), page["final_url"])
     if page["truncated"]:
         text += f"\n(Cut at {len(page['text'])} of {page['length']} characters.)"
-    if "warning" in page:
-        text += f"\n({page['warning']}.)"
     return text

@@ -133,3 +133,40 @@ def test_the_program_reads_an_order_and_a_page():
     )
     answer = json.loads(done.stdout)
     assert (answer["text"], answer["length"]) == ("hél", 12)
+
+
+REFRESH = '<meta http-equiv="{}" content="{}">'
+LEADS_ON = REFRESH.format("refresh", "0;url=/x")
+
+
+@pytest.mark.parametrize(
+    ("head", "target"),
+    [
+        (LEADS_ON, "https://a.b/x"),
+        (REFRESH.format(" ReFresh ", " 10 , URL = 'y#z' "), "https://a.b/c/y"),
+        (REFRESH.format("refresh", ".5 //e.f/g?a=1&amp;b=2"), "https://e.f/g?a=1&b=2"),
+        (f"<base href=/docs/>{REFRESH.format('refresh', '0;url=x')}", "https://a.b/docs/x"),
+        ("<meta/http-equiv=refresh content=1;/x>", "https://a.b/x"),
+        *(
+            (REFRESH.format("refresh", said), "")
+            for said in ("0", "11;url=/x", "url=/x", "0/x", "")
+        ),
+        *(
+            (REFRESH.format("refresh", f"0;url={url}"), "")
+            for url in ("mailto:a", "http://", "//[")
+        ),
+        (REFRESH.format("refresh", "9" * 4000 + ";url=/x"), ""),
+        (REFRESH.format("refresh", "60;url=/x") + LEADS_ON, ""),
+        *(
+            (hidden.format(LEADS_ON), "")
+            for hidden in (
+                *("<!-- {} -->", "<script>{}</script>", "<noscript>{}</noscript>"),
+                *("<style>{}</style>", "<title>{}</title>", "<textarea>{}</textarea>"),
+                *("<template>{}</template>", "<xmp>{}</xmp>", "<p data-text='{}'>"),
+                "<iframe srcdoc='{}'></iframe>",
+            )
+        ),
+    ],
+)
+def test_where_a_page_leads_is_told_as_a_browser_goes(head: str, target: str):
+    assert read(f"<html>{head}<p>text")["leads_to"] == target

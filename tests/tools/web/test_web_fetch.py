@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+import ssl
+from pathlib import Path
 
 import pytest
 
+from app.core.clock import ManualClock
 from app.core.errors import InvalidArguments
+from app.core.web import WebSettings
+from app.operations.web.client import Web
 from app.toolkit.context import ToolContext
+from app.tools.web.services import FetchService, PageOrder
 from app.tools.web.web_fetch import web_fetch
-from tests.operations.web.site import Site, answer, redirect
+from tests.operations.web.site import PUBLIC, Internet, Names, Site, answer, redirect, serving
+from tests.support.certificates import certificate, server_context
 from tests.tools.calls import call, call_as
 from tests.tools.files.test_read_media import pdf
+from tests.tools.web.conftest import LocalRooms
 from tests.tools.web.pages import ARTICLE, PAGE
 
 
@@ -137,6 +145,44 @@ async def test_a_page_with_little_text_may_need_scripts(ctx: ToolContext, site: 
     assert result.data["text"] == ""
     assert "may require JavaScript" in result.data["warning"]
     assert "may require JavaScript" in str(result.text)
+
+
+async def test_words_of_an_address_that_a_page_leads_to_stay_inside_its_fence(
+    ctx: ToolContext, site: Site
+):
+    head = '<meta http-equiv=refresh content="0;url=http://10.0.0.1/obey-me">'
+    site.pages["/"] = answer(f"{head}<p>{ARTICLE}".encode())
+    result = await call(web_fetch, ctx, url=site.url)
+    assert "10.0.0.1/obey-me, which is not fetched" in result.data["warning"]
+    text = result.for_model()
+    assert text.index("obey-me") < text.index("</untrusted>")
+    assert "obey-me" not in text.partition("</untrusted>")[2]
+
+
+async def test_no_page_leads_from_https_to_http(tmp_path: Path, rooms: LocalRooms):
+    path = certificate(tmp_path, "public.test")
+    async with serving(ssl=server_context(path)) as site:
+        head = '<meta http-equiv=refresh content="0;url=http://public.test/down">'
+        site.pages["/"] = answer(f"{head}<p>{ARTICLE}".encode())
+        web = Web(
+            WebSettings(host_interval_s=0),
+            ManualClock(),
+            resolver=Names(public_test=[[PUBLIC]]),
+            ssl_context=ssl.create_default_context(cafile=str(path)),
+            network=Internet(site.port),
+        )
+        page = await FetchService(web, rooms).page("https://public.test/", PageOrder("text"))
+        await web.aclose()
+    assert site.paths == ["/"]
+    assert "it leads from https to http" in page["warning"]
+    assert page["text"] == ARTICLE
+
+
+async def test_deep_json_does_not_grow_without_end(ctx: ToolContext, site: Site):
+    source = "[" * 900 + ",".join("1" * 50_000) + "]" * 900
+    site.pages["/"] = answer(source.encode(), kind="application/json")
+    result = await call(web_fetch, ctx, url=site.url)
+    assert result.data["length"] == len(source)
 
 
 async def test_long_text_is_cut_where_asked(ctx: ToolContext, page: str):

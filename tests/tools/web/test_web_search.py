@@ -28,6 +28,7 @@ from app.tools.web.services import SearchService
 from app.tools.web.web_search import web_search
 from tests.operations.web.site import Site, answer, redirect
 from tests.tools.calls import call
+from tests.tools.web.conftest import LocalRooms
 from tests.tools.web.pages import EngineByHeart
 
 KEY = "tvly-very-secret-key-0123456789"
@@ -193,9 +194,9 @@ async def test_the_search_service_takes_any_engine():
 
 
 @pytest.mark.requirement("B-27")
-def test_the_engine_is_the_one_that_is_configured(strict_web: Web):
+def test_the_engine_is_the_one_that_is_configured(strict_web: Web, rooms: LocalRooms):
     def chosen(**settings: Any) -> str | None:
-        engine = search_engine(WebSettings(**settings), strict_web)
+        engine = search_engine(WebSettings(**settings), strict_web, rooms)
         return None if engine is None else engine.name
 
     searxng, brave, tavily = (
@@ -238,13 +239,21 @@ class="result__a" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.b%2F1&amp;rut=7
 </body></html>"""
 
 
-async def test_duckduckgo_is_asked_and_understood(strict_web: Web, site: Site):
+async def test_duckduckgo_is_asked_and_understood(strict_web: Web, site: Site, rooms: LocalRooms):
     site.pages["/html/"] = answer(DUCKDUCKGO.encode())
-    engine = DuckDuckGoEngine(strict_web, site.url, "cn-zh")
+    engine = DuckDuckGoEngine(strict_web, rooms, site.url, "cn-zh")
     assert list(await engine.search("a b&c", 9)) == FOUND
     [asked] = site.asked
     assert (asked.method, asked.body) == ("POST", b"q=a+b%26c&b=&kl=cn-zh")
     assert len(await engine.search("a b&c", 1)) == 1
+
+
+async def test_a_hostile_page_of_results_does_not_hold_up_the_service(
+    strict_web: Web, site: Site, rooms: LocalRooms
+):
+    hostile = "<!--" * 50_000 + "<a " * 60_000
+    site.pages["/html/"] = answer((DUCKDUCKGO + hostile).encode())
+    assert list(await DuckDuckGoEngine(strict_web, rooms, site.url).search("x", 9)) == FOUND
 
 
 @pytest.mark.parametrize(
@@ -257,10 +266,12 @@ async def test_duckduckgo_is_asked_and_understood(strict_web: Web, site: Site):
         (b"nonsense\r\n\r\n", "provider_failed"),
     ],
 )
-async def test_duckduckgo_fails_with_a_reason(strict_web: Web, site: Site, raw: bytes, code: str):
+async def test_duckduckgo_fails_with_a_reason(
+    strict_web: Web, site: Site, rooms: LocalRooms, raw: bytes, code: str
+):
     site.pages["/html/"] = raw
     with pytest.raises(ToolFailed) as caught:
-        await DuckDuckGoEngine(strict_web, site.url).search("x", 2)
+        await DuckDuckGoEngine(strict_web, rooms, site.url).search("x", 2)
     assert caught.value.details["code"] == code
     assert "127.0.0.1" not in caught.value.message
 
