@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,10 @@ from app.governance.agents import AgentProfile
 from app.resolver.layers import Surroundings, Viewer
 from app.resolver.resolver import project
 from tests.resolver.test_layers import governance
+from tests.support.http import HttpClient
+from tests.support.scripted_anthropic.server import ScriptedAnthropic
+from tests.support.scripted_anthropic.turns import Turn, text
+from tests.support.service import serving, settings_for
 
 DESIGNS = {
     "nanoclaw": """
@@ -47,6 +53,40 @@ def shown(family: str | None) -> set[str]:
 @pytest.mark.requirement("D-21")
 def test_each_design_reads_its_own_names(family: str):
     assert set(DESIGNS[family].split()) - shown(family) == set()
+
+
+def is_of(run_id: str, event: dict[str, Any]) -> bool:
+    return bool(event["run_id"] == run_id)
+
+
+@pytest.mark.requirement("D-21")
+async def test_a_model_is_sent_the_names_of_its_agents_design(tmp_path: Path):
+    catalog = register_all_tools(installed_plugins=False).snapshot()
+    async with ScriptedAnthropic(fallback=Turn(text("hello"))) as provider:
+        key = {"anthropic_api_key": "test-key", "anthropic_base_url": provider.base_url}
+        async with (
+            serving(settings_for(tmp_path, **key)) as running,
+            HttpClient(base_url=running.api) as client,
+            running.connect() as chat,
+        ):
+            for family, names in DESIGNS.items():
+                agent = {"id": family, "aliases": family, "max_visible_tools": 1000}
+                assert (await client.post("/admin/agents", json=agent)).status_code == 201
+                resolved = (await client.get(f"/toolset?agent_id={family}")).json()
+                session = (await client.post("/sessions", json={"agent_id": family})).json()
+                await chat.command(type="subscribe", session_id=session["id"])
+                said = {"session_id": session["id"], "content": "hello"}
+                run_id = (await chat.command(type="user_message", **said))["result"]["run_id"]
+                await chat.until("run_finished", partial(is_of, run_id))
+                sent = set(provider.requests[-1].tool_names)
+                left_out = {
+                    entry.tool.name
+                    for name in set(names.split()) - sent
+                    if (entry := catalog.lookup(name))
+                }
+                # What is off on this machine, such as a program that is not installed.
+                assert left_out <= resolved["disabled_reasons"].keys(), family
+                assert sent & set(names.split())
 
 
 @pytest.mark.parametrize("family", [*DESIGNS, "claude", None])
