@@ -83,6 +83,9 @@ class SandboxSettings(Section):
     )
     disk_mb: int = Field(default=1024, ge=1, description="What it may write to disk, in MiB.")
     processes: int = Field(default=64, ge=1, le=4096, description="Processes it may have at once.")
+    command_timeout_s: int = Field(
+        default=30, ge=1, le=600, description="How long a command runs that names no `timeout`."
+    )
     command_timeout_max_s: int = Field(
         default=600, ge=1, le=600, description="The longest `timeout` a command may ask for."
     )

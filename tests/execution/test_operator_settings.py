@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.core.settings import Settings
 from app.governance.agents import AgentProfile, AgentTool
-from tests.execution.lab import AnyArgs, Lab, made
+from tests.execution.lab import AnyArgs, Lab, made, open_lab
 
 
 async def governed(lab: Lab, function: Any, **options: Any) -> None:
@@ -24,6 +25,17 @@ async def test_the_operator_s_deadline_ends_a_call_that_its_tool_would_let_run(l
     await governed(lab, endless, timeout_s=3600)
     await lab.gate.governance.change_tool("endless", {"timeout_s": 0.05}, actor="ann")
     assert (await lab.call("endless")).status == "timeout"
+
+
+async def test_a_command_that_names_no_timeout_has_the_operator_s(settings: Settings):
+    usual = settings.sandbox.model_copy(update={"command_timeout_s": 1})
+    async with open_lab(settings.model_copy(update={"sandbox": usual})) as lab:
+        ended = await lab.call("bash", "b1", command="sleep 3000")
+        asked = await lab.call("bash", "b2", command="sleep 2; echo done", timeout=500)
+        old = await lab.call("exec", "b3", command="sleep 3001")
+    assert (ended.status, ended.result.data["timed_out"]) == ("timeout", True)
+    assert asked.result.data["stdout"] == "done\n"
+    assert old.status == "timeout"
 
 
 async def test_the_operator_s_cap_cuts_what_the_model_gets_and_keeps_the_rest(lab: Lab):

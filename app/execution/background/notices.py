@@ -52,5 +52,8 @@ def processes_of(
     """The processes of this service, announced to their sessions."""
     notices = Notices(events, redactor)
     folder: Path = settings.data_dir / "processes"
-    bounds = Bounds(timeout_s=settings.sandbox.command_timeout_max_s)
+    sandbox = settings.sandbox
+    bounds = Bounds(
+        timeout_s=sandbox.command_timeout_max_s, usual_timeout_s=sandbox.command_timeout_s
+    )
     return Processes(folder, redactor, clock, bounds, on_kept=notices.kept, on_ended=notices.ended)

@@ -27,6 +27,7 @@ class Bounds:
         ended_s: seconds until one that has ended is forgotten.
         background_s: seconds one may run in the background.
         timeout_s: seconds a call may wait for its command.
+        usual_timeout_s: seconds that it waits when it does not say.
     """
 
     running_per_session: int = 16
@@ -36,6 +37,7 @@ class Bounds:
     ended_s: float = 3600
     background_s: float = 8 * 3600
     timeout_s: float = 600
+    usual_timeout_s: float = 30
 
 
 Kept = Callable[[OwnedProcess], None]
@@ -74,6 +76,10 @@ class Processes:
         self._kept: dict[str, OwnedProcess] = {}
         self._announced: set[str] = set()
         self._is_closed = False
+
+    @property
+    def timeout_s(self) -> float:
+        return self._bounds.usual_timeout_s
 
     @property
     def max_timeout_s(self) -> float:

@@ -122,10 +122,12 @@ class SessionProcesses(Protocol):
     """The service `SESSION_PROCESSES`.
 
     Attributes:
+        timeout_s: how long a call waits for its command when it does not say.
         max_timeout_s: the longest that a call may wait for its command.
         max_background_s: the longest that a process may run in the background.
     """
 
+    timeout_s: float
     max_timeout_s: float
     max_background_s: float
 

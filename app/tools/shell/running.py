@@ -61,7 +61,8 @@ async def run(command: Command, ctx: ToolContext) -> AsyncIterator[Output | Tool
     """Output as it comes, then the result. Whoever stops early ends the process, too."""
     keeper = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
     args, processes = command.args, ctx.operations.processes
-    seconds = min(float(args.timeout), keeper.max_timeout_s, _allowed(ctx))
+    asked = args.timeout if "timeout" in args.model_fields_set else keeper.timeout_s
+    seconds = min(float(asked), keeper.max_timeout_s, _allowed(ctx))
     request = _request(command, ctx, keeper, seconds)
     if args.background:
         process = await keeper.background(request, processes)
