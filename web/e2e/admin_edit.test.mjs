@@ -102,10 +102,15 @@ test("a project is made, moved and forgotten", LIMIT, () =>
     await press(page, "Edit: Shop");
     await dialog.getByRole("combobox", { name: "Local ports" }).fill("5432");
     await page.keyboard.press("Enter");
+    const kept = dialog.getByRole("checkbox", { name: "File tools stay in the folder" });
+    assert.equal(await kept.isChecked(), true);
+    await kept.uncheck();
     await press(dialog, "Save");
     await gone(dialog);
+    await page.getByRole("row", { name: "Shop" }).getByText("outside too").waitFor();
     const [project] = await stored();
     assert.deepEqual([project.name, project.root, project.tcp_ports], ["Shop", folder, [5432]]);
+    assert.equal(project.restrict_to_workspace, false);
     await press(page, "Delete: Shop");
     await press(dialog, "Delete");
     await gone(dialog);

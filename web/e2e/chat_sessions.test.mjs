@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { composer, counts, reads, say } from "./harness.mjs";
+import { axeOf, composer, counts, reads, say } from "./harness.mjs";
 import { ask, scene, service } from "./stage.mjs";
 
 const LIMIT = { timeout: 120_000 };
@@ -71,6 +71,31 @@ test("the agent that is chosen is whose run it is", LIMIT, () =>
     const id = page.url().split("/").at(-1);
     const { runs } = await ask("GET", `/sessions/${id}/runs`);
     assert.deepEqual([...new Set(runs.map((run) => run.agent_id))], ["chosen"]);
+  }),
+);
+
+test("a session's model settings are chosen at the start, shown and changed", LIMIT, () =>
+  scene(async (page) => {
+    await page.getByLabel("Longest answer, in tokens").fill("900");
+    await say(page, "hello");
+    await page.locator("[data-kind=run_end]").waitFor();
+    const id = page.url().split("/").at(-1);
+    const head = page.locator("header", { has: page.getByRole("heading", { name: "hello" }) });
+    await head.getByText("up to 900 tokens").waitFor();
+    await page.getByRole("button", { name: "Session", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Model settings" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Longest answer, in tokens").fill("");
+    await dialog.getByLabel("Temperature").fill("0.2");
+    assert.deepEqual(await axeOf(page), []);
+    const folder = process.env.TOLLGATE_SHOTS;
+    if (folder) await page.screenshot({ path: `${folder}/model-settings.png` });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await counts(dialog, 0);
+    await head.getByText("temperature 0.2").waitFor();
+    await counts(head.getByText("up to 900 tokens"), 0);
+    const { model, max_tokens, temperature } = await ask("GET", `/sessions/${id}`);
+    assert.deepEqual([model, max_tokens, temperature], [null, null, 0.2]);
   }),
 );
 

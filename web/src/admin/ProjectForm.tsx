@@ -17,6 +17,7 @@ export function ProjectForm({ project, ends }: { project: Project | null; ends: 
     root: project?.root ?? "",
     ports: (project?.tcp_ports ?? []).map(String),
     unprotected: [...(project?.unprotected_paths ?? [])],
+    restricted: project?.restrict_to_workspace ?? true,
     force: false,
   });
   const body = () => ({
@@ -24,6 +25,7 @@ export function ProjectForm({ project, ends }: { project: Project | null; ends: 
     root: fields.root.trim(),
     tcp_ports: fields.ports.map(Number),
     unprotected_paths: fields.unprotected,
+    restrict_to_workspace: fields.restricted,
     ...(fields.force ? { force: true } : {}),
   });
   return (
@@ -60,6 +62,11 @@ export function ProjectForm({ project, ends }: { project: Project | null; ends: 
           description={t("system.unprotected.help")}
           acceptValueOnBlur
           {...names("unprotected")}
+        />
+        <Checkbox
+          label={t("system.restricted")}
+          description={t("system.restricted.help")}
+          {...tick("restricted")}
         />
         <Checkbox label={t("system.force")} {...tick("force")} />
       </div>

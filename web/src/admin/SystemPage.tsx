@@ -207,6 +207,14 @@ function Projects() {
                 cell: (project) => <Foreign mono>{project.root}</Foreign>,
               },
               {
+                head: t("system.reach"),
+                cell: (project) => (
+                  <Pill tone={project.restrict_to_workspace ? "ok" : "warn"}>
+                    {t(project.restrict_to_workspace ? "system.reach.folder" : "system.reach.all")}
+                  </Pill>
+                ),
+              },
+              {
                 head: t("system.ports"),
                 cell: (project) => <Chips values={project.tcp_ports.map(String)} />,
               },

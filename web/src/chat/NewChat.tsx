@@ -1,5 +1,5 @@
 /** A session that begins with its first message. */
-import { NativeSelect, TextInput, Title } from "@mantine/core";
+import { NativeSelect, Title } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { useNavigate } from "react-router";
@@ -11,8 +11,9 @@ import { type Attachment, refused } from "./attachments";
 import css from "./Chat.module.css";
 import { Composer } from "./Composer";
 import { moveDraft, NEW_SESSION } from "./drafts";
+import { ModelFields } from "./ModelFields";
 import { say } from "./outbox";
-import { createSession, SESSIONS } from "./sessions";
+import { AS_AGENT, createSession, modelSettings, SESSIONS } from "./sessions";
 import { type Sending, sendFiles } from "./uploads";
 
 export function NewChat() {
@@ -23,7 +24,7 @@ export function NewChat() {
   const [busy, setBusy] = useState(false);
   const [agent, setAgent] = useState("");
   const [project, setProject] = useState("default");
-  const [model, setModel] = useState("");
+  const [model, setModel] = useState(AS_AGENT);
   // Who has gone on to something else is not called back.
   const here = useRef(false);
   // The sessions of a call and of files that were refused: the next try needs no second one.
@@ -48,7 +49,7 @@ export function NewChat() {
         ...(title === undefined ? {} : { title }),
         project_id: project === "" ? null : project,
         ...(agent === "" ? {} : { agent_id: agent }),
-        ...(model.trim() === "" ? {} : { model: model.trim() }),
+        ...modelSettings(model),
       });
       void queries.invalidateQueries({ queryKey: SESSIONS });
       return session.id;
@@ -98,14 +99,7 @@ export function NewChat() {
       <div className={css.setup}>
         <AgentChoice value={agent} onChange={setAgent} />
         <ProjectChoice value={project} onChange={setProject} />
-        <TextInput
-          size="xs"
-          label={t("chat.model")}
-          placeholder={t("chat.model.default")}
-          value={model}
-          maxLength={200}
-          onChange={(event) => setModel(event.currentTarget.value)}
-        />
+        <ModelFields size="xs" value={model} onChange={setModel} />
       </div>
     </div>
   );

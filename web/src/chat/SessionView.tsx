@@ -1,7 +1,8 @@
 /** One session: its head, what happened, what waits, and the place to write. */
 import { ActionIcon, Loader, Menu } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Download, Ellipsis } from "lucide-react";
+import { Download, Ellipsis, SlidersHorizontal } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { api, data } from "../api/client";
 import type { SessionState } from "../events/model";
 import { useTexts } from "../i18n";
@@ -18,6 +19,8 @@ import { say } from "./outbox";
 import { Timeline } from "./Timeline";
 import { sendFiles } from "./uploads";
 import { FeedProvider, useFeed, useOpening, useSession, useThisFeed } from "./useSession";
+
+const ModelDialog = lazy(() => import("./ModelDialog"));
 
 export function SessionView({ sessionId }: { sessionId: string }) {
   const feed = useFeed(sessionId);
@@ -64,6 +67,8 @@ function Head({ sessionId }: { sessionId: string }) {
   const title = visible(query.data?.title ?? "");
 
   const cost = costOf(runs.values());
+  const [choosing, setChoosing] = useState(false);
+  const { model, max_tokens: answer, temperature } = query.data ?? {};
 
   function save(kind: "md" | "json") {
     const { session } = feed.store.getState();
@@ -77,6 +82,15 @@ function Head({ sessionId }: { sessionId: string }) {
       <h1 className={`${css.title} foreign`}>{title}</h1>
       <span className={css.facts}>
         {query.data?.agent_id != null && <span>{visible(query.data.agent_id)}</span>}
+        {model != null && <span>{visible(model)}</span>}
+        {answer != null && (
+          <span>{t("chat.model.up_to", { count: answer.toLocaleString(language) })}</span>
+        )}
+        {temperature != null && (
+          <span>
+            {t("chat.model.temperature_is", { value: temperature.toLocaleString(language) })}
+          </span>
+        )}
         {tokens > 0 && <span>{t("chat.tokens", { count: tokens.toLocaleString(language) })}</span>}
         {cost !== null && <span>{dollars(cost, language)}</span>}
       </span>
@@ -87,6 +101,13 @@ function Head({ sessionId }: { sessionId: string }) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown aria-label={t("chat.session_menu")}>
+          <Menu.Item
+            leftSection={<SlidersHorizontal size={15} aria-hidden />}
+            disabled={query.data === undefined}
+            onClick={() => setChoosing(true)}
+          >
+            {t("chat.model.settings")}
+          </Menu.Item>
           <Menu.Item leftSection={<Download size={15} aria-hidden />} onClick={() => save("md")}>
             {t("chat.export_markdown")}
           </Menu.Item>
@@ -95,6 +116,11 @@ function Head({ sessionId }: { sessionId: string }) {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      {choosing && query.data !== undefined && (
+        <Suspense>
+          <ModelDialog session={query.data} onClose={() => setChoosing(false)} />
+        </Suspense>
+      )}
     </header>
   );
 }

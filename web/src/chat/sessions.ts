@@ -55,6 +55,43 @@ export function useRename() {
   });
 }
 
+/** What a session's model is asked with, as somebody writes it; "" is what its agent has. */
+export interface ModelWords {
+  model: string;
+  answer: string;
+  temperature: string;
+}
+
+type ModelSettings = Pick<Schemas["SessionView"], "model" | "max_tokens" | "temperature">;
+export const AS_AGENT: ModelWords = { model: "", answer: "", temperature: "" };
+
+export const modelWords = (session: ModelSettings): ModelWords => ({
+  model: session.model ?? "",
+  answer: session.max_tokens?.toString() ?? "",
+  temperature: session.temperature?.toString() ?? "",
+});
+
+/** The same for the service: null is what its agent has. */
+export const modelSettings = (words: ModelWords) => ({
+  model: words.model.trim() || null,
+  max_tokens: words.answer.trim() === "" ? null : Number(words.answer),
+  temperature: words.temperature.trim() === "" ? null : Number(words.temperature),
+});
+
+export function useModelChange(id: string) {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (words: ModelWords) =>
+      data(
+        api.PATCH("/api/v1/sessions/{session_id}", {
+          params: { path: { session_id: id } },
+          body: modelSettings(words),
+        }),
+      ),
+    onSuccess: (session) => queries.setQueryData(["session", session.id], session),
+  });
+}
+
 export function createSession(fields: Schemas["NewSession"]): Promise<SessionView> {
   return data(api.POST("/api/v1/sessions", { body: fields }));
 }

@@ -318,6 +318,14 @@ export const outside = {
     "Files that other programs run later and that tools may write unasked, as .github/workflows/**.",
     "其他程序之后会运行、但工具无需确认即可写入的文件，例如 .github/workflows/**。",
   ],
+  "system.restricted": ["File tools stay in the folder", "文件工具限于此目录"],
+  "system.restricted.help": [
+    "Without this they also reach what lies outside of it, with the rights of the service, but for the service's own files. Commands stay in it.",
+    "关闭后，文件工具以服务的权限也可访问目录之外，但服务自身的文件除外；命令仍限于目录内。",
+  ],
+  "system.reach": ["File tools reach", "文件工具可访问"],
+  "system.reach.folder": ["the folder", "仅此目录"],
+  "system.reach.all": ["outside too", "目录之外"],
   "system.force": [
     "Also a folder of the system, a home folder, or one that holds the service's data",
     "允许系统目录、主目录或包含服务数据的目录",
