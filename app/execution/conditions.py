@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -126,13 +126,22 @@ class Conditions:
         """Look at the machine and the database for as long as the block lasts."""
         await self._ledger.mark()
         self._machine.start()
-        task = asyncio.create_task(self._watch())
+        tasks = [asyncio.create_task(work) for work in (self._watch(), self._mark())]
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             self._machine.stop()
+
+    async def _mark(self) -> None:
+        """Mark the database's file, as soon as it can be written."""
+        while True:
+            with suppress(StorageUnavailable):
+                await self._ledger.mark()
+                return
+            await asyncio.sleep(LOOK_S)
 
     async def _watch(self) -> None:
         while True:
