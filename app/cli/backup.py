@@ -56,6 +56,11 @@ def back_up(place: Place, target: Path, *, with_keys: bool) -> int:
         StorageUnavailable: it cannot be written, or the database cannot be read.
     """
     data_dir = _folder_of(place)
+    if target.resolve().is_relative_to(data_dir.resolve()):
+        raise InvalidInput(
+            f"{str(target)!r} is in the data folder, whose files the backup copies and agents may"
+            " read: name a file outside of it"
+        )
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     if target.exists():
         raise InvalidInput(f"{str(target)!r} is there already: name a new file")
@@ -67,18 +72,34 @@ def back_up(place: Place, target: Path, *, with_keys: bool) -> int:
             _write(tar, data_dir, written, with_keys=with_keys)
         with fresh.open("rb") as whole:
             os.fsync(whole.fileno())
-        os.link(fresh, target)
+        _name(fresh, target)
     except FileExistsError:
         raise InvalidInput(f"{str(target)!r} is there already: name a new file") from None
     except OSError as error:
         raise StorageUnavailable(
-            f"{str(target)!r} cannot be written: {error.strerror or error}"
+            f"{str(error.filename or target)!r} cannot be used: {error.strerror or error}"
         ) from None
     finally:
         with suppress(OSError):
             fresh.unlink()
     _tell(data_dir, target, written, with_keys=with_keys)
     return 0
+
+
+def _name(fresh: Path, target: Path) -> None:
+    """Give a whole backup its name, and take it from no other file.
+
+    Raises:
+        FileExistsError: another file has it.
+    """
+    try:
+        os.link(fresh, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Sticks and shares may know no second name of a file.
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        fresh.replace(target)
 
 
 def _folder_of(place: Place) -> Path:

@@ -18,7 +18,7 @@ from typing import Any
 
 import typer
 
-from app.cli.backup import ANCHORS, FORMAT, KEYS, MANIFEST, require_stopped
+from app.cli.backup import ANCHORS, FOLDERS, FORMAT, KEYS, MANIFEST, require_stopped
 from app.cli.first_token import FILE_NAME as FIRST_TOKEN
 from app.cli.one_service import LOCK, only_service_of
 from app.cli.unpacking import Unpacking
@@ -39,6 +39,7 @@ from app.governance.audit.writing import Audit
 RESTORED = "installation.restored"
 # They belong to this machine: its settings, what unlocks the database, what its commands need.
 _STAYS = frozenset({LOCK, KEYS, FIRST_TOKEN, ENV_FILE, CONFIG_FILE})
+_PARTS = frozenset({DATABASE, KEYS, *ANCHORS, *FOLDERS})
 _BROKEN = 1
 
 
@@ -63,14 +64,17 @@ def restore(archive: Path, settings: Settings, *, replace: bool) -> int:
         fresh = data_dir / f".restoring-{os.getpid()}"
         try:
             manifest = _unpack(archive, fresh)
+            # Whatever can fail does so beside what is there.
+            ensure_schema(fresh / DATABASE)
+            (fresh / DATABASE).chmod(0o600)
             former = _audit_end(data_dir / DATABASE)
             kept = _put(fresh, data_dir)
         except OSError as error:
-            raise StorageUnavailable(f"{visible(str(error.filename))}: {error.strerror}") from None
+            raise StorageUnavailable(
+                f"{visible(str(error.filename))}: {error.strerror}; nothing was changed"
+            ) from None
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
-        ensure_schema(settings.database_path)
-        settings.database_path.chmod(0o600)
         cut = {"backup": manifest, "replaced": former, "kept_in": kept and str(kept)}
         found = asyncio.run(_noted(settings, cut))
     typer.echo(f"Restored {data_dir.absolute()} from {archive}, made at {manifest['made_at']}.")
@@ -85,7 +89,7 @@ def _unpack(archive: Path, fresh: Path) -> dict[str, Any]:
     try:
         with tarfile.open(archive, mode="r:*") as tar:
             manifest = _manifest_of(tar, archive)
-            unpacking = Unpacking(tar, fresh)
+            unpacking = Unpacking(tar, fresh, _PARTS)
             for member in tar:
                 if member.name != MANIFEST:
                     unpacking.take(member)
@@ -135,9 +139,12 @@ def _audit_end(database: Path) -> dict[str, Any] | None:
 
 
 def _put(fresh: Path, data_dir: Path) -> Path | None:
-    """Move what was there aside and the backup in; where the former now is.
+    """Move what was there aside and the backup in, or nothing; where the former now is.
 
     Inside the folder, which may be a mount that cannot be moved itself.
+
+    Raises:
+        OSError: something cannot be moved; all is where it was.
     """
     has_keys = (fresh / KEYS).is_dir()
     stays = _STAYS - ({KEYS} if has_keys else set())
@@ -147,18 +154,33 @@ def _put(fresh: Path, data_dir: Path) -> Path | None:
         if path != fresh and path.name not in stays and not path.name.startswith("before-restore-")
     ]
     kept = None
+    moves: list[tuple[Path, Path]] = []
     if present:
         moment = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
         kept = data_dir / f"before-restore-{moment}"
         kept.mkdir(mode=0o700)
-        for path in present:
-            path.rename(kept / path.name)
-    for path in fresh.iterdir():
-        path.rename(data_dir / path.name)
+        moves += [(path, kept / path.name) for path in present]
+    moves += [(path, data_dir / path.name) for path in fresh.iterdir()]
+    _move_all(moves, kept)
     for name in ANCHORS:
         with suppress(FileNotFoundError):
             (data_dir / name).chmod(0o600)
     return kept
+
+
+def _move_all(moves: list[tuple[Path, Path]], made: Path | None) -> None:
+    """Move each to its place; where one cannot be moved, put all back and remove what was made."""
+    done: list[tuple[Path, Path]] = []
+    try:
+        for source, target in moves:
+            source.rename(target)
+            done.append((source, target))
+    except OSError:
+        for source, target in reversed(done):
+            target.rename(source)
+        if made is not None:
+            made.rmdir()
+        raise
 
 
 async def _noted(settings: Settings, cut: dict[str, Any]) -> dict[str, Any]:

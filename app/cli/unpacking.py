@@ -9,21 +9,25 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
 
 class Unpacking:
     """The members of an archive, taken into an empty folder that nobody else may enter.
 
+    Args:
+        parts: first names of what is taken; everything else is left out.
+
     Attributes:
         left_out: names of members that were not taken, with the reason.
     """
 
-    def __init__(self, tar: tarfile.TarFile, folder: Path) -> None:
+    def __init__(self, tar: tarfile.TarFile, folder: Path, parts: Collection[str]) -> None:
         self.left_out: list[tuple[str, str]] = []
         self._tar = tar
         self._folder = folder
+        self._parts = parts
         self._links: dict[Path, str] = {}
 
     def take(self, member: tarfile.TarInfo) -> None:
@@ -36,6 +40,8 @@ class Unpacking:
         place = self._place_of(member.name)
         if place is None:
             self.left_out.append((member.name, "it would be outside the folder"))
+        elif place.relative_to(self._folder).parts[0] not in self._parts:
+            self.left_out.append((member.name, "it is no part of a backup"))
         elif not (member.isdir() or member.isreg() or member.issym()):
             self.left_out.append((member.name, "it is no file, folder or link"))
         elif place in self._links or any(parent in self._links for parent in place.parents):

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
+import shlex
 import sqlite3
+import subprocess
+import sys
 import tarfile
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.cli.program import json_lines, tollgate
+from app.cli.backup import back_up
+from app.cli.place import Folder
+from app.core.errors import InvalidInput
+from app.core.settings import load_settings
+from scripts.parts import ROOT_USER
+from tests.cli.program import environment, json_lines, tollgate
 from tests.cli.test_serve import started
+from tests.support.binaries import needs
 from tests.support.database import new_database
 
 
@@ -29,6 +40,12 @@ def used(tmp_path: Path) -> Path:
     (folder / ".env").write_text("ANTHROPIC_API_KEY=secret\n", encoding="ascii")
     (folder / "config.yml").write_text("log_level: error\n", encoding="ascii")
     return folder
+
+
+def names_in(folder: Path) -> set[str]:
+    """What it holds, but for what a database makes while it is open, and the lock."""
+    names = {path.name for path in folder.iterdir()}
+    return {name for name in names if not name.startswith(("tollgate.db-", "service.lock"))}
 
 
 def rows(folder: Path) -> int:
@@ -141,6 +158,81 @@ def test_what_is_no_backup_changes_nothing(used: Path, tmp_path: Path, members, 
     assert refused.stderr.count("\n") == 1
     assert (used / "tollgate.db").read_bytes() == before
     assert list(used.glob(".restoring-*")) == []
+
+
+def test_what_is_no_part_of_a_backup_is_left_out_and_named(tmp_path: Path):
+    database = tmp_path / "some.db"
+    new_database(database)
+    strange = ("service.lock", "config.yml", "tollgate.db-wal", "before-restore-x/a")
+    members = ((name, b"x") for name in strange)
+    file = packed(
+        tmp_path / "copy.tar.gz", MANIFEST, ("tollgate.db", database.read_bytes()), *members
+    )
+    folder = tmp_path / "data"
+    restored = tollgate(tmp_path, "restore", str(file), "--data-dir", str(folder))
+    assert restored.returncode == 0, restored.stderr
+    assert restored.stderr.count("(no part of a backup)") == len(strange)
+    assert not (folder / "config.yml").exists()
+    assert not list(folder.glob("before-restore-*"))
+
+
+@needs(ROOT_USER)
+def test_what_cannot_be_moved_leaves_all_where_it_was(used: Path, tmp_path: Path):
+    """A folder of the data folder may be a volume of its own."""
+    file = tmp_path / "copy.tar.gz"
+    assert tollgate(used, "backup", str(file)).returncode == 0
+    program = [sys.executable, "-m", "app.cli", "restore", str(file), "--replace"]
+    before = names_in(used)
+    done = subprocess.run(
+        [
+            "unshare",
+            "--mount",
+            "sh",
+            "-c",
+            f'mount --bind "$0" "$0" && exec {shlex.join(program)}',
+            str(used / "workspace"),
+        ],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        env=environment(used),
+        cwd=used,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "nothing was changed" in done.stderr
+    assert names_in(used) == before
+    assert (used / "workspace" / "notes.txt").read_text(encoding="utf-8") == "one"
+    assert tollgate(used, "audit", "--verify").returncode == 0
+
+
+def test_a_backup_is_not_written_where_it_would_copy_itself(used: Path):
+    for name in ("copy.tar.gz", "workspace/copy.tar.gz"):
+        refused = tollgate(used, "backup", name)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "outside of it" in refused.stderr
+        assert not (used / name).exists()
+
+
+def test_a_disk_that_knows_no_second_names_takes_a_backup(
+    used: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """As FAT refuses them; that cannot be mounted everywhere."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    place = Folder(load_settings(data_dir=used))
+    file = tmp_path / "copy.tar.gz"
+    assert back_up(place, file, with_keys=False) == 0
+    with tarfile.open(file) as tar:
+        assert "tollgate.db" in tar.getnames()
+    assert file.stat().st_mode & 0o777 == 0o600
+    taken = tmp_path / "taken"
+    taken.touch()
+    with pytest.raises(InvalidInput, match="is there already"):
+        back_up(place, taken, with_keys=False)
+    assert [path.name for path in tmp_path.glob(".*")] == []
 
 
 def test_a_cut_file_and_one_that_is_none_change_nothing(used: Path, tmp_path: Path):

@@ -28,7 +28,8 @@ def unpacked(folder: Path, *members: tarfile.TarInfo) -> list[str]:
     archive.seek(0)
     folder.mkdir()
     with tarfile.open(fileobj=archive) as tar:
-        unpacking = Unpacking(tar, folder)
+        parts = {info.name.partition("/")[0] for info in tar} - {"foreign"}
+        unpacking = Unpacking(tar, folder, parts)
         for info in tar:
             unpacking.take(info)
         unpacking.finish()
@@ -39,6 +40,7 @@ def unpacked(folder: Path, *members: tarfile.TarInfo) -> list[str]:
     ("members", "left_out"),
     [
         ([member("../out")], ["../out"]),
+        ([member("foreign"), member("foreign/a")], ["foreign", "foreign/a"]),
         ([member("a/../../out")], ["a/../../out"]),
         ([member("link", tarfile.SYMTYPE, "/")], ["link"]),
         ([member("link", tarfile.SYMTYPE, "..")], ["link"]),
