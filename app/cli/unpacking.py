@@ -39,11 +39,11 @@ class Unpacking:
         """
         place = self._place_of(member.name)
         if place is None:
-            self.left_out.append((member.name, "it would be outside the folder"))
+            self.left_out.append((member.name, "outside the folder"))
         elif place.relative_to(self._folder).parts[0] not in self._parts:
-            self.left_out.append((member.name, "it is no part of a backup"))
+            self.left_out.append((member.name, "no part of a backup"))
         elif not (member.isdir() or member.isreg() or member.issym()):
-            self.left_out.append((member.name, "it is no file, folder or link"))
+            self.left_out.append((member.name, "no file, folder or link"))
         elif place in self._links or any(parent in self._links for parent in place.parents):
             self.left_out.append((member.name, "a link has its name"))
         elif member.issym():
@@ -65,7 +65,7 @@ class Unpacking:
             place.symlink_to(target)
         for place in self._leading_out():
             place.unlink()
-            self.left_out.append((self._name_of(place), "it leads outside the folder"))
+            self.left_out.append((self._name_of(place), "leads outside the folder"))
 
     def _place_of(self, name: str) -> Path | None:
         path = PurePosixPath(name)
