@@ -11,7 +11,6 @@ them is closed when another one is needed.
 from __future__ import annotations
 
 import asyncio
-import resource
 import time
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -21,6 +20,7 @@ from typing import Any, Protocol
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.core.errors import Overloaded, TollgateError
+from app.core.machine_limits import file_limit
 from app.core.serving import ServingSettings
 
 EXTENSION = "tollgate.place"
@@ -94,7 +94,7 @@ class ConnectionLimits:
 
     def __init__(self, settings: ServingSettings, *, open_files: int | None = None) -> None:
         self.settings = settings
-        self.most = _most(settings.connections, open_files or _file_limit())
+        self.most = _most(settings.connections, open_files or file_limit())
         self.spare_most = min(_SPARE_MOST, self.most // _SPARE_PART)
         self._proxies = ProxyHeadersMiddleware(_nowhere, settings.trusted_proxies).trusted_hosts
         self._places: dict[Place, None] = {}
@@ -232,11 +232,6 @@ def sign_in(scope: Mapping[str, Any]) -> None:
     place = scope.get("extensions", {}).get(EXTENSION)
     if isinstance(place, Place) and not place.is_known:
         place.sign_in()
-
-
-def _file_limit() -> int:
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return soft if soft != resource.RLIM_INFINITY else 1 << 20
 
 
 def _most(wanted: int, open_files: int) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from app.core.sections import Section
 
 MAX_WAIT_S = 600
 
 
-class ChannelSettings(BaseModel):
+class ChannelSettings(Section):
     """Texts that desktop operators send, and how operators are watched."""
-
-    model_config = ConfigDict(extra="forbid")
 
     wait_s: float = Field(
         default=60,

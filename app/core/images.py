@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator
+
+from app.core.sections import Section
 
 _MAX_SIDE = 8192
 
 
-class ImageSettings(BaseModel):
+class ImageSettings(Section):
     """Who makes images for `text_to_image` and `image_to_image`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     provider: Literal["off", "openai", "draw"] = Field(
         default="off",

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     WithJsonSchema,
     field_validator,
     model_validator,
 )
 
+from app.core.sections import Section
 
-class LanguageServerSettings(BaseModel):
+
+class LanguageServerSettings(Section):
     """One server; it is started inside the sandbox, without network."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(pattern=r"^[A-Za-z0-9_.\-]{1,64}$", description="How results name it.")
     command: list[str] = Field(min_length=1, description="Program and arguments; it uses stdio.")
@@ -45,10 +43,8 @@ class LanguageServerSettings(BaseModel):
         return {suffix.lstrip(".").lower(): language for suffix, language in value.items()}
 
 
-class LanguageServersSettings(BaseModel):
+class LanguageServersSettings(Section):
     """Which there are, and how many may run for how long."""
-
-    model_config = ConfigDict(extra="forbid")
 
     servers: Annotated[
         list[LanguageServerSettings],

@@ -45,10 +45,15 @@ class Use:
         return self.used <= self.limit - self.reserve - self.reserve // 4
 
 
+def file_limit() -> int:
+    """How many descriptors this process may have."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft if soft != resource.RLIM_INFINITY else 1 << 20
+
+
 def open_files() -> Use:
     """Descriptors of this process."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = soft if soft != resource.RLIM_INFINITY else 1 << 20
+    limit = file_limit()
     return Use(_descriptors(), limit, max(_FEW_FILES, limit // _PART_OF_FILES))
 
 

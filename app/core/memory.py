@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
+
+from app.core.sections import Section
 
 
-class MemorySettings(BaseModel):
+class MemorySettings(Section):
     """Memories of agents, users and projects."""
-
-    model_config = ConfigDict(extra="forbid")
 
     max_memories: int = Field(
         default=100_000,

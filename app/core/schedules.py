@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from app.core.sections import Section
 
 
-class ScheduleSettings(BaseModel):
+class ScheduleSettings(Section):
     """Runs that begin by the clock."""
-
-    model_config = ConfigDict(extra="forbid")
 
     timezone: str = Field(
         default="UTC", description="IANA time zone of a schedule that names none."

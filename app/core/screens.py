@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from app.core.sections import Section
 
 
-class ScreenSettings(BaseModel):
+class ScreenSettings(Section):
     """Pictures of web pages and of the desktop."""
-
-    model_config = ConfigDict(extra="forbid")
 
     browser: str | None = Field(
         default=None, description="Chromium's headless shell; looked for when unset."

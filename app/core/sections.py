@@ -30,6 +30,13 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def split_words(value: Any) -> Any:
+    """`a, b` → `["a", "b"]`, so that a list fits into one environment variable."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
 class CodeExecutionSettings(Section):
     """Python execution levels, keys as in the seeds' `config.yml`."""
 
@@ -119,10 +126,8 @@ class SandboxSettings(Section):
     @field_validator("tcp_ports", mode="before")
     @classmethod
     def _split_ports(cls, value: Any) -> Any:
-        """`443, 80` → `[443, 80]`, so that a list fits into one environment variable."""
         if isinstance(value, str):
-            value = [part.strip() for part in value.split(",") if part.strip()]
-            return [int(part) if part.isdecimal() else part for part in value]
+            return [int(part) if part.isdecimal() else part for part in split_words(value)]
         return [value] if isinstance(value, int) else value
 
     @field_validator("tcp_ports")
@@ -135,9 +140,7 @@ class SandboxSettings(Section):
     @field_validator("readable", "unprotected_paths", mode="before")
     @classmethod
     def _split_paths(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [part.strip() for part in value.split(",") if part.strip()]
-        return value
+        return split_words(value)
 
     @field_validator("unprotected_paths")
     @classmethod

@@ -5,14 +5,14 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
+from app.core.sections import Section, split_words
 
-class ServingSettings(BaseModel):
+
+class ServingSettings(Section):
     """What one client may hold of the service; `docs/operations.md` tells more."""
-
-    model_config = ConfigDict(extra="forbid")
 
     header_timeout_s: float = Field(
         default=10, gt=0, description="Seconds until a request's headers must be complete."
@@ -55,9 +55,7 @@ class ServingSettings(BaseModel):
     @field_validator("trusted_proxies", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [part.strip() for part in value.split(",") if part.strip()]
-        return value
+        return split_words(value)
 
     @field_validator("trusted_proxies")
     @classmethod

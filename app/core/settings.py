@@ -54,6 +54,7 @@ from app.core.sections import (
     RootPath,
     SandboxSettings,
     SubAgentSettings,
+    split_words,
 )
 from app.core.serving import ServingSettings
 from app.core.setting_files import ConfigFile, EnvFile, Environment, files_in
@@ -475,10 +476,7 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _split_list(cls, value: Any) -> Any:
-        """`a, b` → `["a", "b"]`, so that a list fits into one environment variable."""
-        if isinstance(value, str):
-            return [item.strip() for item in value.split(",") if item.strip()]
-        return value
+        return split_words(value)
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from app.core.sections import Section
 
 ProjectFolder = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$")]
 
 
-class SkillSettings(BaseModel):
+class SkillSettings(Section):
     """Folders of instructions that agents read, and programs that they run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     folder: Path | None = Field(
         default=None, description="Skills of this installation; `<data_dir>/skills` when unset."

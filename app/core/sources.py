@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
+from app.core.sections import Section, split_words
 
-class SourceSettings(BaseModel):
+
+class SourceSettings(Section):
     """Databases that agents may read."""
-
-    model_config = ConfigDict(extra="forbid")
 
     keys: SecretStr | None = Field(
         default=None,
@@ -39,9 +39,7 @@ class SourceSettings(BaseModel):
     @field_validator("sqlite_folders", mode="before")
     @classmethod
     def _split_paths(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [part.strip() for part in value.split(",") if part.strip()]
-        return value
+        return split_words(value)
 
     @field_validator("sqlite_folders")
     @classmethod

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
+
+from app.core.sections import Section, split_words
 
 # What it means exactly is read where addresses are; this tells slips apart from addresses.
 _ENTRY = re.compile(r"(?:https?://)?[^\s/?#@\\*%]+(?:/[^\s?#\\*%]*)?")
 
 
-class TriggerSettings(BaseModel):
+class TriggerSettings(Section):
     """Requests to other systems, and what other systems begin here."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allow: Annotated[list[str], NoDecode] = Field(
         default_factory=list,
@@ -37,9 +37,7 @@ class TriggerSettings(BaseModel):
     @field_validator("allow", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [part.strip() for part in value.split(",") if part.strip()]
-        return value
+        return split_words(value)
 
     @field_validator("allow")
     @classmethod

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from app.core.sections import Section
 
 Provider = Literal["open-meteo", "simulated", "off"]
 
 
-class WeatherSettings(BaseModel):
+class WeatherSettings(Section):
     """Where the weather comes from."""
-
-    model_config = ConfigDict(extra="forbid")
 
     provider: Provider = Field(
         default="open-meteo",

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ipaddress
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode
+
+from app.core.sections import Section, split_words
 
 SearchProvider = Literal["searxng", "brave", "tavily", "duckduckgo", "ddgs"]
 Words = Annotated[list[str], NoDecode]
 
 
-class WebSettings(BaseModel):
+class WebSettings(Section):
     """The web for agents. Nothing here is told to a model."""
-
-    model_config = ConfigDict(extra="forbid")
 
     allow_networks: Words = Field(
         default_factory=list,
@@ -74,9 +74,7 @@ class WebSettings(BaseModel):
     @field_validator("allow_networks", "allow_hosts", "deny_hosts", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return [part.strip() for part in value.split(",") if part.strip()]
-        return value
+        return split_words(value)
 
     @field_validator("allow_networks")
     @classmethod

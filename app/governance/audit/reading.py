@@ -44,7 +44,7 @@ def conditions(filters: Filters) -> list[Any]:
     elif filters.subject is not None:
         found.append(BESIDE_CALLS)  # the ends of calls are about nothing else
     if filters.session_id is not None:
-        # No index leads to a session's rows; nothing of it is older than itfilters.
+        # No index leads to a session's rows; nothing of it is older than itself.
         began = select(SessionRow.created_at).where(SessionRow.id == filters.session_id)
         found.append(col(AuditRow.ts) >= func.coalesce(began.scalar_subquery(), ""))
     if filters.since is not None:
