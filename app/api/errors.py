@@ -191,7 +191,8 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == WRONG_METHOD and (allowed := _methods(request)):
         headers = {"allow": ", ".join(allowed)}
-    return _response(_problem(error.status_code, code, detail), headers)
+    retryable = error.status_code == Overloaded.http_status
+    return _response(_problem(error.status_code, code, detail, retryable=retryable), headers)
 
 
 def _methods(request: Request) -> list[str]:

@@ -117,8 +117,21 @@ async def test_more_large_bodies_than_memory_will_do_for_are_refused_and_health_
         statuses = {answer.status_code for answer in answers}
         assert 503 in statuses
         assert statuses <= {422, 503}
+        assert all(answer.json()["retryable"] for answer in answers if answer.status_code == 503)
         await asked.until()
         assert await asked.new_session()
+
+
+async def test_large_bodies_that_are_announced_and_not_sent_keep_nobody_out(tmp_path: Path):
+    lines = "Content-Type: application/json", f"Content-Length: {len(BODY)}"
+    async with server(tmp_path, before=LITTLE_MEMORY) as running, AsyncExitStack() as stack:
+        for _ in range(20):
+            silent = await stack.enter_async_context(raw_client(running.url))
+            await silent.send(request("/api/v1/login", *lines, method="POST") + "{")
+        asked = await stack.enter_async_context(asking(running.url))
+        headers = {"Content-Type": "application/json"}
+        answer = await asked.client.post("/login", content=BODY, headers=headers)
+        assert answer.status_code == 422, answer.text
 
 
 async def test_the_reserve_of_the_disk_ends_changes_and_lets_read_and_free(tmp_path: Path):

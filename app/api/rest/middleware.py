@@ -144,36 +144,37 @@ class BodyLimit:
         if announced.isdecimal() and int(announced[:20]) > limit:
             await problem_response(TooLarge(told))(scope, receive, send)
             return
+        expected = _large(int(announced) if announced.isdecimal() else 0)
+        if expected and not self._has_room(expected):
+            await problem_response(overloaded(_NO_MEMORY))(scope, receive, send)
+            return
         received, counted = 0, 0
 
-        def count(size: int) -> bool:
-            """Count what there is of the body; False where memory will not do for it."""
-            nonlocal counted
-            more = max(size - counted, 0) if size > _LARGE_BYTES else 0
-            counted += more
-            self._under_way += more
-            return not more or self._has_room()
-
         async def receive_counted() -> Message:
-            nonlocal received
+            nonlocal received, counted
             message = await receive()
             received += len(message.get("body", b""))
             # The framework lets its own exception through, and no other.
             if received > limit:
                 raise HTTPException(TooLarge.http_status, told)
-            if not count(received):
+            # What is announced and not sent takes no memory, and no place of others.
+            self._under_way += _large(received) - counted
+            counted = _large(received)
+            if counted and not self._has_room():
                 raise HTTPException(Overloaded.http_status, _NO_MEMORY, {"retry-after": "2"})
             return message
 
         try:
-            if count(int(announced) if announced.isdecimal() else 0):
-                await self._app(scope, receive_counted, send)
-            else:
-                await problem_response(overloaded(_NO_MEMORY))(scope, receive, send)
+            await self._app(scope, receive_counted, send)
         finally:
             self._under_way -= counted
 
-    def _has_room(self) -> bool:
-        """Whether memory will do for all that is under way."""
+    def _has_room(self, more: int = 0) -> bool:
+        """Whether memory will do for all that is under way, and for more."""
         room = memory_room()
-        return room is None or self._under_way * _COPIES <= room - _KEPT_FREE
+        return room is None or (self._under_way + more) * _COPIES <= room - _KEPT_FREE
+
+
+def _large(size: int) -> int:
+    """What of a body counts: small ones are let through."""
+    return size if size > _LARGE_BYTES else 0
