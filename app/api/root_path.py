@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
@@ -17,11 +16,7 @@ class BelowRoot:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
             path: str = scope["path"]
-            if scope["type"] == "http" and path == self._root:
-                # Without the slash at its end, what the page names would be beside it.
-                await RedirectResponse(f"{self._root}/")(scope, receive, send)
-                return
-            if path.startswith(f"{self._root}/"):
+            if path == self._root or path.startswith(f"{self._root}/"):
                 raw: bytes = scope.get("raw_path") or path.encode()
                 below = raw.removeprefix(self._root.encode())
                 scope = {**scope, "path": path.removeprefix(self._root), "raw_path": below}

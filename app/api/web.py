@@ -10,7 +10,7 @@ import mimetypes
 from pathlib import Path, PurePosixPath
 
 from starlette.datastructures import Headers
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.rest.compressed import takes_gzip
@@ -73,6 +73,9 @@ class Pages:
         path = scope["path"]
         if scope["method"] not in ("GET", "HEAD") or path == _API or path.startswith(f"{_API}/"):
             return None
+        if not path:
+            # Without the slash at its end, what the page names would be beside it.
+            return RedirectResponse(f"{self._root}/")
         headers = Headers(scope=scope)
         name = _name(path)
         if name is None:

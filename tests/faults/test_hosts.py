@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.faults.test_slow_clients import UPGRADE
+from tests.support.asked import asking
 from tests.support.raw_clients import raw_client, request
 from tests.support.service import serving, settings_for
 
+ROOT = "/tollgate"
 HTML = "Accept: text/html"
 DOORS = {
     "health": request("/api/v1/health", host="{host}"),
@@ -40,6 +42,26 @@ async def test_no_door_opens_for_a_foreign_host(tmp_path: Path, door: str):
             async with raw_client(running.url) as client:
                 await client.send(DOORS[door].replace("{host}", host))
                 assert (await client.answer()).status == 403, host
+
+
+@pytest.mark.parametrize("path", [ROOT, f"{ROOT}/", f"{ROOT}/api/v1/health", "/api/v1/health"])
+async def test_no_door_opens_for_a_foreign_host_below_a_path(tmp_path: Path, path: str):
+    settings = settings_for(tmp_path, root_path=ROOT)
+    async with serving(settings) as running, raw_client(running.url) as client:
+        await client.send(request(path, HTML, host="evil.example"))
+        assert (await client.answer()).status == 403
+
+
+async def test_a_foreign_host_does_not_learn_what_is_wrong(tmp_path: Path):
+    async with serving(settings_for(tmp_path)) as running, asking(running.url) as asked:
+        running.service.settings.database_path.unlink()
+        await asked.until("database_lost")
+        for host, status in (("evil.example", 403), ("127.0.0.1", 503)):
+            async with raw_client(running.url) as client:
+                await client.send(request("/api/v1/sessions", host=host))
+                answer = await client.answer()
+            assert (answer.status, answer.headers["cache-control"]) == (status, "no-store")
+            assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -60,20 +60,8 @@ class SameSite:
             await self._app(scope, receive, send)
             return
         service: Service = scope["app"].state.service
-        headers = Headers(scope=scope)
-        if (refusal := _refusal(service, scope)) is not None:
-            await problem_response(refusal)(scope, receive, send)
-            return
         if scope["type"] == "websocket":
-            try:
-                _check_page(service, headers)
-            except TollgateError as error:
-                log.warning("WebSocket refused: %s", error.message)
-                await receive()
-                how = closing.FORBIDDEN
-                await send({"type": "websocket.close", "code": how.code, "reason": how.reason})
-                return
-            await self._app(scope, receive, send)
+            await self._open(service, scope, receive, send)
             return
 
         async def send_guarded(message: Message) -> None:
@@ -83,8 +71,11 @@ class SameSite:
                     answer.setdefault(name, value)
             await send(message)
 
+        headers = Headers(scope=scope)
         try:
             service.authenticator.check_host(headers.getlist("host"))
+            if (refusal := _refusal(service, scope)) is not None:
+                raise refusal
             if scope["method"] not in SAFE_METHODS:
                 await self._turns.next()
                 _check_page(service, headers)
@@ -92,6 +83,21 @@ class SameSite:
             await problem_response(error)(scope, receive, send_guarded)
             return
         await self._app(scope, receive, send_guarded)
+
+    async def _open(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a WebSocket in, or refuse it."""
+        try:
+            _check_page(service, Headers(scope=scope))
+        except TollgateError as error:
+            log.warning("WebSocket refused: %s", error.message)
+            await receive()
+            how = closing.FORBIDDEN
+            await send({"type": "websocket.close", "code": how.code, "reason": how.reason})
+            return
+        if (refusal := _refusal(service, scope)) is not None:
+            await problem_response(refusal)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 def _refusal(service: Service, scope: Scope) -> TollgateError | None:
