@@ -105,12 +105,12 @@ class Pages:
 
     def _file(self, name: str, headers: Headers) -> Response | None:
         path = self._folder / name
-        if not path.is_file() or not path.resolve().is_relative_to(self._folder.resolve()):
+        if not _is_file(path) or not path.resolve().is_relative_to(self._folder.resolve()):
             return None
         hashed = PurePosixPath(name).parts[0] == _HASHED
         shown = _page_headers("public, max-age=31536000, immutable" if hashed else "no-cache")
         packed = path.with_name(f"{path.name}.gz")
-        if packed.is_file():
+        if _is_file(packed):
             shown["vary"] = "accept-encoding"
             if takes_gzip(headers):
                 shown["content-encoding"] = "gzip"
@@ -124,6 +124,13 @@ def _name(path: str) -> str | None:
     if any(part.startswith(".") or "\\" in part or "\0" in part for part in parts):
         return None
     return "/".join(parts) or _INDEX
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name longer than any file's
+        return False
 
 
 def _media_type(name: str) -> str:

@@ -50,6 +50,12 @@ def _client(folder: Path, root_path: str = "") -> httpx2.AsyncClient:
     return HttpClient(transport=transport, base_url="http://tollgate")
 
 
+@pytest.mark.parametrize("path", ["/" + "a" * 300, "/a" * 4000, f"/assets/{'a' * 253}"])
+async def test_no_name_is_too_long(client: httpx2.AsyncClient, path: str):
+    answer = await client.get(path)
+    assert (answer.status_code, answer.text) == (200, "the app")
+
+
 @pytest.mark.parametrize("path", ["/", "/chat", "/chat/ses_1", "/admin/tools", "/index.html"])
 async def test_every_page_is_the_one_document(client: httpx2.AsyncClient, path: str):
     answer = await client.get(path, headers=HTML)
