@@ -7,14 +7,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from app import __version__
 from app.api import errors
 from app.api.desktop_operators import OperatorRates
 from app.api.idempotency import IdempotencyKeys
 from app.api.later import LaterRoutes
-from app.api.openapi import document
+from app.api.openapi import ServedDocument, document
 from app.api.rest import health
 from app.api.rest.compressed import Compressed
 from app.api.rest.idempotent import IdempotentRequests
@@ -81,7 +81,7 @@ def create_app(
         title="Tollgate",
         version=__version__,
         description=_ABOUT,
-        openapi_url=f"{PREFIX}/openapi.json",
+        openapi_url=None,
         # The bundled pages load their scripts from other servers.
         docs_url=None,
         redoc_url=None,
@@ -110,7 +110,8 @@ def create_app(
 
 def _routed(app: FastAPI) -> LaterRoutes:
     """Give an application its route for health; the others are in what comes back."""
-    own = tuple(app.routes)
+    answer = ServedDocument(app).answer
+    own = (*app.routes, Route(f"{PREFIX}/openapi.json", answer, include_in_schema=False))
 
     def read() -> Sequence[BaseRoute]:
         # A third of the server's start, with the database's toolkit that they need.

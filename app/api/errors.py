@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from app.api.deps import source_of
 from app.core.errors import (
@@ -189,32 +190,18 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     code = _HTTP_CODES.get(error.status_code, InvalidInput.code)
     detail = told.get(error.status_code, error.detail)
     headers = dict(error.headers or {})
-    if error.status_code == WRONG_METHOD and (allowed := _methods(request)):
-        headers = {"allow": ", ".join(allowed)}
+    if error.status_code == WRONG_METHOD:
+        headers = {"allow": ", ".join(_methods(request))}
     retryable = error.status_code == Overloaded.http_status
     return _response(_problem(error.status_code, code, detail, retryable=retryable), headers)
 
 
 def _methods(request: Request) -> list[str]:
     """What is possible at a path: the framework names the methods of one route only."""
-    asked = request.url.path.split("/")
-    paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
-    return sorted(
-        {
-            method.upper()
-            for template, item in paths.items()
-            if _fits(template.split("/"), asked)
-            for method in item
-        }
-    )
-
-
-def _fits(template: list[str], asked: list[str]) -> bool:
-    """Whether a path is an instance of a template such as `/tools/{name}`."""
-    return len(template) == len(asked) and all(
-        name == part or (name.startswith("{") and part)
-        for name, part in zip(template, asked, strict=True)
-    )
+    path = request.scope["path"]
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    found = [route.methods or () for route in routes if route.path_regex.match(path)]
+    return sorted({method for methods in found for method in methods})
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app.api import errors
 from app.api.deps import SAFE_METHODS
 from app.api.rest import idempotent
+from app.api.rest.compressed import may_pack
 from app.core.errors import AnswerNotKept, IdempotencyKeyReused, OutcomeUnknown, RequestInFlight
 
 _REF = "#/components/schemas/{model}"
@@ -42,6 +47,25 @@ def document(app: FastAPI) -> dict[str, Any]:
         _describe_keys(made)
         app.openapi_schema = made
     return app.openapi_schema
+
+
+class ServedDocument:
+    """The document as clients get it: written once, and kept with its gzip form."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._plain = self._packed = b""
+
+    async def answer(self, request: Request) -> Response:
+        """The document, compressed where that tells nobody anything."""
+        if not self._plain:
+            self._plain = orjson.dumps(self._app.openapi())
+            self._packed = gzip.compress(self._plain, mtime=0)
+        headers = {"vary": "Accept-Encoding"}
+        if not may_pack(request.scope):
+            return Response(self._plain, headers=headers, media_type="application/json")
+        headers["content-encoding"] = "gzip"
+        return Response(self._packed, headers=headers, media_type="application/json")
 
 
 def _servers(root_path: str) -> list[dict[str, str | Any]] | None:

@@ -38,7 +38,7 @@ class Compressed:
         self._packing = GZipMiddleware(app, MIN_BYTES, _LEVEL, exclude_content_types=_NOT_PACKED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._packing if scope["type"] == "http" and _may_pack(scope) else self._app
+        app = self._packing if scope["type"] == "http" and may_pack(scope) else self._app
         await app(scope, receive, send)
 
 
@@ -59,7 +59,8 @@ def _weight(text: str) -> float:
         return 0.0
 
 
-def _may_pack(scope: Scope) -> bool:
+def may_pack(scope: Scope) -> bool:
+    """Whether the answer to a request may be compressed."""
     path: str = scope["path"]
     if scope["method"] != "GET" or not path.startswith(f"{PREFIX}/"):
         return False

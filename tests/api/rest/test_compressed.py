@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from tests.api.rest.client import new_session
+from tests.support.service import Running
 
 GZIP = {"accept-encoding": "gzip"}
 
@@ -27,6 +28,30 @@ async def test_the_document_of_the_api_is_a_tenth_of_its_length(client: httpx2.A
     assert answer.headers["vary"] == "Accept-Encoding"
     assert gzip.decompress(packed) == plain.content
     assert len(packed) * 10 < len(plain.content)
+
+
+async def test_it_is_written_once(
+    client: httpx2.AsyncClient, serving: Running, monkeypatch: pytest.MonkeyPatch
+):
+    async def asked(encoding: str) -> bytes:
+        headers = {"accept-encoding": encoding}
+        async with client.stream("GET", "/openapi.json", headers=headers) as answer:
+            assert answer.status_code == 200
+            return b"".join([part async for part in answer.aiter_raw()])
+
+    first = [await asked(encoding) for encoding in ("gzip", "identity")]
+    monkeypatch.setattr(serving.app, "openapi", None)
+    monkeypatch.setattr(serving.app, "openapi_schema", None)
+    assert [await asked(encoding) for encoding in ("gzip", "identity")] == first
+
+
+async def test_a_wrong_method_does_not_have_it_made(
+    client: httpx2.AsyncClient, serving: Running, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(serving.app, "openapi", None)
+    for path, allowed in (("/sessions/ses_1", "GET, PATCH"), ("/ready", "GET")):
+        answer = await client.put(path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
 
 
 @pytest.mark.parametrize("accepted", ["identity", "gzip;q=0", "br", "gzip;q=x"])
