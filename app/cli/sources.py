@@ -17,6 +17,7 @@ from typing import Any
 
 import typer
 
+from app.cli.installation import open_named_tokens
 from app.cli.place import Folder, Place, Service, tell_change
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, NotFound
@@ -27,9 +28,11 @@ from app.db.schema import ensure_schema
 from app.execution.setup import redactor_of
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
+from app.governance.identity.known import DEFAULT, Known
 from app.knowledge.sources.drivers.protocol import TableFacts
 from app.knowledge.sources.inspection import MAX_LISTED
 from app.knowledge.sources.model import (
+    EVERYBODY,
     AllowedTable,
     Source,
     TableName,
@@ -206,12 +209,14 @@ async def authorise(place: Place, named: str, terms: Terms) -> int:
 
     Raises:
         NotFound: there is no such source.
-        InvalidInput: a table cannot be read as one, or is not on the list; it is named.
+        InvalidInput: there is no such agent, or a table cannot be read as one, or is not on the
+            list; it is named.
         VersionMismatch: somebody else has changed it meanwhile.
     """
     if terms == Terms():
         raise InvalidInput("say what changes: --agent, --table, --unmask, --no-agent, --no-table")
     before = await _find(place, named)
+    await _check_agents(place, terms.agents)
     agents = _agents(before["agents"], terms)
     tables = _tables(_allowed(before), terms)
     if isinstance(place, Service):
@@ -298,6 +303,24 @@ def _table(facts: TableFacts, listed: Iterable[AllowedTable]) -> dict[str, Any]:
             for column in facts.columns
         ],
     }
+
+
+async def _check_agents(place: Place, ids: Iterable[str]) -> None:
+    """Make sure that there are these agents; `*` is all of them.
+
+    Raises:
+        InvalidInput: one is unknown; the message has those that there are.
+    """
+    named = [one for one in ids if one != EVERYBODY]
+    if not named:
+        return
+    if isinstance(place, Service):
+        rows = await place.pages("agents", "admin", "agents", limit=500)
+        known = Known({id_: id_ for id_ in (DEFAULT, *(row["profile"]["id"] for row in rows))}, {})
+    else:
+        async with open_named_tokens(place.settings) as (_, known):
+            pass
+    known.check(named, None)
 
 
 def _agents(before: Iterable[str], terms: Terms) -> tuple[str, ...]:

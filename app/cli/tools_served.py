@@ -98,8 +98,10 @@ async def _guess(service: Service, name: str) -> str:
 
 
 async def _override(service: Service, agent: str, names: list[str], switch: Switch) -> None:
-    profile = (await service.get("admin", "agents", agent))["profile"]
-    for name in names:
-        hint = (profile["tools"].get(name) or {}).get("hint")
-        body = {"state": "on" if switch.enabled else "off", "hint": hint, "force": switch.force}
-        await service.send("PUT", "admin", "agents", agent, "tools", name, body=body)
+    """Switch all of them in one change of the agent."""
+    stored = await service.get("admin", "agents", agent)
+    tools: dict[str, Any] = stored["profile"]["tools"]
+    state = "on" if switch.enabled else "off"
+    changed = {name: {**tools.get(name, {}), "state": state} for name in names}
+    body = {"tools": tools | changed, "force": switch.force}
+    await service.send("PATCH", "admin", "agents", agent, body=body, version=stored["version"])

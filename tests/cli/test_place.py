@@ -445,6 +445,33 @@ def test_knowledge_is_changed_in_the_service_that_runs(changed: Changed):
     assert changed.served.get("/admin/memory")["total"] == 0
 
 
+def test_a_service_switches_all_tools_of_an_agent_or_none(changed: Changed):
+    changed.served.get("/admin/agents", {"id": "writer", "tools": {"grep": {"hint": "short"}}})
+    agent = ("--agent", "writer")
+    refused = changed.user.run("tools", "disable", "bash", "search_tools", *agent)
+    after = changed.served.get("/admin/agents/writer")["profile"]["tools"]
+    changed("tools", "disable", "bash", "shell", "grep", *agent)
+    tools = changed.served.get("/admin/agents/writer")["profile"]["tools"]
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "--force" in refused.stderr
+    assert after == {"grep": {"state": None, "hint": "short"}}
+    assert {name: one["state"] for name, one in tools.items()} == {"bash": "off", "grep": "off"}
+    assert tools["grep"]["hint"] == "short"
+
+
+def test_an_agent_that_there_is_not_may_read_nothing(changed: Changed):
+    changed("sources", "add", "Shop", "--kind", "sqlite", "--file", str(changed.shop))
+    changed.served.get("/admin/agents", {"id": "writer"})
+    refused = changed.user.run("sources", "authorise", "Shop", "--agent", "wirter")
+    changed("sources", "authorise", "Shop", "--agent", "writer")
+    (source,) = changed.served.get("/admin/sources")["sources"]
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "there is no agent 'wirter'; there are 'default', 'writer'" in refused.stderr
+    assert source["agents"] == ["writer"]
+
+
 def test_tools_and_tokens_are_changed_in_the_service_that_runs(changed: Changed):
     unknown = changed.user.run("tools", "disable", "bahs")
     changed("tools", "disable", "toolset:shell")

@@ -112,6 +112,7 @@ REFUSED = (
     (("authorise", "Shop", "--no-table", "main.other"), 2, "is not on the list"),
     (("authorise", "Shop", "--unmask", "main.customers:id"), 2, "are masked: email"),
     (("authorise", "Shop", "--no-agent", "who"), 2, "may not read it anyway"),
+    (("authorise", "Shop", "--agent", "who"), 2, "there is no agent 'who'; there are 'default'"),
     (("test", "Gone"), 1, "No data source 'Gone'"),
 )
 

@@ -76,11 +76,12 @@ class Served:
     def url(self) -> str:
         return self.facts["url"]
 
-    def get(self, path: str) -> Any:
+    def get(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """The answer of a path; a body is posted."""
         token = self.facts["token"].split()[0]
-        call = urllib.request.Request(
-            f"{self.url}/api/v1{path}", headers={"authorization": f"Bearer {token}"}
-        )
+        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        call = urllib.request.Request(f"{self.url}/api/v1{path}", data=data, headers=headers)
         with urllib.request.urlopen(call, timeout=PATIENCE_S) as answer:
             return json.load(answer)
 
