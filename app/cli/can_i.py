@@ -50,6 +50,7 @@ async def show_decision(
         reported = await place.send("POST", "admin", "can-i", body=body)
     else:
         reported = await _decided(place.settings, tool, pairs, json_text, agent, project)
+    reported["unchecked"] = ["limits"]
     if as_json:
         typer.echo(json.dumps(reported, indent=2))
     else:
@@ -103,4 +104,6 @@ def _lines(reported: dict[str, Any]) -> list[str]:
         lines.append(f"  released by the lasting approval {reported['grant_id']}")
     lines += [f"  would hit {target}" for target in reported["targets"]]
     lines += [f"  the hook {name} would be asked as well" for name in reported["hooks"]]
+    if reported["verdict"] != "deny":
+        lines.append("  limits are not looked at: the call is denied where one is used up")
     return [visible(line) for line in dict.fromkeys(lines)]

@@ -29,7 +29,8 @@ def can_i_command(
 ) -> None:
     """Show what would be decided about one call: allow, ask or deny, and why. It is not made.
 
-    Switches, the tool's schema, rules, risk and lasting approvals are asked, as for a call.
+    Switches, the tool's schema, rules, risk and lasting approvals are asked, as for a call. Limits
+    are not looked at, here and in a running service: what they allow changes with every call.
 
     Exit code: 0 allow, 2 usage, 3 deny, 4 ask.
     """

@@ -68,11 +68,11 @@ async def test_only_administrators_may_ask(tmp_path: Path) -> None:
         assert answer.status_code == 403
 
 
-def tollgate(data: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def tollgate(data: Path, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
     settings = {"TOLLGATE_DATA_DIR": str(data), "TOLLGATE_WORKSPACE": str(data / "workspace")}
     return subprocess.run(
         [sys.executable, "-m", "app.cli", *words],
-        env={**os.environ, **settings},
+        env={**os.environ, **settings, **extra},
         capture_output=True,
         text=True,
         check=False,
@@ -93,3 +93,15 @@ def test_the_terminal_says_it_with_an_exit_code(tmp_path: Path) -> None:
     asks = tollgate(tmp_path, "can-i", "bash", "command=rm -rf build", "--json")
     assert asks.returncode == 4
     assert json.loads(asks.stdout)["verdict"] == "ask"
+    assert json.loads(asks.stdout)["unchecked"] == ["limits"]
+
+
+def test_the_terminal_says_that_limits_are_not_looked_at(tmp_path: Path) -> None:
+    new_database(tmp_path / "tollgate.db")
+    limited = {"TOLLGATE_LIMITS__CALLS_PER_MINUTE": "0"}
+
+    allowed = tollgate(tmp_path, "can-i", "calculator", "expression=1", **limited)
+    called = tollgate(tmp_path, "call", "calculator", "expression=1", **limited)
+
+    assert (allowed.returncode, called.returncode) == (0, 3)
+    assert "limits are not looked at" in allowed.stdout
