@@ -1,17 +1,21 @@
-"""The token of a fresh installation: made by `serve`, shown once, kept for this machine's commands.
+"""The token of a fresh installation: made by `serve`, kept for this machine's commands.
 
-It lies in the data folder, readable by its owner alone, so that `tollgate chat` needs no
-setup. Where a tool could read it (the data lie inside the workspace) it is not kept.
+It is stored in the data folder, readable by its owner alone, so that `tollgate chat` needs no
+setup, and shown once on a terminal. Anywhere else the output of a service becomes a log, which
+others read. Where a tool could read the file (the data are inside the workspace) it is not kept,
+and shown in any case.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.cli.installation import open_tokens
+from app.cli.terminal import is_terminal
 from app.core.settings import Settings
 from app.governance.identity.tokens import Tokens
 
@@ -34,7 +38,7 @@ class Access:
         said = "a token is needed"
         if self.kept is not None:
             said += f"; commands on this machine find one in {self.kept.absolute()}"
-        if self.made is None:
+        if self.made is None or (self.kept is not None and not is_terminal(sys.stdout)):
             return {"access": said}
         return {"access": said, "token": f"{self.made} (every right; not shown again)"}
 

@@ -16,7 +16,7 @@ from app.cli.first_token import FILE_NAME
 from app.core.settings import load_settings
 from app.execution.doctor.access_checks import access_checks
 from app.governance.identity.tokens import SCOPES
-from tests.cli.program import tollgate
+from tests.cli.program import on_terminal, tollgate
 from tests.cli.test_serve import started
 from tests.support.database import new_database
 
@@ -34,9 +34,16 @@ def status(url: str, token: str | None = None) -> int:
             return error.code
 
 
-def test_a_fresh_house_makes_one_token_and_shows_it_once(tmp_path: Path):
+async def test_the_first_token_is_shown_on_a_terminal(tmp_path: Path):
+    async with on_terminal(tmp_path, ["serve", "--port", "0"]) as terminal:
+        await terminal.expect("Stop with Ctrl-C.")
+        assert kept_in(tmp_path) in terminal.shown
+
+
+def test_a_fresh_house_makes_one_token_and_shows_it_to_no_log(tmp_path: Path):
     with started(tmp_path) as (_, facts):
-        token = facts["token"].split()[0]
+        token = kept_in(tmp_path)
+        assert "token" not in facts
         statuses = [status(facts["url"]), status(facts["url"], token)]
     with started(tmp_path) as (_, again):
         statuses.append(status(again["url"], token))
@@ -45,13 +52,18 @@ def test_a_fresh_house_makes_one_token_and_shows_it_once(tmp_path: Path):
     assert statuses == [401, 200, 200]
     assert "token" not in again
     assert [(row["name"], row["created_by"]) for row in rows] == [("bootstrap", "local")]
-    assert token not in facts["url"]
+    assert not [value for value in facts.values() if token in value]
+
+
+def kept_in(folder: Path) -> str:
+    """The first token, from its file."""
+    return (folder / FILE_NAME).read_text(encoding="ascii").strip()
 
 
 def test_the_first_token_lies_where_only_its_owner_reads_it(tmp_path: Path):
     with started(tmp_path) as (_, facts):
         kept = tmp_path / FILE_NAME
-        assert kept.read_text(encoding="ascii").strip() == facts["token"].split()[0]
+        assert status(facts["url"], kept_in(tmp_path)) == 200
         assert kept.stat().st_mode & 0o777 == 0o600
         assert str(kept) in facts["access"]
 

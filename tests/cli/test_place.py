@@ -210,7 +210,7 @@ def test_whoever_answers_at_the_configured_address_gets_no_token(
 ):
     """Anybody on this machine may listen there while the service does not."""
     with user.serving() as served:
-        token = served.facts["token"].split()[0]
+        token = served.token
     assert (user.usual / "bootstrap.token").read_text().strip() == token
     (user.usual / ".env").write_text("TOLLGATE_TOKEN=tg_of_the_file\n")
     port = elsewhere.url.rpartition(":")[2]
@@ -234,7 +234,7 @@ def test_a_token_is_sent_to_the_address_that_it_was_given_for(
             monkeypatch.setenv(name, value)
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "TOLLGATE_TOKEN"):
             monkeypatch.delenv(name, raising=False)
-        own = served.facts["token"].split()[0]
+        own = served.token
         assert find_service().token == own
         assert find_service(served.url).token == own
         assert find_service(elsewhere.url).token is None
@@ -255,7 +255,7 @@ def test_a_sign_in_leads_to_its_service_and_keeps_the_token_for_its_owner(
     other = User(tmp_path / "other", user.here)
     other.home.mkdir()
     with other.serving() as served:
-        token = served.facts["token"].split()[0]
+        token = served.token
         wrong = user.run("login", served.url, stdin="tg_wrong\n")
         login = user.run("login", served.url, stdin=f"{token}\n")
         kept = user.home / ".config" / "tollgate" / "login.json"
@@ -280,7 +280,7 @@ def test_a_service_of_somebody_else_is_named_and_not_changed(user: User, tmp_pat
     other.home.mkdir()
     with other.serving() as served:
         port = served.url.rpartition(":")[2]
-        token = served.facts["token"].split()[0]
+        token = served.token
         found = user.run("token", "list", TOLLGATE_PORT=port, TOLLGATE_TOKEN=token)
         refused = user.run("token", "list", TOLLGATE_URL=served.url)
         listed = user.run("token", "list", TOLLGATE_URL=served.url, TOLLGATE_TOKEN=token)

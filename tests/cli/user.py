@@ -76,10 +76,15 @@ class Served:
     def url(self) -> str:
         return self.facts["url"]
 
+    @property
+    def token(self) -> str:
+        """The first token."""
+        path = Path(self.facts["data"]) / "bootstrap.token"
+        return path.read_text(encoding="ascii").strip()
+
     def get(self, path: str, body: dict[str, Any] | None = None) -> Any:
         """The answer of a path; a body is posted."""
-        token = self.facts["token"].split()[0]
-        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         call = urllib.request.Request(f"{self.url}/api/v1{path}", data=data, headers=headers)
         with urllib.request.urlopen(call, timeout=PATIENCE_S) as answer:
