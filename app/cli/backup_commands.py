@@ -7,10 +7,7 @@ from typing import Annotated
 
 import typer
 
-DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Data folder; else that of the running service, or the usual one."),
-]
+from app.cli.options import DataDir
 
 
 def backup(

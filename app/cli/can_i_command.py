@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from app.cli.options import DataDir, Json, finish
 
 
 def can_i_command(
@@ -20,12 +20,9 @@ def can_i_command(
     ] = None,
     agent: Annotated[str | None, typer.Option(help="Id of the agent that would call.")] = None,
     project: Annotated[str | None, typer.Option(help="Id of the project.")] = None,
-    data_dir: Annotated[
-        Path | None,
-        typer.Option(help="Data folder to work on; else the running service, or the usual folder."),
-    ] = None,
+    data_dir: DataDir = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show what would be decided about one call: allow, ask or deny, and why. It is not made.
 
@@ -51,4 +48,4 @@ def can_i_command(
         project=project,
         as_json=as_json,
     )
-    raise typer.Exit(asyncio.run(work))
+    finish(work)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
+
+from app.cli.options import Json, Token, Url, finish
 
 checkpoints = typer.Typer(
     help="What the runs of a session changed in files, and taking it back.",
@@ -15,14 +16,6 @@ checkpoints = typer.Typer(
 
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="Id of the session.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, as `list` prints it.")]
-Url = Annotated[
-    str | None, typer.Option(help="Service; the one that commands find when not given.")
-]
-Token = Annotated[
-    str | None,
-    typer.Option(help="Bearer token; that of `login` or the first one if not given."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @checkpoints.command("list")
@@ -33,7 +26,7 @@ def checkpoints_list(
     from app.cli.checkpoints import Server, list_checkpoints
 
     work = list_checkpoints(Server.found(url, token), session, as_json=as_json)
-    raise typer.Exit(asyncio.run(work))
+    finish(work)
 
 
 @checkpoints.command("show")
@@ -44,7 +37,7 @@ def checkpoints_show(
     from app.cli.checkpoints import Server, show_checkpoint
 
     work = show_checkpoint(Server.found(url, token), session, run, as_json=as_json)
-    raise typer.Exit(asyncio.run(work))
+    finish(work)
 
 
 @checkpoints.command("restore")
@@ -67,4 +60,4 @@ def checkpoints_restore(
 
     server = Server.found(url, token)
     work = restore_checkpoint(server, session, run, paths=path or [], force=force, as_json=as_json)
-    raise typer.Exit(asyncio.run(work))
+    finish(work)

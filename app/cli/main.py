@@ -4,7 +4,6 @@ and `call` stay quick.
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import sys
@@ -19,6 +18,7 @@ from app.cli.can_i_command import can_i_command
 from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
 from app.cli.memory_commands import memory
+from app.cli.options import DataDir, Json, Token, Url, finish
 from app.cli.rule_commands import rules
 from app.cli.skill_commands import skills
 from app.cli.source_commands import sources
@@ -26,8 +26,6 @@ from app.cli.token_commands import tokens
 from app.core.errors import ConfigurationError, InvalidInput, TollgateError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from app.cli.place import Place
     from app.core.settings import Settings
 
@@ -60,24 +58,12 @@ app.command("restore")(restore)
 app.add_typer(skills, name="skills")
 app.add_typer(sources, name="sources")
 
-DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Data folder to work on; else the running service, or the usual folder."),
-]
-OwnDataDir = Annotated[Path | None, typer.Option(help="Folder of the database and all else.")]
+OwnDataDir = Annotated[Path | None, typer.Option(help="Data folder. [default: the usual one]")]
 Workspace = Annotated[Path | None, typer.Option(help="Folder the tools may work in.")]
 ToolNames = Annotated[
     list[str], typer.Argument(metavar="NAME...", help="Names or aliases, or one toolset:NAME.")
 ]
-Agent = Annotated[str | None, typer.Option("--agent", help="Id of an agent; all when not given.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Url = Annotated[
-    str | None, typer.Option(help="Service; the one that commands find when not given.")
-]
-Token = Annotated[
-    str | None,
-    typer.Option(help="Bearer token; that of `login` or the first one if not given."),
-]
+Agent = Annotated[str | None, typer.Option("--agent", help="Id of an agent. [default: all]")]
 
 
 def main() -> None:
@@ -134,7 +120,7 @@ def serve(
 def chat(
     url: Url = None,
     token: Token = None,
-    session: Annotated[str | None, typer.Option(help="Session to go on with.")] = None,
+    session: Annotated[str | None, typer.Option(help="Session to continue.")] = None,
     *,
     new: Annotated[bool, typer.Option("--new", help="Start a new session.")] = False,
 ) -> None:
@@ -146,7 +132,7 @@ def chat(
 
     service = find_service(url, token)
     options = ChatOptions(url=service.url, token=service.token)
-    _run(run_chat(options, session_id=session, new=new))
+    finish(run_chat(options, session_id=session, new=new))
 
 
 @app.command()
@@ -156,7 +142,7 @@ def login(
     ] = None,
     *,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Show the token to a network without TLS.")
+        bool, typer.Option("--insecure", help="Send the token to a network without TLS.")
     ] = False,
 ) -> None:
     """Keep a service and a token for the commands that follow. The token is asked for, or read
@@ -165,7 +151,7 @@ def login(
     from app.cli.login import sign_in
     from app.cli.place import service_running_here
 
-    _run(sign_in(url or service_running_here(), insecure=insecure))
+    finish(sign_in(url or service_running_here(), insecure=insecure))
 
 
 @app.command()
@@ -178,7 +164,7 @@ def logout() -> None:
 
 @app.command()
 def where(*, as_json: Json = False, data_dir: DataDir = None) -> None:
-    """Say which installation commands work on."""
+    """Show which installation commands work on, and which settings they read."""
     from app.cli.where import show_place
 
     raise typer.Exit(show_place(_place(data_dir), as_json=as_json))
@@ -225,7 +211,7 @@ def call(
         place = with_workspace(place, workspace)
     from app.cli.calling import make_call
 
-    _run(make_call(options, place))
+    finish(make_call(options, place))
 
 
 @catalog.callback(invoke_without_command=True)
@@ -235,7 +221,7 @@ def tools(context: typer.Context, *, as_json: Json = False, data_dir: DataDir = 
         return
     from app.cli.tools import list_tools
 
-    _run(list_tools(_place(data_dir), as_json=as_json))
+    finish(list_tools(_place(data_dir), as_json=as_json))
 
 
 @catalog.command("enable")
@@ -243,7 +229,7 @@ def tools_enable(names: ToolNames, agent: Agent = None, data_dir: DataDir = None
     """Switch tools on, for everybody or for one agent; all of them, or none."""
     from app.cli.tools import switch_tools
 
-    _run(switch_tools(_place(data_dir), names, enabled=True, agent=agent, force=False))
+    finish(switch_tools(_place(data_dir), names, enabled=True, agent=agent, force=False))
 
 
 @catalog.command("disable")
@@ -252,12 +238,12 @@ def tools_disable(
     agent: Agent = None,
     data_dir: DataDir = None,
     *,
-    force: Annotated[bool, typer.Option("--force", help="Core tools too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also core tools.")] = False,
 ) -> None:
     """Switch tools off, for everybody or for one agent; all of them, or none."""
     from app.cli.tools import switch_tools
 
-    _run(switch_tools(_place(data_dir), names, enabled=False, agent=agent, force=force))
+    finish(switch_tools(_place(data_dir), names, enabled=False, agent=agent, force=force))
 
 
 @app.command()
@@ -268,10 +254,10 @@ def resolve(
     as_json: Json = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Show what an agent would see, and why not the rest."""
+    """Show an agent's tools, and why others are unavailable."""
     from app.cli.resolve import show_resolved
 
-    _run(show_resolved(_place(data_dir), agent, subagent=subagent, as_json=as_json))
+    finish(show_resolved(_place(data_dir), agent, subagent=subagent, as_json=as_json))
 
 
 @app.command()
@@ -284,7 +270,7 @@ def risk(
         bool, typer.Option("--batch", help='Judge {"command", "shell"} objects, one per line.')
     ] = False,
 ) -> None:
-    """Say what a shell command would do: safe, ask or deny, and why. Nothing is run.
+    """Classify a shell command as safe, ask or deny, with reasons. Nothing is run.
 
     The command alone is judged: `can-i` asks rules, switches and approvals as well.
 
@@ -313,14 +299,14 @@ def audit(
     subject: Annotated[str | None, typer.Option(help="Only about this: a rule, a token …")] = None,
     kind: Annotated[str | None, typer.Option(help="How the kind begins, as in call.")] = None,
     verdict: Annotated[str | None, typer.Option(help="allow, ask or deny.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many rows, the newest.")] = 50,
     data_dir: DataDir = None,
     *,
     verify: Annotated[bool, typer.Option("--verify", help="Check that nothing changed.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Continue with new rows.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what happened and why it was allowed, or check that nobody changed it.
+    """Show what happened and why it was allowed, or check that it is unchanged.
 
     Exit code: 0 shown, or the chain holds; 1 the chain is broken; 2 usage.
     """
@@ -343,8 +329,8 @@ def audit(
     )
     place = _place(data_dir)
     if verify:
-        _run(verify_audit(place, as_json=as_json))
-    _run(show_audit(place, filters, limit=limit, follow=follow, as_json=as_json))
+        finish(verify_audit(place, as_json=as_json))
+    finish(show_audit(place, filters, limit=limit, follow=follow, as_json=as_json))
 
 
 @app.command()
@@ -365,7 +351,7 @@ def demo() -> None:
     """Show a session of a real server and client, live in this terminal."""
     from app.cli.demo import run_demo
 
-    _run(run_demo())
+    finish(run_demo())
 
 
 @app.command()
@@ -442,10 +428,6 @@ def _settings(**overrides: Any) -> Settings:
 
     given = {key: value for key, value in overrides.items() if value is not None}
     return load_settings(**given)
-
-
-def _run(work: Coroutine[Any, Any, int]) -> NoReturn:
-    raise typer.Exit(asyncio.run(work))
 
 
 def _print_json(document: dict[str, Any]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from app.cli.options import DataDir, Json, finish
 
 memory = typer.Typer(
     help="What agents, users and projects remember here.",
@@ -17,9 +17,7 @@ memory = typer.Typer(
 Scope = Annotated[str | None, typer.Option(help="agent, user or project.")]
 Owner = Annotated[str | None, typer.Option(help="Id of the agent, user or project.")]
 Tag = Annotated[str | None, typer.Option(help="Only with this tag.")]
-Limit = Annotated[int, typer.Option(min=1, max=10_000, help="The newest so many.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder of the database.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many, the newest.")]
 
 
 @memory.command("list")
@@ -38,7 +36,7 @@ def memory_list(
 
     place = find_place(data_dir)
     wish = Wish(scope, owner, tag)
-    raise typer.Exit(asyncio.run(list_memories(place, wish, limit=limit, as_json=as_json)))
+    finish(list_memories(place, wish, limit=limit, as_json=as_json))
 
 
 @memory.command("search")
@@ -58,7 +56,7 @@ def memory_search(
 
     place = find_place(data_dir)
     wish = Wish(scope, owner, tag, query)
-    raise typer.Exit(asyncio.run(list_memories(place, wish, limit=limit, as_json=as_json)))
+    finish(list_memories(place, wish, limit=limit, as_json=as_json))
 
 
 @memory.command("export")
@@ -74,7 +72,7 @@ def memory_export(
     from app.cli.place import find_place
 
     place = find_place(data_dir)
-    raise typer.Exit(asyncio.run(export_memories(place, Wish(scope, owner, tag, query))))
+    finish(export_memories(place, Wish(scope, owner, tag, query)))
 
 
 @memory.command("forget")
@@ -88,10 +86,12 @@ def memory_forget(
     query: Annotated[str | None, typer.Option(help="Every word must be there.")] = None,
     data_dir: DataDir = None,
     *,
-    every: Annotated[bool, typer.Option("--every", help="All of them, of everybody.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; else they are counted.")] = False,
+    every: Annotated[bool, typer.Option("--every", help="All memories, of everybody.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Delete; without this option, only count.")
+    ] = False,
 ) -> None:
-    """Forget one memory, or all that fit, for good."""
+    """Delete one memory, or all that match, permanently."""
     from app.cli.memory import Wish, forget_memories, forget_memory
     from app.cli.place import find_place
     from app.core.errors import InvalidInput
@@ -104,4 +104,4 @@ def memory_forget(
         raise InvalidInput("give an ID, or what narrows it; not both")
     else:
         work = forget_memory(place, memory_id)
-    raise typer.Exit(asyncio.run(work))
+    finish(work)

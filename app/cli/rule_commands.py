@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from app.cli.options import DataDir, Json, finish
 
 rules = typer.Typer(
     help="Rules on what tools are called with.", rich_markup_mode=None, no_args_is_help=True
 )
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Data folder to work on; else the running service, or the usual folder."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @rules.command("list")
@@ -26,7 +20,7 @@ def rules_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     from app.cli.place import find_place
     from app.cli.rules import list_rules
 
-    _run(list_rules(find_place(data_dir), as_json=as_json))
+    finish(list_rules(find_place(data_dir), as_json=as_json))
 
 
 @rules.command("test")
@@ -44,8 +38,7 @@ def rules_test(
     from app.core.settings import load_settings
 
     if file is None:
-        _run(test_rules(find_place(data_dir), as_json=as_json))
-        return
+        finish(test_rules(find_place(data_dir), as_json=as_json))
     settings = load_settings(**({} if data_dir is None else {"data_dir": data_dir}))
     raise typer.Exit(test_file(file, settings.plugins_dir, as_json=as_json))
 
@@ -59,7 +52,7 @@ def rules_add(
     from app.cli.place import find_place
     from app.cli.rules import add_rules
 
-    _run(add_rules(find_place(data_dir), file))
+    finish(add_rules(find_place(data_dir), file))
 
 
 @rules.command("remove")
@@ -71,8 +64,4 @@ def rules_remove(
     from app.cli.place import find_place
     from app.cli.rules import remove_rule
 
-    _run(remove_rule(find_place(data_dir), rule_id))
-
-
-def _run(work: Coroutine[Any, Any, int]) -> None:
-    raise typer.Exit(asyncio.run(work))
+    finish(remove_rule(find_place(data_dir), rule_id))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from app.cli.options import DataDir, Json, finish
 
 skills = typer.Typer(
     help="Skills of this installation and its projects, and their switches.", rich_markup_mode=None
 )
 
 SkillId = Annotated[str, typer.Argument(metavar="ID", help="Id of the skill, as the list has it.")]
-DataDir = Annotated[
-    Path | None, typer.Option(help="Folder of the database, workspace and artifacts.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @skills.callback(invoke_without_command=True)
@@ -39,7 +36,7 @@ def skills_list(
     from app.cli.skills import list_skills
 
     place = find_place(data_dir)
-    raise typer.Exit(asyncio.run(list_skills(place, agent, project, as_json=as_json)))
+    finish(list_skills(place, agent, project, as_json=as_json))
 
 
 @skills.command("enable")
@@ -59,4 +56,4 @@ def _switch(skill_id: str, data_dir: Path | None, *, enabled: bool) -> None:
     from app.cli.skills import switch_skill
 
     place = find_place(data_dir)
-    raise typer.Exit(asyncio.run(switch_skill(place, skill_id, enabled=enabled)))
+    finish(switch_skill(place, skill_id, enabled=enabled))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from typing import Any
+from app.cli.options import DataDir, Json, finish
 
+if TYPE_CHECKING:
     from app.cli.place import Place
 
 sources = typer.Typer(
@@ -21,8 +19,6 @@ sources = typer.Typer(
 )
 
 Named = Annotated[str, typer.Argument(metavar="SOURCE", help="Id or name of the source.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder of the database.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PasswordFile = Annotated[
     Path | None,
     typer.Option(help="File of the password, one line; - reads it from standard input."),
@@ -34,7 +30,7 @@ def sources_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     """List the sources, without their passwords."""
     from app.cli.sources import list_sources
 
-    _run(list_sources(_place(data_dir), as_json=as_json))
+    finish(list_sources(_place(data_dir), as_json=as_json))
 
 
 @sources.command("add")
@@ -70,7 +66,7 @@ def sources_add(
         "tls_ca_file": None if tls_ca_file is None else str(tls_ca_file.absolute()),
     }
     given = {name: value for name, value in fields.items() if value is not None}
-    _run(add_source(_place(data_dir), given, password_of(password_file)))
+    finish(add_source(_place(data_dir), given, password_of(password_file)))
 
 
 @sources.command("test")
@@ -78,7 +74,7 @@ def sources_test(source: Named, *, as_json: Json = False, data_dir: DataDir = No
     """Connect to a source and say what to mend; exit code 1 when it cannot be used."""
     from app.cli.sources import test_source
 
-    _run(test_source(_place(data_dir), source, as_json=as_json))
+    finish(test_source(_place(data_dir), source, as_json=as_json))
 
 
 @sources.command("tables")
@@ -86,32 +82,32 @@ def sources_tables(source: Named, *, as_json: Json = False, data_dir: DataDir = 
     """List the tables that its account can see, allowed or not, with their columns."""
     from app.cli.sources import list_tables
 
-    _run(list_tables(_place(data_dir), source, as_json=as_json))
+    finish(list_tables(_place(data_dir), source, as_json=as_json))
 
 
 @sources.command("authorise")
 def sources_authorise(
     source: Named,
     agent: Annotated[
-        list[str] | None, typer.Option(help="An agent that may read it, or *; repeat it.")
+        list[str] | None, typer.Option(help="Agent that may read it, or *; repeatable.")
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SCHEMA.TABLE[:COLUMN,...]",
-            help="A table that may be read, and its masked columns; repeat it.",
+            help="Table that may be read, and its masked columns; repeatable.",
         ),
     ] = None,
     unmask: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCHEMA.TABLE:COLUMN,...", help="Columns to show again; repeat it."),
+        typer.Option(metavar="SCHEMA.TABLE:COLUMN,...", help="Columns to show again; repeatable."),
     ] = None,
     no_agent: Annotated[
-        list[str] | None, typer.Option(help="An agent that may read it no more; repeat it.")
+        list[str] | None, typer.Option(help="Agent that may no longer read it; repeatable.")
     ] = None,
     no_table: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCHEMA.TABLE", help="A table that nobody may read; repeat it."),
+        typer.Option(metavar="SCHEMA.TABLE", help="Table that nobody may read; repeatable."),
     ] = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -122,7 +118,7 @@ def sources_authorise(
         *(tuple(agent or ()), tuple(table or ()), tuple(unmask or ())),
         *(tuple(no_agent or ()), tuple(no_table or ())),
     )
-    _run(authorise(_place(data_dir), source, terms))
+    finish(authorise(_place(data_dir), source, terms))
 
 
 @sources.command("remove")
@@ -130,19 +126,17 @@ def sources_remove(
     source: Named,
     data_dir: DataDir = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; else it is only named.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Remove; without this option, only name it.")
+    ] = False,
 ) -> None:
     """Forget a source and its password; its queries stay in the audit."""
     from app.cli.sources import remove_source
 
-    _run(remove_source(_place(data_dir), source, yes=yes))
+    finish(remove_source(_place(data_dir), source, yes=yes))
 
 
 def _place(data_dir: Path | None) -> Place:
     from app.cli.place import find_place
 
     return find_place(data_dir)
-
-
-def _run(work: Coroutine[Any, Any, int]) -> None:
-    raise typer.Exit(asyncio.run(work))

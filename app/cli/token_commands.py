@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from app.cli.options import DataDir, Json, finish
 
 tokens = typer.Typer(
     help="Bearer tokens of an installation.", rich_markup_mode=None, no_args_is_help=True
 )
-
-DataDir = Annotated[
-    Path | None,
-    typer.Option(help="Data folder to work on; else the running service, or the usual folder."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @tokens.command("create")
 def token_create(
     name: Annotated[str, typer.Argument(help="Who it is for.")],
     scope: Annotated[
-        list[str] | None, typer.Option(help="A right; repeat it. `chat` alone when not given.")
+        list[str] | None, typer.Option(help="Scope to grant; repeatable. [default: chat]")
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="An agent it may use; repeat it. Every one when not given."),
+        typer.Option(help="Agent it may use; repeatable. [default: all]"),
     ] = None,
     project: Annotated[
         list[str] | None,
-        typer.Option(help="A project it may use; repeat it. Every one when not given."),
+        typer.Option(help="Project it may use; repeatable. [default: all]"),
     ] = None,
     days: Annotated[int | None, typer.Option(help="Days until it expires.")] = None,
     data_dir: DataDir = None,
     *,
-    admin: Annotated[bool, typer.Option("--admin", help="Every right.")] = False,
+    admin: Annotated[bool, typer.Option("--admin", help="Grant every scope.")] = False,
 ) -> None:
-    """Make a token and print it, this once."""
+    """Create a token. It is shown only once."""
     from app.cli.place import find_place
     from app.cli.tokens import NewToken, create_token
     from app.core.errors import InvalidInput
@@ -47,7 +40,7 @@ def token_create(
     if admin and scope:
         raise InvalidInput("give --admin, which is every right, or --scope; not both")
     wanted = NewToken(name, scope or None, agent or None, project or None, days, admin=admin)
-    _run(create_token(find_place(data_dir), wanted))
+    finish(create_token(find_place(data_dir), wanted))
 
 
 @tokens.command("list")
@@ -56,34 +49,28 @@ def token_list(*, as_json: Json = False, data_dir: DataDir = None) -> None:
     from app.cli.place import find_place
     from app.cli.tokens import list_tokens
 
-    _run(list_tokens(find_place(data_dir), as_json=as_json))
+    finish(list_tokens(find_place(data_dir), as_json=as_json))
 
 
 @tokens.command("rotate")
 def token_rotate(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the token.")],
-    grace: Annotated[
-        int, typer.Option(help="Seconds the old secret stays valid; it ends at once if not given.")
-    ] = 0,
+    grace: Annotated[int, typer.Option(help="Seconds the old secret stays valid.")] = 0,
     data_dir: DataDir = None,
 ) -> None:
-    """Replace a token's secret and print the new one, this once."""
+    """Replace a token's secret. The new one is shown only once."""
     from app.cli.place import find_place
     from app.cli.tokens import rotate_token
 
-    _run(rotate_token(find_place(data_dir), token_id, grace))
+    finish(rotate_token(find_place(data_dir), token_id, grace))
 
 
 @tokens.command("revoke")
 def token_revoke(
     name: Annotated[str, typer.Argument(help="Name or id.")], data_dir: DataDir = None
 ) -> None:
-    """End a token at once."""
+    """Revoke a token immediately."""
     from app.cli.place import find_place
     from app.cli.tokens import revoke_token
 
-    _run(revoke_token(find_place(data_dir), name))
-
-
-def _run(work: Coroutine[Any, Any, int]) -> None:
-    raise typer.Exit(asyncio.run(work))
+    finish(revoke_token(find_place(data_dir), name))
