@@ -13,7 +13,9 @@ from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.catalog.builtin import register_all_tools
+from app.catalog.builtin import load_builtin
+from app.catalog.plugins import Plugins
+from app.catalog.registry import ToolRegistry
 from app.channels.desktop import swept
 from app.core.clock import Clock, isoformat
 from app.core.errors import ConfigurationError
@@ -60,7 +62,7 @@ async def local_gate(settings: Settings, *, clock: Clock | None = None) -> Async
         StorageUnavailable: the data directory cannot be written.
         ConfigurationError: the workspace or the plugin folder cannot be used.
     """
-    async with _installation(settings, clock=clock) as (gate, _):
+    async with _installation(settings, clock=clock) as (gate, _, _):
         yield gate
 
 
@@ -84,8 +86,8 @@ async def gate_as_served(settings: Settings) -> AsyncIterator[Gate]:
 @asynccontextmanager
 async def _installation(
     settings: Settings, *, clock: Clock | None = None, wake: bool = False
-) -> AsyncIterator[tuple[Gate, Sandbox]]:
-    """As `local_gate`, and the sandbox that it works in.
+) -> AsyncIterator[tuple[Gate, Sandbox, Plugins]]:
+    """As `local_gate`, with the sandbox that it works in and the plugins.
 
     Args:
         wake: start the sandbox at once, which is ready when `prepare` returns, and watch the
@@ -101,7 +103,10 @@ async def _installation(
     sandbox = Sandbox(sandbox_config(settings))
     try:
         async with _waking(sandbox) if wake else nullcontext():
-            registry = register_all_tools(plugin_dir=settings.plugins_dir, check_hooks=check_hooks)
+            registry = ToolRegistry()
+            load_builtin(registry)
+            plugins = Plugins(registry, settings.plugins_dir, check_hooks=check_hooks)
+            plugins.load()
             workspaces = SandboxedWorkspaces(sandbox)
             async with open_gate(settings, registry, workspaces, clock=clock) as gate:
                 gate.projects.mount(
@@ -122,7 +127,7 @@ async def _installation(
                     swept(gate.channels.desktop),
                     gate.conditions.watched() if wake else nullcontext(),
                 ):
-                    yield gate, sandbox
+                    yield gate, sandbox, plugins
     finally:
         await sandbox.close()
 
@@ -187,7 +192,7 @@ async def open_service(
     from app.api.service import Service
     from app.governance.identity.tokens import Tokens
 
-    async with _installation(settings, clock=clock, wake=True) as (gate, sandbox):
+    async with _installation(settings, clock=clock, wake=True) as (gate, sandbox, plugins):
         keeping, recovered = await _take_up(gate)
         reading = Reading(settings.database_path)
         client = model or model_client(settings)
@@ -210,6 +215,7 @@ async def open_service(
                     yield Service(
                         settings=settings,
                         gate=gate,
+                        plugins=plugins,
                         reading=reading,
                         sessions=sessions,
                         runs=runs,

@@ -56,6 +56,7 @@ MEANINGS = {
     "question_closed": "The question is over, and its answer can go nowhere.",
     "rate_limited": "Too much at once; `retry_after_ms` says when to try again.",
     "request_timeout": "The request did not come in time.",
+    "plugins_refused": "The plugin folder cannot be taken as it is; the service keeps what it has.",
     "request_in_flight": "The first request with that key is still carried out.",
     "storage_unavailable": "The database cannot be written now: disk full, or locked.",
     "too_large": "The message or body is over the limit.",

@@ -233,6 +233,7 @@ _SAID = {
     "tool_not_found": "Tool not found: nope",
     "conflict": "The run was cancelled before this call was taken up",
     "already_exists": "There is an agent 'writer' already",
+    "plugins_refused": "Nothing has changed: greet.py:3: NameError: name 'gret' is not defined",
     "version_mismatch": "It was changed meanwhile: version 4, not 3; read it again",
     "busy": "A run is active in this session; wait or cancel it",
     "already_finished": "The call is over; it was not run",

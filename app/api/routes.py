@@ -40,6 +40,7 @@ from app.api.rest.admin import grants as admin_grants
 from app.api.rest.admin import hooks as admin_hooks
 from app.api.rest.admin import limits as admin_limits
 from app.api.rest.admin import memory as admin_memory
+from app.api.rest.admin import plugins as admin_plugins
 from app.api.rest.admin import projects as admin_projects
 from app.api.rest.admin import resolve as admin_resolve
 from app.api.rest.admin import rule_trials as admin_rule_trials
@@ -72,7 +73,7 @@ def every_route() -> Sequence[BaseRoute]:
         *(admin_channels, admin_desktop_tasks, desktop),
         *(admin_audit, admin_forum, admin_schedules),
         *(admin_doctor, admin_settings),
-        *(admin_hooks, admin_limits, admin_memory, admin_usage),
+        *(admin_hooks, admin_plugins, admin_limits, admin_memory, admin_usage),
         *(admin_triggers, admin_webhooks, hooks_in),
         # `/admin/rules/fatigue` before `/admin/rules/{rule_id}`.
         *(admin_rule_trials, admin_rules),

@@ -14,6 +14,7 @@ from app.agents.webhooks.receiving import Webhooks
 from app.api.auth import Authenticator
 from app.api.principal import Principal
 from app.api.tickets import Tickets
+from app.catalog.plugins import Plugins
 from app.core.errors import NotFound
 from app.core.loop_watch import LoopWatch
 from app.core.settings import Settings
@@ -33,6 +34,7 @@ class Service:
 
     settings: Settings
     gate: Gate
+    plugins: Plugins
     reading: Reading
     sessions: Sessions
     runs: RunEngine

@@ -21,3 +21,9 @@ class InvalidTool(InvalidInput, ValueError):
     """The name, the schema or the shape of a tool is wrong; the message says what to change."""
 
     code = "invalid_tool"
+
+
+class PluginsRefused(Conflict):
+    """The plugin folder cannot be taken as it is; the service keeps what it has."""
+
+    code = "plugins_refused"

@@ -1,59 +1,86 @@
 """Tools from outside this repository: installed packages and a folder of files.
 
-A plugin is a module with a tuple `TOOLS`, with a function `register(registry)`, with
-functions under the decorator of `app.catalog.seed_api`, or with a list `HOOKS`. A broken
-one is listed in the catalog's problems; it leaves nothing behind and stops nobody else.
+A plugin that cannot be loaded, whatever it raises, becomes a `PluginProblem`; the others load.
+The folder can be read again while the service runs: all that has changed is taken, or nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
+import asyncio
+import importlib
 import logging
-import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from app.catalog.catalog import PluginProblem
 from app.catalog.declarations import check_tool
-from app.catalog.errors import EmptyPlugin, InvalidTool
+from app.catalog.errors import EmptyPlugin, InvalidTool, PluginsRefused
 from app.catalog.plugin_problems import located, problem_of
+from app.catalog.plugin_sources import PluginSource, installed_plugins, plugins_in
 from app.catalog.registry import ToolRegistry
-from app.catalog.seed_api import PluginApi, recording
+from app.catalog.seed_api import PluginApi, Registration, recording
 from app.catalog.seed_imports import offer_seed_imports
-from app.core.errors import ConfigurationError
+from app.core.contain import attempt
+from app.core.errors import TollgateError
 from app.core.guarded_import import Interrupt, limited, watched_for_interrupt
-from app.core.text import clean
-from app.toolkit.services import register_for_plugins
-from app.toolkit.tool import Source, Tool
+from app.toolkit.services import register_for_plugins, withdraw_for_plugins
+from app.toolkit.tool import Tool
 
 log = logging.getLogger(__name__)
 
-ENTRY_POINT_GROUP = "tollgate.tools"
 IMPORT_S = 60.0
 """Seconds for which one plugin may keep the service from starting."""
-_HOOKS = re.compile(r"\bHOOKS\b")
-
 
 CheckHooks = Callable[[Sequence[Any]], object]
 """Raises when something is no hook; what hooks are, a layer above knows."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """One plugin: `load` imports it and gives what its author exposes."""
+class _Brought:
+    """What a plugin exposes."""
 
-    name: str
-    where: str
-    load: Callable[[], Any]
-    discard: Callable[[], None]
-    file: Path | None = None
-    brings: Source = "plugin"
+    registrations: tuple[Registration, ...] = ()
+    hooks: tuple[Any, ...] = ()
+    services: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plugin:
+    """A plugin as it was last read; with a problem it has nothing in the catalog."""
+
+    source: PluginSource
+    brought: _Brought = field(default_factory=_Brought)
+    problem: PluginProblem | None = None
+
+    @property
+    def has_hooks(self) -> bool:
+        return bool(self.brought.hooks) or (self.problem is not None and self.problem.brings_hooks)
+
+    def differs_from(self, source: PluginSource) -> bool:
+        """Whether it is to be read again; what it lacked may be there now."""
+        is_tried = self.problem is not None and not self.problem.brings_hooks
+        return is_tried or self.source.stamp != source.stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """What reading the folder again has changed.
+
+    Attributes:
+        read, removed: names of plugins.
+        tools_added, tools_changed, tools_removed: names of tools.
+        problems: every plugin that is left out now.
+    """
+
+    read: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    tools_added: tuple[str, ...] = ()
+    tools_changed: tuple[str, ...] = ()
+    tools_removed: tuple[str, ...] = ()
+    problems: tuple[PluginProblem, ...] = ()
 
 
 def load_plugins(
@@ -63,122 +90,229 @@ def load_plugins(
     installed: bool = True,
     check_hooks: CheckHooks | None = None,
 ) -> tuple[PluginProblem, ...]:
-    """Register every plugin's tools and give the problems, which the catalog lists too.
-
-    Imports other people's code and blocks meanwhile, a minute for each at most: call it
-    before the loop serves anybody. A missing folder holds no plugins.
-
-    Args:
-        check_hooks: looks at the hooks that a plugin brings.
-
-    Raises:
-        ConfigurationError: `folder` is there but cannot be listed.
-    """
-    offer_seed_imports()
-    sources = [*(_installed() if installed else ()), *(_in_folder(folder) if folder else ())]
-    with watched_for_interrupt() as interrupt, registry.transaction():
-        attempts = [_attempt(registry, source, check_hooks, interrupt) for source in sources]
-        problems = tuple(problem for problem in attempts if problem)
-        registry.set_problems("plugins", problems)
-    return problems
+    """Register every plugin's tools and give the problems, as `Plugins.load`."""
+    return Plugins(registry, folder, installed=installed, check_hooks=check_hooks).load()
 
 
-def _installed() -> Iterator[_Source]:
-    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name):
-        where = f"entry point {point.value}"
-        yield _Source(point.name, where, point.load, lambda: None, brings="external")
+class Plugins:
+    """The plugins of one registry."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        folder: Path | None = None,
+        *,
+        installed: bool = True,
+        check_hooks: CheckHooks | None = None,
+    ) -> None:
+        """Bind them.
+
+        Args:
+            check_hooks: looks at the hooks that a plugin brings.
+        """
+        self._registry = registry
+        self._folder = folder
+        self._installed = installed
+        self._check_hooks = check_hooks
+        self._plugins: list[_Plugin] = []
+        self._former: list[PluginSource] = []
+        self._shipped: dict[str, Registration] = {}
+        self._reloading = asyncio.Lock()
+
+    def load(self) -> tuple[PluginProblem, ...]:
+        """Register every plugin's tools and give the problems, which the catalog lists too.
+
+        Imports other people's code and blocks meanwhile, a minute for each at most: call it
+        before the loop serves anybody. A missing folder holds no plugins.
+
+        Raises:
+            ConfigurationError: the folder is there but cannot be listed.
+        """
+        offer_seed_imports()
+        folder = plugins_in(self._folder) if self._folder else []
+        catalog = self._registry.snapshot()
+        self._shipped = {
+            name: Registration(tool, hooks=catalog.hooks.get(name, ()))
+            for name, tool in catalog.tools.items()
+        }
+        sources = [*(installed_plugins() if self._installed else ()), *folder]
+        with watched_for_interrupt() as interrupt, self._registry.transaction():
+            self._plugins = [self._first(source, interrupt) for source in sources]
+            return self._report(self._plugins)
+
+    def _first(self, source: PluginSource, interrupt: Interrupt) -> _Plugin:
+        try:
+            with self._registry.transaction(), limited(IMPORT_S):
+                plugin = _Plugin(source, _read(source, self._check_hooks))
+                self._adopt(plugin)
+                if plugin.brought.hooks:
+                    self._registry.add_hooks(source.name, plugin.brought.hooks)
+        except BaseException as error:
+            # Third-party code at the boundary may raise anything; whatever it is becomes a
+            # row an operator reads. An interrupt from the keyboard still ends the program.
+            if interrupt.is_real and isinstance(error, KeyboardInterrupt):
+                raise
+            return _left_out(source, error)
+        _offer(plugin)
+        return plugin
+
+    def _adopt(self, plugin: _Plugin) -> None:
+        for item in plugin.brought.registrations:
+            with located(item.tool):
+                self._registry.register(item.tool, replace=item.replace, hooks=item.hooks)
+
+    def _report(self, plugins: Iterable[_Plugin]) -> tuple[PluginProblem, ...]:
+        problems = tuple(plugin.problem for plugin in plugins if plugin.problem is not None)
+        self._registry.set_problems("plugins", problems)
+        return problems
+
+    async def reload(self) -> Reloaded:
+        """Read what has changed in the folder; the catalog takes all of it, or nothing.
+
+        Calls that run meanwhile end with the code that they began with. Packages that are
+        installed, and plugins that bring hooks, are read at the start only.
+
+        Raises:
+            PluginsRefused: a plugin is not loaded that was, or that is new, or one that brings
+                hooks has changed. Nothing is different then.
+            ConfigurationError: the folder is there but cannot be listed.
+        """
+        async with self._reloading:
+            found = await asyncio.to_thread(plugins_in, self._folder) if self._folder else []
+            known = {plugin.source.where: plugin for plugin in self._plugins}
+            changed = [
+                source
+                for source in found
+                if (plugin := known.get(source.where)) is None or plugin.differs_from(source)
+            ]
+            there = {source.where for source in found}
+            gone = [
+                plugin
+                for plugin in self._plugins
+                if plugin.source.file is not None and plugin.source.where not in there
+            ]
+            replaced = [known[source.where] for source in changed if source.where in known]
+            _require_no_hooks([*gone, *replaced])
+            fresh = await self._read_all(changed)
+            # Nothing is awaited from here on: nobody sees a catalog in between.
+            kept = [plugin for plugin in self._plugins if plugin.source.file is None]
+            kept += [fresh.get(source.where) or known[source.where] for source in found]
+            try:
+                _require_no_hooks(plugin for plugin in fresh.values() if plugin.problem is None)
+                done = self._swap(kept, known)
+            except BaseException:
+                for plugin in fresh.values():
+                    plugin.source.discard()
+                raise
+            for source in self._former:
+                source.discard()
+            self._former = [plugin.source for plugin in (*gone, *replaced)]
+            for plugin in (*gone, *replaced):
+                _withdraw(plugin)
+            for plugin in kept:
+                _offer(plugin)
+            return replace(
+                done,
+                read=tuple(plugin.source.name for plugin in fresh.values()),
+                removed=tuple(plugin.source.name for plugin in gone),
+            )
+
+    async def _read_all(self, changed: list[PluginSource]) -> dict[str, _Plugin]:
+        """The plugins by place. They are imported in a thread: the service goes on answering."""
+        importlib.invalidate_caches()
+
+        def read() -> dict[str, _Plugin]:
+            return {source.where: _attempted(source, self._check_hooks) for source in changed}
+
+        try:
+            async with asyncio.timeout(IMPORT_S):
+                return await asyncio.to_thread(read)
+        except TimeoutError:
+            raise PluginsRefused(
+                f"The plugins were not read within {IMPORT_S:g} s; nothing has changed"
+            ) from None
+
+    def _swap(self, plugins: list[_Plugin], known: Mapping[str, _Plugin]) -> Reloaded:
+        before = self._registry.snapshot().tools
+        with self._registry.transaction():
+            self._take_out()
+            settled = [self._again(plugin) for plugin in plugins]
+            _require_as_good(settled, known)
+            problems = self._report(settled)
+        self._plugins = settled
+        after = self._registry.snapshot().tools
+        changed = [name for name in after if before.get(name, after[name]) is not after[name]]
+        return Reloaded(
+            tools_added=tuple(name for name in after if name not in before),
+            tools_changed=tuple(changed),
+            tools_removed=tuple(name for name in before if name not in after),
+            problems=problems,
+        )
+
+    def _take_out(self) -> None:
+        """Undo what plugins have registered; tools that they had replaced are back."""
+        for plugin in self._plugins:
+            for item in plugin.brought.registrations:
+                if self._registry.snapshot().tools.get(item.tool.name) is item.tool:
+                    self._registry.unregister(item.tool.name)
+        there = self._registry.snapshot().tools
+        for name, shipped in self._shipped.items():
+            if name not in there:
+                self._registry.register(shipped.tool, hooks=shipped.hooks)
+
+    def _again(self, plugin: _Plugin) -> _Plugin:
+        if plugin.problem is not None:
+            return plugin
+        try:
+            with self._registry.transaction():
+                self._adopt(plugin)
+        except TollgateError as error:
+            return _left_out(plugin.source, error)
+        return plugin
 
 
-def _in_folder(folder: Path) -> list[_Source]:
-    try:
-        paths = sorted(folder.iterdir())
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise ConfigurationError(
-            f"plugin_dir {str(folder)!r} cannot be read: {error.strerror}"
-        ) from error
-    return [_file_source(path) for path in paths if _is_plugin(path)]
+def _attempted(source: PluginSource, check_hooks: CheckHooks | None) -> _Plugin:
+    brought, error = attempt(_read, source, check_hooks)
+    return _Plugin(source, brought or _Brought()) if error is None else _left_out(source, error)
 
 
-def _is_plugin(path: Path) -> bool:
-    if path.name.startswith(("_", ".")):
-        return False
-    try:
-        return path.suffix == ".py" if path.is_file() else (path / "__init__.py").is_file()
-    except PermissionError:
-        # loading it fails too, and that puts it on the list of problems
-        return True
+def _left_out(source: PluginSource, error: BaseException) -> _Plugin:
+    log.warning("plugin %s (%s) is left out", source.name, source.where, exc_info=error)
+    source.discard()
+    brings_hooks = source.should_bring_hooks()
+    problem = problem_of(source.name, source.where, error, source.file, brings_hooks=brings_hooks)
+    return _Plugin(source, problem=problem)
 
 
-def _file_source(path: Path) -> _Source:
-    module = _module_name(path)
-    return _Source(
-        name=clean(path.stem),
-        where=clean(str(path)),
-        load=lambda: _import_file(module, path),
-        discard=lambda: _forget(module),
-        file=path / "__init__.py" if path.is_dir() else path,
-    )
+def _require_no_hooks(plugins: Iterable[_Plugin]) -> None:
+    names = [plugin.source.name for plugin in plugins if plugin.has_hooks]
+    if names:
+        raise PluginsRefused(
+            f"{', '.join(names)} brings hooks, which are read at the start only: restart the"
+            " service",
+            plugins=names,
+        )
 
 
-def _module_name(path: Path) -> str:
-    """A private name: two plugins of one name, or one named like a library, do not meet."""
-    digest = hashlib.sha256(str(path.absolute()).encode("utf-8", "replace")).hexdigest()[:8]
-    return f"_tollgate_plugin_{digest}_" + re.sub(r"\W", "_", clean(path.stem))
+def _require_as_good(plugins: Iterable[_Plugin], known: Mapping[str, _Plugin]) -> None:
+    """Refuse plugins that do not load, but for those that did not before either."""
+    worse = [
+        plugin.problem
+        for plugin in plugins
+        if plugin.problem is not None
+        and ((former := known.get(plugin.source.where)) is None or former.problem is None)
+    ]
+    if worse:
+        told = "; ".join(f"{problem.at or problem.where}: {problem.error}" for problem in worse)
+        raise PluginsRefused(
+            f"Nothing has changed: {told}",
+            plugins=[problem.name for problem in worse],
+            fix="; ".join(problem.fix for problem in worse),
+        )
 
 
-def _import_file(name: str, path: Path) -> ModuleType:
-    is_package = path.is_dir()
-    spec = importlib.util.spec_from_file_location(
-        name,
-        path / "__init__.py" if is_package else path,
-        submodule_search_locations=[str(path)] if is_package else None,
-    )
-    if spec is None or spec.loader is None:
-        raise InvalidTool(f"{path.name!r} is not a Python file")
-    _forget(name)
-    module = importlib.util.module_from_spec(spec)
-    # dataclasses and relative imports look their module up by name
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def _forget(name: str) -> None:
-    for loaded in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
-        del sys.modules[loaded]
-
-
-def _attempt(
-    registry: ToolRegistry, source: _Source, check_hooks: CheckHooks | None, interrupt: Interrupt
-) -> PluginProblem | None:
-    try:
-        with registry.transaction(), limited(IMPORT_S):
-            _register(registry, source, check_hooks)
-    except BaseException as error:
-        # Third-party code at the boundary may raise anything; whatever it is becomes a
-        # row an operator reads. An interrupt from the keyboard still ends the program.
-        if interrupt.is_real and isinstance(error, KeyboardInterrupt):
-            raise
-        log.warning("plugin %s (%s) is left out", source.name, source.where, exc_info=error)
-        source.discard()
-        brings_hooks = _should_bring_hooks(source)
-        return problem_of(source.name, source.where, error, source.file, brings_hooks=brings_hooks)
-    return None
-
-
-def _should_bring_hooks(source: _Source) -> bool:
-    """Whether a file that could not be loaded speaks of `HOOKS`, or cannot even be read."""
-    if source.file is None:
-        return False
-    try:
-        return bool(_HOOKS.search(source.file.read_text(encoding="utf-8", errors="replace")))
-    except OSError:
-        return True
-
-
-def _register(registry: ToolRegistry, source: _Source, check_hooks: CheckHooks | None) -> None:
+def _read(source: PluginSource, check_hooks: CheckHooks | None) -> _Brought:
+    """Import a plugin; what it brings is sound by itself, and nothing of it is registered."""
     api = PluginApi()
     with recording(api):
         exposed = source.load()
@@ -189,19 +323,26 @@ def _register(registry: ToolRegistry, source: _Source, check_hooks: CheckHooks |
         raise EmptyPlugin(
             "defines no tools: expose TOOLS, register(registry), or use the @tool decorator"
         )
-    if hooks:
-        if check_hooks is not None:
-            check_hooks(hooks)
-        registry.add_hooks(source.name, hooks)
+    if hooks and check_hooks is not None:
+        check_hooks(hooks)
+    registrations = []
     for item in api.registrations:
         with located(item.tool):
             check_tool(item.tool, foreign=True)
             if item.hooks and check_hooks is not None:
                 check_hooks(item.hooks)
-            tool = replace(item.tool, source=source.brings)
-            registry.register(tool, replace=item.replace, hooks=item.hooks)
-    for name, service in api.services.items():
+        registrations.append(replace(item, tool=replace(item.tool, source=source.brings)))
+    return _Brought(tuple(registrations), hooks, dict(api.services))
+
+
+def _offer(plugin: _Plugin) -> None:
+    for name, service in plugin.brought.services.items():
         register_for_plugins(name, service)
+
+
+def _withdraw(plugin: _Plugin) -> None:
+    for name, service in plugin.brought.services.items():
+        withdraw_for_plugins(name, service)
 
 
 def _collect(api: PluginApi, exposed: Any) -> None:

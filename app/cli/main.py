@@ -19,6 +19,7 @@ from app.cli.checkpoint_commands import checkpoints
 from app.cli.desktop_commands import desktop_operator
 from app.cli.memory_commands import memory
 from app.cli.options import DataDir, Json, Token, Url, finish
+from app.cli.plugin_commands import plugins
 from app.cli.rule_commands import rules
 from app.cli.skill_commands import skills
 from app.cli.source_commands import sources
@@ -48,6 +49,7 @@ catalog = typer.Typer(
 app.add_typer(tokens, name="token")
 app.add_typer(catalog, name="tools")
 app.add_typer(database, name="db")
+app.add_typer(plugins, name="plugins")
 app.add_typer(rules, name="rules")
 app.add_typer(checkpoints, name="checkpoints")
 app.add_typer(memory, name="memory")

@@ -54,16 +54,21 @@ class ResultCache:
         self._ttl_s = ttl_s
         self.enabled = enabled and ttl_s > 0
         self._epochs: dict[str, int] = {}
+        self._changes = 0
         self._kept: OrderedDict[_Place, _Kept] = OrderedDict()
         self._bytes = 0
 
     def epoch(self, scope: str) -> int | None:
         """How often something was written; None where that cannot be told at the moment."""
-        return None if self._is_worked_in(scope) else self._epochs.get(scope, 0)
+        return None if self._is_worked_in(scope) else self._changes + self._epochs.get(scope, 0)
 
     def written(self, scope: str) -> None:
         """Something in `scope` may have changed."""
         self._epochs[scope] = self._epochs.get(scope, 0) + 1
+
+    def tools_changed(self) -> None:
+        """Tools have other code: what they said before is not served again, in any scope."""
+        self._changes += 1
 
     def get(self, session_id: str, scope: str, key: Key) -> CallOutcome | None:
         place = (session_id, scope, key)

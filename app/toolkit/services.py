@@ -53,6 +53,12 @@ def register_for_plugins(name: str, service: Any) -> None:
     _of_plugins[name] = service
 
 
+def withdraw_for_plugins(name: str, service: Any) -> None:
+    """Take back what `register_for_plugins` offered, unless another took its place."""
+    if _of_plugins.get(name) is service:
+        del _of_plugins[name]
+
+
 def shared_service(name: str) -> Any | None:
     """What a plugin registered, outside of any call."""
     return _of_plugins.get(name)

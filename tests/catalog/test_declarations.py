@@ -251,7 +251,7 @@ def test_a_key_press_while_plugins_are_imported_ends_the_program(tmp_path):
 
 
 def test_an_import_that_does_not_end_is_stopped_and_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("app.catalog.plugins.IMPORT_S", 0.05)
+    monkeypatch.setattr("app.catalog.plugins.IMPORT_S", 3)
     stubborn = """
         import time
         while True:

@@ -24,7 +24,7 @@ _trusting = httpcore2.default_ssl_context
 def replacements() -> dict[str, Any]:
     """What takes the place of what, by its full name."""
     return {
-        "app.catalog.plugins.entry_points": _entry_points,
+        "app.catalog.plugin_sources.entry_points": _entry_points,
         "app.execution.hooks.plugins.entry_points": _entry_points,
         "app.knowledge.skills.finding.read_document": cache(read_document),
         "httpcore2.default_ssl_context": _default_ssl_context,

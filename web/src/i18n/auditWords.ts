@@ -25,6 +25,7 @@ export const KINDS: Pairs = {
   "governance.agent": ["Agent changed", "更改智能体"],
   "governance.channel": ["Channel changed", "更改渠道"],
   "governance.grant": ["Grant changed", "更改授权"],
+  "governance.plugins": ["Plugins reloaded", "重新加载插件"],
   "governance.project": ["Project changed", "更改项目"],
   "governance.rule": ["Rule changed", "更改规则"],
   "governance.skill": ["Skill changed", "更改技能"],

@@ -1,0 +1,95 @@
+"""Plugins: reading their folder again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from app.api.deps import Admin, ServiceDep
+from app.api.errors import problems
+from app.api.rest.examples import example
+from app.api.rest.routing import routes_of
+from app.catalog.errors import PluginsRefused
+
+router = routes_of("admin", below="/admin")
+
+_PROBLEM: dict[str, Any] = {
+    "name": "weather",
+    "where": "/srv/tollgate/plugins/weather.py",
+    "at": "/srv/tollgate/plugins/weather.py:3",
+    "code": "plugin_import",
+    "error": "ModuleNotFoundError: No module named 'weathers'",
+    "fix": "Install the package that has weathers into the service's environment, then restart",
+}
+
+
+class LeftOut(BaseModel):
+    """A plugin that is left out."""
+
+    model_config = example(**_PROBLEM)
+
+    name: str
+    where: str
+    at: str
+    code: str
+    error: str
+    fix: str
+
+
+class PluginsReloaded(BaseModel):
+    """What has changed."""
+
+    model_config = example(
+        read=["greet"],
+        removed=[],
+        tools_added=[],
+        tools_changed=["greet"],
+        tools_removed=[],
+        problems=[_PROBLEM],
+    )
+
+    read: list[str] = Field(description="Plugins that were read, as they are new or have changed.")
+    removed: list[str] = Field(description="Plugins that are no longer there.")
+    tools_added: list[str]
+    tools_changed: list[str]
+    tools_removed: list[str]
+    problems: list[LeftOut] = Field(description="Plugins that are left out, as they were before.")
+
+
+@router.post(
+    "/plugins/reload",
+    summary="Read the plugin folder again",
+    responses=problems(PluginsRefused),
+)
+async def reload_plugins(service: ServiceDep, principal: Admin) -> PluginsReloaded:
+    """Scope `admin`. All that has changed is taken at once, or nothing: 409 says why.
+
+    Calls that run end with the code that they began with. Plugins that bring hooks, and packages
+    that are installed, are read when the service starts.
+    """
+    gate = service.gate
+    done = await service.plugins.reload()
+    gate.cache.tools_changed()
+    detail: dict[str, Any] = {
+        "read": list(done.read),
+        "removed": list(done.removed),
+        "tools_added": list(done.tools_added),
+        "tools_changed": list(done.tools_changed),
+        "tools_removed": list(done.tools_removed),
+    }
+    gate.audit.record(
+        "governance.plugins",
+        actor=principal.user_id,
+        subject=str(service.settings.plugins_dir),
+        detail=detail,
+    )
+    await gate.catalog_sync.settled()
+    await gate.ledger.durable()
+    left_out = [
+        LeftOut(
+            name=one.name, where=one.where, at=one.at, code=one.code, error=one.error, fix=one.fix
+        )
+        for one in done.problems
+    ]
+    return PluginsReloaded(**detail, problems=left_out)

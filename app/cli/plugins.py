@@ -1,0 +1,51 @@
+"""`tollgate plugins`: the plugin folder of a running service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from app.cli.answered import CommandRefused
+from app.cli.place import Service
+from app.core.visible import visible
+
+
+async def reload_plugins(service: Service, *, as_json: bool) -> int:
+    """Have the service read its folder again; print what has changed.
+
+    Raises:
+        CommandRefused: the service keeps what it has; the message says why.
+        ConnectionFailed: no service answers.
+    """
+    try:
+        done = await service.send("POST", "admin", "plugins", "reload", body={})
+    except CommandRefused as error:
+        fix = error.error.get("details", {}).get("fix")
+        raise CommandRefused(f"{error}\n{fix}" if fix else str(error), **error.error) from None
+    if as_json:
+        typer.echo(json.dumps(done, indent=2, ensure_ascii=False))
+        return 0
+    for line in _lines(done):
+        typer.echo(line)
+    return 0
+
+
+def _lines(done: dict[str, Any]) -> Iterator[str]:
+    rows = {
+        "read": "plugins read",
+        "removed": "plugins removed",
+        "tools_added": "tools added",
+        "tools_changed": "tools changed",
+        "tools_removed": "tools removed",
+    }
+    changes = [(words, done[key]) for key, words in rows.items() if done[key]]
+    if not changes:
+        yield "Nothing has changed."
+    for words, names in changes:
+        yield f"{words}: {', '.join(map(visible, names))}"
+    for problem in done["problems"]:
+        name, where = visible(problem["name"]), visible(problem["at"] or problem["where"])
+        yield f"left out: {name} ({where}): {visible(problem['error'])}"
