@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Annotated
-
 import typer
+
+from app.cli.options import Json, Url, finish
 
 plugins = typer.Typer(
     help="Tools of the plugin folder.", rich_markup_mode=None, no_args_is_help=True
@@ -20,10 +19,8 @@ def _group() -> None:
 @plugins.command("reload")
 def plugins_reload(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    url: Annotated[
-        str | None, typer.Option(help="Address of the service. [env: TOLLGATE_URL]")
-    ] = None,
+    as_json: Json = False,
+    url: Url = None,
 ) -> None:
     """Have the running service read the plugin folder again, without a restart.
 
@@ -33,4 +30,4 @@ def plugins_reload(
     from app.cli.place import find_service
     from app.cli.plugins import reload_plugins
 
-    raise typer.Exit(asyncio.run(reload_plugins(find_service(url), as_json=as_json)))
+    finish(reload_plugins(find_service(url), as_json=as_json))
