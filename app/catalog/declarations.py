@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, get_args
 
 import orjson
 
+from app.catalog.catalog import wire_name
 from app.catalog.errors import InvalidTool
 from app.core.contain import attempt
 from app.operations.protocols.sandbox import Level
@@ -114,6 +115,9 @@ def _names(tool: Tool) -> Faults:
                 "letters, digits, '_', '.' or '-'",
                 "Choose such a name",
             )
+    spelt = [wire_name(alias.name) for alias in tool.aliases if isinstance(alias.name, str)]
+    for name in dict.fromkeys(name for name in spelt if spelt.count(name) > 1):
+        yield Fault("aliases", f"alias {_shown(name)} is there more than once", "Name it once")
     for alias in tool.aliases:
         if not all(item is None or callable(item) for item in (alias.adapt, alias.reshape)):
             message = f"alias {_shown(alias.name)}: adapt and reshape must be functions"

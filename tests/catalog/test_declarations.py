@@ -70,6 +70,11 @@ OPTIONS = {
     "half a letter": ("max_output_chars=1.5", "max_output_chars must be", "leave it out"),
     "an alias as text": ('aliases=("x",)', "tuple of Alias", "Alias("),
     "an alias with spaces": ('aliases=(Alias("a b"),)', "must start with a letter", "Choose"),
+    "an alias twice": (
+        'aliases=(Alias("Odd"), Alias("Odd"))',
+        "more than once",
+        "Name it once",
+    ),
     "an alias that is no text": ("aliases=(Alias(5),)", "must start with a letter", "Choose"),
     "an adapter as text": ('aliases=(Alias("y", adapt="z"),)', "must be functions", "functions"),
     "a family as text": ('aliases=(Alias("y", families="z"),)', "families", "families=("),
