@@ -18,6 +18,10 @@ from app.events.envelope import SessionEvent
 OlderStyle = Literal["netaclaw", "countbot"]
 """Whose events: `tool_call` and `tool_result`, or the five from `tool_start` on."""
 _HUNDRED = 100.0
+_KINDS = (
+    *(b'"tool_call_', b'"process_progress"', b'"process_event"', b'"message_com'),
+    *(b'"run_finished"', b'"subagent_finished"'),
+)
 
 
 class OlderEvent(SessionEvent):
@@ -128,10 +132,12 @@ class OlderEvents:
 
     def _countbot(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
         kind, run_id = event["type"], event.get("run_id")
-        if kind == "message_completed":
-            asked = [item["id"] for item in event["content"] if item.get("type") == "tool_use"]
-            if asked:
-                self._batches[run_id] = _Batch(asked)
+        if kind == "run_finished":
+            yield from self._batch_over(event)
+        elif kind == "subagent_finished":
+            yield from self._batch_over({**event, "run_id": event["child_run_id"]})
+        elif kind == "message_completed":
+            yield from self._asked(event)
         elif kind == "tool_call_started":
             self._names[event["tool_call_id"]] = event["tool_name"]
             self._batches.setdefault(run_id, _Batch([])).started(event["tool_call_id"])
@@ -140,6 +146,15 @@ class OlderEvents:
             yield from self._progress(event)
         elif kind == "tool_call_completed":
             yield from self._ended(event)
+
+    def _asked(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
+        """A message asks for calls: the model's, or a person's that names them."""
+        if event["role"] == "assistant":
+            # What was asked for before, and not taken up, never will be.
+            yield from self._batch_over(event)
+        asked = [item["id"] for item in event["content"] if item.get("type") == "tool_use"]
+        if asked:
+            self._batches[event.get("run_id")] = _Batch(asked)
 
     def _progress(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
         percent = (event.get("progress") or {}).get("percent")
@@ -170,7 +185,12 @@ class OlderEvents:
             )
         batch = self._batches.get(run_id)
         if batch is not None and batch.ended(call_id, succeeded=succeeded):
-            del self._batches[run_id]
+            yield from self._batch_over(event)
+
+    def _batch_over(self, event: Mapping[str, Any]) -> Iterator[OlderEvent]:
+        """The end of the calls that the run of an event has asked for at once."""
+        batch = self._batches.pop(event.get("run_id"), None)
+        if batch is not None:
             yield OlderBatchComplete(
                 **_envelope(event),
                 tool_call_ids=batch.ids,
@@ -202,10 +222,7 @@ class _Batch:
 def _concerns_calls(body: bytes) -> bool:
     """A cheap look at the type, which comes first."""
     head = body[:64]
-    return any(
-        kind in head
-        for kind in (b'"tool_call_', b'"process_progress"', b'"process_event"', b'"message_com')
-    )
+    return any(kind in head for kind in _KINDS)
 
 
 def _envelope(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from app.events.union import server_message
+from tests.api.rest.test_model_settings import open_place
+from tests.support.scripted_anthropic.turns import Turn, tool_use
+from tests.support.scripted_anthropic.turns import text as said
 from tests.support.service import Chat, Message, Running, serving, settings_for
 
 _PLUGIN = '''
@@ -93,6 +96,21 @@ async def test_a_call_starts_and_completes_or_fails_and_the_batch_ends(running: 
     assert (batch["succeeded"], batch["failed"]) == (1, 1)
     for message in chat.seen:
         server_message.validate_python(message)
+
+
+@pytest.mark.parametrize("most", [2, 1])
+async def test_a_batch_of_which_nothing_is_run_ends_all_the_same(tmp_path: Path, most: int):
+    turns = (Turn(tool_use("list_dir", {"path": "."}, id="t1")), Turn(said("Then not.")))
+    async with open_place(tmp_path, max_iterations=most) as place:
+        place.goals.script("a", *turns)
+        session_id = place.running.session().id
+        message = {"type": "user_message", "session_id": session_id, "content": "a"}
+        async with place.running.connect() as chat:
+            await chat.command(type="subscribe", session_id=session_id, older_events="countbot")
+            await chat.command(**message, tools_enabled=False)
+            batch = await chat.until("batch_tools_complete")
+
+    assert (batch["tool_call_ids"], batch["succeeded"], batch["failed"]) == (["t1"], 0, 1)
 
 
 @pytest.mark.requirement("EVT-09")
