@@ -97,6 +97,63 @@ async def test_what_is_gone_or_something_else_is_asked_about_too(
     assert (root / "build" / "a.txt").exists()
 
 
+@pytest.mark.parametrize("command", ["rm build/*.txt", "rm -r build/*", "rm build/a.txt"])
+@pytest.mark.parametrize("was_link", [False, True])
+async def test_a_link_that_leads_elsewhere_meanwhile_is_asked_about(
+    house: Lab, root: Path, command: str, *, was_link: bool
+):
+    (root / "build").rename(root / "old")
+    for name in ("a.txt", "b.txt", "deep/c.txt"):
+        (root / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "src" / name).write_text("kept", encoding="utf-8")
+    if was_link:
+        (root / "build").symlink_to("old")
+    else:
+        (root / "old").rename(root / "build")
+    running = start(house, command)
+    first = await asked(house)
+    if was_link:
+        (root / "build").unlink()
+    else:
+        (root / "build").rename(root / "old")
+    (root / "build").symlink_to("src")
+    await house.answer("approve_once", first)
+    second = await asked(house, 2)
+
+    assert second["targets"] == first["targets"]
+    assert "new: src" in second["asked_again"]
+    await house.answer("decline", second)
+    assert (await running)[0].status == "declined"
+    assert (root / "src" / "a.txt").exists()
+
+
+async def test_a_pattern_reaches_through_links_as_a_shell_does(house: Lab, root: Path):
+    (root / ".kept" / "in").mkdir(parents=True)
+    (root / ".kept" / "in" / "x.txt").write_text("kept", encoding="utf-8")
+    (root / "link").symlink_to(".kept")
+    (root / "link2").symlink_to("/usr")
+    running = start(house, "rm */in/*.txt")
+    question = await asked(house)
+
+    assert [target["names"] for target in question["targets"]] == [["link/in/x.txt"]]
+    assert question["target_list"]["count"] == 1
+    await house.answer("decline", question)
+    await running
+
+
+async def test_names_with_line_breaks_are_not_taken_for_other_names(house: Lab, root: Path):
+    digests = set()
+    for names in (("za\nfile zb", "zc"), ("za", "zb\nfile zc")):
+        for name in names:
+            (root / name).write_text("x", encoding="utf-8")
+        found = await targets.targets_of([f"{root}/z*"], house.context["project"])
+        digests.add(found.digest)
+        for name in names:
+            (root / name).unlink()
+
+    assert len(digests) == 2
+
+
 async def test_the_question_lists_what_is_in_folders_and_behind_patterns(house: Lab, root: Path):
     running = start(house, "rm -rf build *.md; rm -f none")
     (root / "x.md").write_text("x", encoding="utf-8")

@@ -71,6 +71,8 @@ async def test_stat_tells_type_and_size_or_none(fill: Fill):
     assert folder is not None
     assert (folder.path, folder.type) == ("src", "directory")
     assert await files.stat("src/gone") is None
+    assert file is not None
+    assert file.real == ""
 
 
 @pytest.mark.requirement("FIL-04")

@@ -14,7 +14,7 @@ from app.core.errors import ToolFailed
 from app.core.visible import unpadded
 from app.execution.context import Project
 from app.operations.protocols.files import FileStat
-from app.operations.protocols.search import FindQuery
+from app.operations.protocols.search import FindQuery, FindResult
 from app.policy.rules.globs import GLOBBED
 
 MAX_TARGETS = 20
@@ -26,14 +26,15 @@ MAX_LISTED = 10_000
 LOOK_S = 5.0
 """So long it may take to look."""
 _MAX_TOLD = 5
-_UNSEEN = "unseen"
+_UNSEEN, _PLACE = "unseen", "place"
+_NO_FILES = frozenset(["missing", _UNSEEN, _PLACE])
 _NO_LETTER = re.compile(r"[*?\[\]{},!\\]")
 _NO_SHELLS = re.compile(r"[{},\\]")
 """Characters that mean something in our patterns and stand for themselves in a shell's."""
 
 
 class Entry(NamedTuple):
-    """A file or folder that would be hit, or a name where nothing is."""
+    """A file or folder that would be hit, a name where nothing is, or where links lead to."""
 
     path: str
     type: str
@@ -72,7 +73,9 @@ class Targets:
             return ""
         if not now.digest:
             return "What it would hit could not be looked at again"
-        reported = f"What it would hit has changed: {now.count} instead of {self.count}"
+        reported = "What it would hit has changed"
+        if now.count != self.count:
+            reported += f": {now.count} instead of {self.count}"
         if not self.entries:
             return reported
         before, after = set(self.entries), set(now.entries)
@@ -104,7 +107,7 @@ async def targets_of(paths: Sequence[str], project: Project | None) -> Targets:
     except TimeoutError:
         found.more = True
         return found
-    listed = "\n".join(f"{entry.type} {entry.path}" for entry in found.entries)
+    listed = "\0".join(f"{entry.type} {entry.path}" for entry in found.entries)
     whole = f"{found.count}\n{listed}".encode("utf-8", "surrogatepass")
     found.digest = sha256(whole).hexdigest()
     return found
@@ -126,7 +129,7 @@ class _Look:
             self._add(Entry(normal, _UNSEEN))
             return
         try:
-            stat = await self._operations.files.stat(normal)
+            stat = await self._stat(normal)
             if stat is None and GLOBBED.search(normal):
                 await self._pattern(normal, shown)
             elif stat is None:
@@ -141,6 +144,13 @@ class _Look:
                 self._add(Entry(stat.path, "link" if is_link else stat.type))
         except ToolFailed:
             self._add(Entry(normal, _UNSEEN))
+
+    async def _stat(self, path: str) -> FileStat | None:
+        """What is at `path`; where links lead to it, that is listed as well."""
+        stat = await self._operations.files.stat(path)
+        if stat is not None and stat.real:
+            self._add(Entry(stat.real.removeprefix(f"{self._root}/"), _PLACE))
+        return stat
 
     async def _is_link(self, path: str) -> bool:
         """Whether the name itself is one: what is done to the file is done elsewhere then."""
@@ -169,25 +179,18 @@ class _Look:
         """What a shell would put in the place of `path`, and what is below that."""
         parts = path.removeprefix(self._root + "/").split("/")
         first = next(at for at, part in enumerate(parts) if GLOBBED.search(part))
-        pattern = "/".join(parts[first:])
-        query = FindQuery(
-            path="/".join([self._root, *parts[:first]]),
-            pattern=_NO_SHELLS.sub(r"\\\g<0>", pattern),
-            type="all",
-            limit=self._left,
-            max_depth=None if "**" in pattern else len(parts) - first,
-            respect_ignore=False,
-            # A shell leaves out hidden names, and `find` does not.
-            include_hidden="**" in pattern or any(p.startswith(".") for p in parts[first:]),
-        )
         shown |= {"type": "unknown", "files": 0}
         try:
-            found = await self._operations.search.find(query)
+            await self._matching("/".join([self._root, *parts[:first]]), parts[first:], shown)
         except ToolFailed as error:
             if error.code not in {"file_not_found", "not_a_directory"}:
                 raise
             self._add(Entry(path, "missing"))
-            return
+
+    async def _matching(self, folder: str, parts: Sequence[str], shown: dict[str, Any]) -> None:
+        """List what `parts` of a pattern stand for in `folder`, and what is below that."""
+        await self._stat(folder)
+        found = await self._find(folder, parts)
         self._take(found.entries, found.total, shown)
         for entry in found.entries:
             if entry.type == "directory":
@@ -200,6 +203,41 @@ class _Look:
                 )
                 inside = await self._operations.search.find(below)
                 self._take(inside.entries, inside.total, shown)
+        if "**" not in parts:
+            await self._through_links(folder, parts, shown)
+
+    async def _through_links(
+        self, folder: str, parts: Sequence[str], shown: dict[str, Any]
+    ) -> None:
+        """What is in folders that links lead to: a shell enters them, and a search does not."""
+        for count in range(1, len(parts)):
+            found = await self._find(folder, parts[:count])
+            for entry in found.entries:
+                path = posixpath.join(self._root, entry.path)
+                if entry.type == "other" and await self._is_folder(path):
+                    await self._matching(path, parts[count:], shown)
+
+    async def _is_folder(self, path: str) -> bool:
+        try:
+            stat = await self._operations.files.stat(path)
+        except ToolFailed:  # it leads out of the workspace, where programs write nothing
+            return False
+        return stat is not None and stat.type == "directory"
+
+    async def _find(self, folder: str, parts: Sequence[str]) -> FindResult:
+        """What a shell would put in the place of `parts` in `folder`."""
+        pattern = "/".join(parts)
+        query = FindQuery(
+            path=folder,
+            pattern=_NO_SHELLS.sub(r"\\\g<0>", pattern),
+            type="all",
+            limit=self._left,
+            max_depth=None if "**" in pattern else len(parts),
+            respect_ignore=False,
+            # A shell leaves out hidden names, and `find` does not.
+            include_hidden="**" in pattern or any(part.startswith(".") for part in parts),
+        )
+        return await self._operations.search.find(query)
 
     @property
     def _left(self) -> int:
@@ -220,7 +258,7 @@ class _Look:
         shown["more"] = shown.get("more", False) or total > len(entries)
 
     def _add(self, entry: Entry) -> None:
-        self._found.count += entry.type not in {"missing", _UNSEEN}
+        self._found.count += entry.type not in _NO_FILES
         if len(self._found.entries) < MAX_LISTED:
             self._found.entries.append(entry)
         else:

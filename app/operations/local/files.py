@@ -14,6 +14,7 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from app.core.errors import ToolFailed
 from app.operations.local.beneath import Beneath
@@ -146,11 +147,14 @@ class LocalFiles(OverApply):
         try:
             with self._beneath.opened(path, os.O_PATH) as descriptor:
                 status = os.fstat(descriptor)
+                real = self._beneath.real(descriptor)
         except ToolFailed as error:
             if error.details.get("code") in ("file_not_found", "not_a_directory"):
                 return None
             raise
-        return to_file_stat(self._beneath.join(self._beneath.parts(path)), status)
+        found = to_file_stat(self._beneath.join(self._beneath.parts(path)), status)
+        as_named = self._beneath.absolute(path)
+        return found if real in ("", as_named) else replace(found, real=real)
 
     def _list_dir(self, path: str) -> list[FileStat]:
         parts = self._beneath.parts(path)

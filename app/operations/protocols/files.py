@@ -13,13 +13,18 @@ Unread = Literal["link", "too_large", "unreadable", "special"]
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """One path: `path` is relative to the workspace root, `size` in bytes, `modified` UTC."""
+    """One path: `path` is relative to the workspace root, `size` in bytes, `modified` UTC.
+
+    Attributes:
+        real: its absolute path without links, where `stat` met some on the way; else empty.
+    """
 
     path: str
     type: FileType
     size: int
     modified: datetime
     mode: int = 0o644
+    real: str = ""
 
 
 @dataclass(frozen=True, slots=True)
