@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.execution.calls import CallRequest
-from app.execution.confirmation import targets
+from app.execution.confirmation import confirmer, targets
 from app.execution.outcome import CallOutcome
 from tests.execution.lab import Event, Lab
 
@@ -226,6 +226,58 @@ async def test_a_lasting_approval_that_came_too_late_is_taken_back(house: Lab, r
     again = start(house, "rm -rf build")
     await house.answer("decline", await asked(house, 3))
     assert (await again)[0].status == "declined"
+
+
+def start_behind_two(house: Lab, command: str) -> asyncio.Task[list[CallOutcome]]:
+    """The same in a batch whose places are taken until there is a file `go`."""
+    waits = "until test -e go; do sleep 0.01; done"
+    commands = [waits, f"{waits}; true", command]
+    requests = [
+        CallRequest(f"c{at}", "bash", {"command": each}) for at, each in enumerate(commands)
+    ]
+    return asyncio.create_task(house.run(*requests, run_id="run_1", workers=2))
+
+
+async def test_a_lasting_approval_is_taken_back_after_a_wait_as_well(
+    house: Lab, root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    looked = asyncio.Semaphore(0)
+
+    async def look(*given: Any) -> targets.Targets:
+        found = await targets.targets_of(*given)
+        looked.release()
+        return found
+
+    monkeypatch.setattr(confirmer, "targets_of", look)
+    running = start_behind_two(house, "rm -rf build")
+    first = await asked(house)
+    await house.watcher.until("tool_call_started", count=3)
+    await house.answer("approve_session", first)
+    for _ in range(2):
+        await looked.acquire()
+    (root / "build" / "new.txt").write_text("not seen", encoding="utf-8")
+    (root / "go").touch()
+    second = await asked(house, 2)
+
+    assert await house.rows("SELECT revoked_by FROM grants") == [("system",)]
+    await house.answer("decline", second)
+    assert (await running)[2].status == "declined"
+    again = start(house, "rm -rf build")
+    await house.answer("decline", await asked(house, 3))
+    assert (await again)[0].status == "declined"
+
+
+async def test_what_another_approval_covers_is_not_asked_about_after_a_wait(house: Lab, root: Path):
+    running = start_behind_two(house, "rm -rf build")
+    await asked(house)
+    (root / "build" / "new.txt").write_text("not seen", encoding="utf-8")
+    other = start(house, "rm -rf build", run_id="run_2")
+    await house.answer("approve_session", await asked(house, 2))
+    assert (await other)[0].status == "success"
+    (root / "go").touch()
+
+    assert [outcome.status for outcome in await running] == ["success"] * 3
+    assert len(house.watcher.of("tool_confirmation_request")) == 2
 
 
 async def test_a_lasting_approval_covers_what_is_there_later(house: Lab, root: Path):

@@ -129,13 +129,17 @@ class Confirmer:
                     await self._put(call, again)
                 assert call.asked is not None
                 answer = await self._confirmations.wait(call.asked.id)
-                call.asked.by = answer.by
+                call.asked.by, call.asked.answer = answer.by, answer
                 if answer.outcome != "approved":
                     return self._unanswered(call, answer)
                 refused = self._accepted(call, answer)
                 again = ""
                 if refused is None and reasons_of(call) <= call.asked.reasons:
-                    again = await self._hits_others(call, answer)
+                    if answer.edited_args is not None:
+                        # Whoever wrote these arguments has seen no list of what they hit.
+                        call.asked.targets = await self._targets(call)
+                    else:
+                        again = await self._hits_others(call, call.asked)
                     if not again:
                         return None
                 self._confirmations.void(call.asked.id)
@@ -151,9 +155,9 @@ class Confirmer:
         Its approval is void then, and `confirm` asks again.
         """
         asked = call.asked
-        if asked is None or not _may_hit(call):
+        if asked is None:
             return False
-        changed = asked.targets.changed(await self._targets(call))
+        changed = await self._hits_others(call, asked)
         if not changed:
             return False
         self._confirmations.void(asked.id)
@@ -280,21 +284,17 @@ class Confirmer:
             return Targets()
         return await targets_of(call.decision.resolved_targets, call.context.project)
 
-    async def _hits_others(self, call: Call, answer: Answer) -> str:
+    async def _hits_others(self, call: Call, asked: Asked) -> str:
         """How what the call would hit differs from what the person saw, in words; "" if not.
 
         An approval that was to last is taken back with the one that it came with.
         """
-        assert call.asked is not None
-        if answer.edited_args is not None:
-            # Whoever wrote these arguments has seen no list of what they hit.
-            call.asked.targets = await self._targets(call)
+        grant_id = asked.answer.grant_id if asked.answer is not None else None
+        if not _may_hit(call, asked) or _is_covered_elsewhere(call, asked.answer):
             return ""
-        if not _may_hit(call) or _is_covered_elsewhere(call, answer):
-            return ""
-        changed = call.asked.targets.changed(await self._targets(call))
-        if changed and answer.grant_id is not None:
-            await self._grants.revoke(answer.grant_id, by="system")
+        changed = asked.targets.changed(await self._targets(call))
+        if changed and grant_id is not None:
+            await self._grants.revoke(grant_id, by="system")
             self._admission.readmit(call)
         return changed
 
@@ -361,17 +361,18 @@ class Confirmer:
         return Refusal("cancelled", "cancelled", "The call was cancelled before it ran")
 
 
-def _may_hit(call: Call) -> bool:
-    """Whether the call hits something by now, and a list of it was shown."""
-    listed = call.asked is not None and call.asked.targets.digest
-    return bool(listed and call.decision and call.decision.resolved_targets)
+def _may_hit(call: Call, asked: Asked) -> bool:
+    """Whether the call hits something by now, and a list of it was made."""
+    return bool(asked.targets.digest and call.decision and call.decision.resolved_targets)
 
 
-def _is_covered_elsewhere(call: Call, answer: Answer) -> bool:
+def _is_covered_elsewhere(call: Call, answer: Answer | None) -> bool:
     """Whether the call runs by a lasting approval that was given for another question."""
+    if answer is not None and answer.is_released:
+        return True
     decision = call.decision
     granted = decision is not None and decision.grant_id is not None
-    return answer.is_released or (granted and answer.grant_id is None)
+    return granted and (answer is None or answer.grant_id is None)
 
 
 def _hook_asks(call: Call) -> bool:
