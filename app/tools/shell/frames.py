@@ -17,12 +17,11 @@ _CHARS = 20_000
 """Of the end of a text that may still be drawn again; what is longer stays as it is."""
 _DRAWS = re.compile(r"\r(?!\n)|\x08|\x1b\[[0-9;]*[A-GJKP]")
 _PIECES = re.compile(
-    r"\r*\n|\r|\x08|[^\r\n\x08\x1b]+"
+    r"\r++\n?|\n|\x08|[^\r\n\x08\x1b]++"
     r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?",
     re.DOTALL,
 )
 _UNFINISHED = re.compile(r"(?:\r+|\x1b(?:\[[0-?]{0,60}[ -/]{0,4})?)\Z")
-_BACK = {"\r": _CHARS * 2, "\x08": 1}
 _ROW_STEPS = {"A": -1, "F": -1, "B": 1, "E": 1}
 _COLUMN_STEPS = {"C": 1, "D": -1}
 _NUMBER = re.compile(r"\d{1,6}")
@@ -87,6 +86,7 @@ class _Line:
     def __init__(self, text: str) -> None:
         self.cells: list[str] = []
         self.at = 0
+        self._blanks = 0  # so many cells at the beginning are blank for certain
         self.end = "\r" if text.endswith("\r") else ""
         self._before = ""  # colours of the next letter
         for piece in _PIECES.findall(text.removesuffix("\r")):
@@ -99,6 +99,7 @@ class _Line:
         cells = [self._before + text[0], *text[1:]]
         self._before = ""
         self.cells += " " * (self.at - len(self.cells))
+        self._blanks = min(self._blanks, self.at)
         self.cells[self.at : self.at + len(cells)] = cells
         self.at += len(cells)
 
@@ -110,10 +111,17 @@ class _Line:
 
     def erase(self, how: int) -> None:
         """To its end, to its beginning, or all of it."""
-        if how == 1:
-            self.cells[: self.at] = " " * min(self.at, len(self.cells))
-        else:
-            del self.cells[self.at if how == 0 else 0 :]
+        if how != 1:
+            self.delete(self.at if how == 0 else 0, len(self.cells))
+            return
+        end = min(self.at, len(self.cells))
+        if end > self._blanks:
+            self.cells[self._blanks : end] = [" "] * (end - self._blanks)
+            self._blanks = end
+
+    def delete(self, start: int, stop: int) -> None:
+        del self.cells[start:stop]
+        self._blanks = min(self._blanks, start)
 
     def __str__(self) -> str:
         return "".join(self.cells) + self._before + self.end
@@ -152,8 +160,10 @@ class _Screen:
         if piece.endswith("\n"):
             line.end = piece[-2:-1]
             self._go(1, column=0)
-        elif piece in _BACK:
-            line.at = max(0, line.at - _BACK[piece])
+        elif piece.startswith("\r"):
+            line.at = 0
+        elif piece == "\x08":
+            line.at = max(0, line.at - 1)
         elif not piece.startswith("\x1b"):
             line.write(piece)
         elif piece.startswith("\x1b[") and not piece.endswith("m"):
@@ -171,7 +181,7 @@ class _Screen:
         elif kind == "G":
             line.go(steps - 1)
         elif kind == "P":
-            del line.cells[line.at : line.at + steps]
+            line.delete(line.at, line.at + steps)
         elif kind in "KJ":
             line.erase(number)
             if kind == "J":

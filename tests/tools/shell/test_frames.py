@@ -41,6 +41,12 @@ def test_it_is_the_same_in_pieces(text: str, size: int):
     assert "".join(found) == last_frames(text)
 
 
+@pytest.mark.parametrize("piece", ["\r", "x\r\r", "\x1b[1K", "\x1b[1P", "x\x08"])
+def test_no_text_takes_more_than_its_length(piece: str):
+    # With time by the square of its length, each of these takes minutes.
+    assert len(last_frames("x" * 20_000 + "\r" * (piece == "\x1b[1P") + piece * 300_000)) < 400_000
+
+
 @given(st.lists(st.text("abc\n", max_size=30_000), max_size=8))
 def test_a_text_without_frames_stays_as_it_is(pieces: list[str]):
     found: list[str] = []
