@@ -19,6 +19,7 @@ LOOKS: tuple[tuple[str, Look], ...] = (
 """What is overlooked, and how a line looks then; each overlooks what the one before does."""
 
 _MAX_COMPARED = 5_000_000
+_MOST_HINTED = 1000
 _NEAR = 500
 _COMMON = 50
 _SHOWN_LINES = 5
@@ -57,13 +58,14 @@ class TextLines:
         return self._indexes[look].get(line, ())
 
     def hinted(self, hint: str, start: int) -> Sequence[int]:
-        """Lines from `start` on that are `hint`, or else that begin with it."""
+        """The first lines from `start` on that are `hint`, or else that begin with it."""
         if self._stripped is None:
             self._stripped = {}
             for number, text in enumerate(self.lines):
                 self._stripped.setdefault(text.strip(), []).append(number)
         numbers = self._stripped.get(hint, [])
-        found = numbers[bisect_left(numbers, start) :]
+        first = bisect_left(numbers, start)
+        found = numbers[first : first + _MOST_HINTED]
         if found:
             return found
         self._spend(len(self.lines) - start)

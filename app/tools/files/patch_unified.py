@@ -26,7 +26,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 # What stands behind a name where a program puts a space, not a tab, before it.
 _BEHIND_NAME = re.compile(
-    r"\s+(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[-+]\d\d:?\d\d|Z)?"
+    r"(?<!\s)\s+(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[-+]\d\d:?\d\d|Z)?"
     r"|\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d \d{4}(?: [-+]\d{4})?"
     r"|\((?:revision \d+|working copy|nonexistent)\))$"
 )

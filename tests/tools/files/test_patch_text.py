@@ -215,3 +215,10 @@ def test_a_name_with_an_impossible_escape_is_no_reason_to_fail():
     text = f"--- {header}\n+++ {header}\n@@ -1 +1 @@\n-x\n+y\n"
     assert len(parse_patch(text)) == 1
     assert {file.path for file in parse_patch(text)} <= set(named_in(text, is_v4a=False))
+
+
+def test_a_name_full_of_blanks_is_read_at_once():
+    name = f"a{' ' * 300_000}b"
+    text = f"--- {name}\n+++ {name}\n@@ -1 +1 @@\n-x\n+y\n"
+
+    assert name in paths_in_patch({"patch": text})
