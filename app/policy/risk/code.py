@@ -115,10 +115,11 @@ def kept_code(language: str, text: str) -> tuple[Answer, ...]:
 
 def assess_code(language: str, text: str) -> Iterator[Answer]:
     """Findings for `text`, a program in `language`; shell commands in it come as payloads."""
+    spaced = _LONG_BLANK.sub(_short_blank, text)
     if len(text) <= _MAX:
-        yield from secrets_in_code(language.removesuffix(" file"), text)
+        yield from secrets_in_code(language.removesuffix(" file"), spaced)
         if not language.startswith("python"):
-            yield from deletes_by_request(language, text)
+            yield from deletes_by_request(language, spaced)
     if language == "python":
         yield from assess_python(text)
     elif language == PYTHON_FILE:
@@ -128,11 +129,22 @@ def assess_code(language: str, text: str) -> Iterator[Answer]:
     elif len(text) > (_MAX_NODE if language == "node" else _MAX):
         yield ask("opaque_code", f"{language} code that is too long to read here")
     elif language in COMPILED:
-        yield from assess_compiled(language, text)
+        yield from assess_compiled(language, spaced)
     elif language in _PATTERNS:
-        yield from _scan(language, text)
+        yield from _scan(language, spaced)
     else:
         yield ask("opaque_code", f"runs {language} code that is not read here")
+
+
+_LONG_BLANK = re.compile(r"\s{200,}")
+"""What patterns with room for blanks would take long to get over."""
+
+
+_ENDS_LINE = re.compile(r"[\n\r\u2028\u2029]")
+
+
+def _short_blank(found: re.Match[str]) -> str:
+    return "\n" if _ENDS_LINE.search(found[0]) else " "
 
 
 def _children(text: str) -> Generator[Answer, None, str]:

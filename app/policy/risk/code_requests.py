@@ -15,7 +15,7 @@ _CLIENTS = (
     r"axios|got|superagent|ky|needle|request|undici|wretch|unirest|bent|phin|"
     r"HTTParty|Faraday|RestClient|Typhoeus|Excon|HTTP|HTTPoison|Tesla|Req|Http|Requests"
 )
-_DELETES = r"\s*(?:\.|->|::)\s*del(?:ete)?\b"
+_DELETES = r"(?<!\s)\s*+(?:\.|->|::)\s*+del(?:ete)?\b"
 _BY_CLIENT = re.compile(
     # An address is what it is given, or a client is what it is a method of.
     rf"\bdelete\s*:\s*\w+[^}}]{{0,200}}\}}\s*=\s*[^;\n]{{0,80}}\b(?:{_CLIENTS})\b|"
@@ -31,6 +31,7 @@ _OF_OBJECT = re.compile(rf"{_DELETES}\s*\(?\s*(?:['\"`]/|\$|\()")
 _HELD = re.compile(
     rf"\b(?:const|let|var|import)\s+(?:\*\s+as\s+)?(?P<name>\w+)\s*(?:=|\bfrom\b)[^;\n]{{0,80}}?\b(?:{_CLIENTS})\b"
 )
+_NAMED = re.compile(rf"\b(?P<name>\w++){_DELETES}")
 _MARK = re.compile(r"delete|\bdel\b", re.IGNORECASE)
 
 
@@ -59,4 +60,4 @@ def _by_object(text: str) -> bool:
     if _HTTP_OBJECT.search(text) and _OF_OBJECT.search(text):
         return True
     names = {found["name"] for found in _HELD.finditer(text)}
-    return any(re.search(rf"\b{re.escape(name)}\b{_DELETES}", text) for name in names)
+    return any(found["name"] in names for found in _NAMED.finditer(text))

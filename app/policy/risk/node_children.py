@@ -14,24 +14,32 @@ from app.policy.risk.call import Payload, Stream, run, script
 
 _TEXT = r"(?:\"[^\"\\\n]*\"|'[^'\\\n]*'|`[^`\\$]*`)"
 _MODULE = r"['\"`](?:node:)?child_process['\"`]"
-_LOADED = rf"(?:await\s+)?(?:require|import)\s*\(\s*{_MODULE}\s*\)"
+_LOADED = rf"(?:await\s++)?(?:require|import)\s*+\(\s*+{_MODULE}\s*+\)"
 _SHELLED = ("exec", "execSync")
 _STARTED = ("execFile", "execFileSync", "spawn", "spawnSync")
 _FUNCTION = "|".join((*_SHELLED, *_STARTED))
 _DECLARED = r"(?:\b(?:const|let|var)\s+)"
-_SAFE_VALUE = rf"(?:{_TEXT}|[\d_*\s]+|true|false|\[\s*(?:{_TEXT}\s*(?:,\s*{_TEXT}\s*)*)?,?\s*\])"
+# No blank may be read in two ways: what does not fit is to fail at once.
+_TEXTS = rf"{_TEXT}\s*+(?:,\s*+{_TEXT}\s*+)*(?:,\s*+)?"
+_NUMBER = r"\d[\d_]*+(?:\s*+\*\s*+\d[\d_]*+)*"
+_SAFE_VALUE = rf"(?:{_TEXT}|{_NUMBER}|true|false|\[\s*+(?:{_TEXTS})?\])"
 _KEYS = "stdio|encoding|cwd|timeout|maxBuffer|windowsHide|killSignal"
-_OPTIONS = rf"\{{\s*(?:['\"]?(?:{_KEYS})['\"]?\s*:\s*{_SAFE_VALUE}\s*(?:,\s*(?=[\w'\"}}]))?)*\}}"
+_OPTIONS = (
+    rf"\{{\s*+(?:['\"]?(?:{_KEYS})['\"]?\s*+:\s*+{_SAFE_VALUE}\s*+(?:,\s*+(?=[\w'\"}}]))?)*\}}"
+)
 _GIVEN = (
-    rf"\s*\(\s*(?P<command>{_TEXT})\s*"
-    rf"(?:,\s*\[\s*(?P<words>{_TEXT}\s*(?:,\s*{_TEXT}\s*)*,?\s*)?(?P<list>\])\s*)?"
-    rf"(?:,\s*(?P<options>{_OPTIONS})\s*)?"
-    r"(?=\)|,\s*(?:(?:async\s+)?(?:\([\w\s,]*\)|\w+)\s*=>|(?:async\s+)?function\b))"
+    rf"\s*+\(\s*+(?P<command>{_TEXT})\s*+"
+    rf"(?:,\s*+\[\s*+(?P<words>{_TEXTS})?(?P<list>\])\s*+)?"
+    rf"(?:,\s*+(?P<options>{_OPTIONS})\s*+)?"
+    r"(?=\)|,\s*+(?:(?:async\s++)?(?:\([\w\s,]*\)|\w++)\s*+=>|(?:async\s++)?function\b))"
 )
 _HELD = (
     (re.compile(rf"{_DECLARED}?(?<![\w.$])(\w+)\s*=\s*{_LOADED}\s*(?=[;,\n]|$)"), "module"),
     (re.compile(rf"\bimport\s+(?:\*\s+as\s+)?(\w+)\s+from\s*{_MODULE}"), "module"),
-    (re.compile(rf"{_LOADED}\s*\.\s*then\s*\(\s*\(?\s*(\w+)\s*\)?\s*=>"), "module"),
+    (
+        re.compile(rf"{_LOADED}\s*+\.\s*+then\s*+\(\s*+(?:\(\s*+)?(\w++)\s*+(?:\)\s*+)?=>"),
+        "module",
+    ),
     (re.compile(rf"{_DECLARED}\{{([^{{}}]*)\}}\s*=\s*{_LOADED}\s*(?=[;,\n]|$)"), "functions"),
     (re.compile(rf"\bimport\s*\{{([^{{}}]*)\}}\s*from\s*{_MODULE}"), "functions"),
     (
@@ -98,10 +106,10 @@ def _bind(names: str, functions: dict[str, str]) -> bool:
 def _calls(
     modules: set[str], functions: dict[str, str]
 ) -> Iterator[tuple[re.Pattern[str], dict[str, str]]]:
-    held = "|".join(
-        [_LOADED, *(rf"(?<![\w.$]){re.escape(name)}(?:\.default)?" for name in modules)]
-    )
-    yield re.compile(rf"\(?(?:{held})\s*\)?\s*\.\s*(?P<name>{_FUNCTION}){_GIVEN}"), {}
+    held = _LOADED
+    if modules:
+        held += rf"|(?<![\w.$])(?:{'|'.join(map(re.escape, modules))})(?:\.default)?"
+    yield re.compile(rf"\(?(?:{held})\s*+(?:\)\s*+)?\.\s*+(?P<name>{_FUNCTION}){_GIVEN}"), {}
     if functions:
         names = "|".join(map(re.escape, functions))
         yield re.compile(rf"(?<![\w.$])(?P<name>{names}){_GIVEN}"), functions
