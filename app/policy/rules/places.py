@@ -23,6 +23,7 @@ from app.policy.rules.arguments import texts_of
 from app.policy.rules.fields import as_text
 from app.policy.rules.globs import GLOBBED, is_wider, overlaps
 from app.policy.rules.inner_names import names_inside
+from app.policy.rules.pattern_words import pattern_words
 from app.policy.rules.words import MAX_WORDS, MAYBE, NO, YES, Match
 
 _PATH_FIELD = re.compile(
@@ -76,8 +77,12 @@ def _normal(path: str) -> str:
     return normal[1:] if normal.startswith("//") else normal
 
 
-def word_places(segment: Segment, *, windows: bool) -> tuple[Place, ...]:
-    """Every path that the words behind the program's name may mean."""
+def word_places(segment: Segment, *, windows: bool, alone: bool = False) -> tuple[Place, ...]:
+    """Every path that the words behind the program's name may mean.
+
+    Args:
+        alone: no other command reads what this one finds.
+    """
     program = segment.argv[0] if segment.argv else None
     name = "" if program is None else program.rsplit("/", 1)[-1]
     if name in _NAMES_NO_FILE:
@@ -85,7 +90,9 @@ def word_places(segment: Segment, *, windows: bool) -> tuple[Place, ...]:
     found: dict[Place, None] = {}
     if program and "/" in program:
         found[Place(resolve(program, segment.cwd), surely=False)] = None
-    for word in segment.argv[1:MAX_WORDS]:
+    looked_for = frozenset() if windows else pattern_words(segment.argv, alone=alone)
+    words = [word for at, word in enumerate(segment.argv[:MAX_WORDS]) if at not in looked_for]
+    for word in words[1:]:
         if word is None:
             if name != "cd":
                 found[Place(None)] = None

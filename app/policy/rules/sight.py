@@ -140,7 +140,7 @@ class Sight:
         found = self._places.get(at)
         if found is None:
             segment = self.segments[at]
-            found = word_places(segment, windows=self.windows)
+            found = word_places(segment, windows=self.windows, alone=len(self.segments) == 1)
             if self.wanders:
                 found = (*found, *elsewhere(segment, found, self.facts.shell_cwd))
             self._places[at] = found

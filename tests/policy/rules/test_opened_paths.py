@@ -67,10 +67,102 @@ def test_a_deny_finds_a_file_however_it_is_opened(command: str):
         "sqlite3 x 'select 1'",
         "sqlite3 x \"select '.env'\"",
         "sed 's/.env/x/' README.md",
+        "grep -n .env README.md",
+        "grep -n .env ./*.md",
+        "grep -rn -A 2 --color=auto .env docs",
+        "grep -n -- .env README.md",
+        "grep -rn TODO docs --exclude=.env",
+        "grep -rn TODO docs --exclude-dir .env",
+        "/usr/bin/egrep .env README.md",
+        "cd docs && fgrep -c .env README.md",
+        "git grep -n .env",
+        "rg -n --hidden .env docs",
+        "jq .env package.json",
+        "jq -r .env package.json",
+        "find . -name .env",
+        "find . -type f -not -name .env -print",
     ],
 )
 def test_a_name_that_nothing_opens_is_no_file(command: str):
     assert verdict(command, NO_ENV) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep x .env",
+        "grep -f .env README.md",
+        "grep -nf .env README.md",
+        "grep -f.env README.md",
+        "grep --file=.env README.md",
+        "grep --fil .env README.md",
+        "grep -e x .env",
+        "grep .env -e x",
+        "grep .env README.md -e x",
+        "grep .env --regexp=x",
+        "grep -n x -- .env",
+        "grep -m1 x .env",
+        "grep -m 1 x .env",
+        "grep -A 1 -B 1 x .env",
+        "grep --include=.env -r x .",
+        "grep -rn x .env README.md",
+        "grep .env -x? README.md",
+        "grep .env *",
+        "grep .env *.md",
+        "grep -m ? .env README.md",
+        "grep .env $FILES",
+        'grep .env "$FILE"',
+        "grep $OPTIONS .env README.md",
+        "./grep -n .env README.md",
+        "egrep '' .env",
+        "git grep -f .env x",
+        "git grep --no-index x .env",
+        "git grep -Ocat .env",
+        "rg x .env",
+        "rg -f .env x",
+        "rg -g .env x",
+        "rg --files .env",
+        "rg --pre cat .env x",
+        "rg --color never x .env",
+        "sed -n p .env",
+        "sed -f .env README.md",
+        "sed -n '1r .env' README.md",
+        "awk 1 .env",
+        "awk -f .env README.md",
+        "awk '/x/' .env",
+        "jq . .env",
+        "jq -f .env x.json",
+        "jq --rawfile a .env . x.json",
+        "xargs grep -n .env < README.md",
+        "find . -name '*.md' -exec grep .env {} +",
+        "find .env -name x",
+        "find . -name .env -exec cat {} +",
+        "find . -name .env -delete",
+        "find . -name .env | xargs cat",
+        "cat $(find . -name .env)",
+        "grep -v '^$' < .env",
+        "grep x .env > out",
+        "f() { cat .env; }; f",
+        'grep() { cat "$2"; }; grep -n .env README.md',
+        "alias grep=cat; grep -n .env README.md",
+    ],
+)
+def test_a_file_beside_a_pattern_is_a_file(command: str):
+    assert verdict(command, NO_ENV) == "deny"
+
+
+@pytest.mark.parametrize("program", ["rg", "grep"])
+def test_variables_that_bring_a_pattern_ask(program: str):
+    variable = {"rg": "RIPGREP_CONFIG_PATH=x", "grep": "GREP_OPTIONS=-ex"}[program]
+
+    assert verdict(f"{variable} {program} .env README.md", NO_ENV) == "ask"
+
+
+def test_an_allow_for_paths_does_not_answer_for_a_script_that_writes():
+    within = allow(match={"argv": ["sed", "..."], "paths": ["build/**"]})
+
+    assert verdict("sed -i s/a/b/ build/a", within) == "allow"
+    assert verdict("sed -i 's/a/b/w /etc/x' build/a", within) != "allow"
 
 
 @pytest.mark.parametrize("command", ["cat ${F:-README.md}", "cat .en?"])

@@ -31,7 +31,7 @@ _LOADED = frozenset(
     names(
         "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5OPT PERL5DB "
         "RUBYOPT PYTHONSTARTUP JAVA_TOOL_OPTIONS GIT_EXEC_PATH GIT_CONFIG_GLOBAL "
-        "GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR"
+        "GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR RIPGREP_CONFIG_PATH"
     )
 )
 
@@ -43,6 +43,7 @@ _OPTIONS = {
         r"--eval|SHELL\s*:?=|(?:^|\s)-?[a-zA-Z]*[fI]\b|--(?:file|makefile|include-dir)"
     ),
 }
+_OPTIONS["GREP_OPTIONS"] = re.compile(r"(?:^|\s)-(?:\w*[ef]|-(?:file|regexp))")
 _OPTIONS["GNUMAKEFLAGS"] = _OPTIONS["MAKEFLAGS"]
 """Variables with options of a program, and those that make it run or load something."""
 
