@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 
 _BLOCK = 512
 
@@ -83,30 +82,22 @@ class Proc:
         except OSError:
             return 0
 
-    def unlinked(self, pid: int, most: int) -> dict[tuple[int, int], int]:
+    def unlinked(self, pid: int) -> dict[tuple[int, int], int]:
         """The files without a name that `pid` has open, by device and inode, and their bytes.
 
-        Args:
-            most: so many descriptors are looked at.
+        Where its first thread has ended, another one shows them.
         """
         found: dict[tuple[int, int], int] = {}
-        try:
-            path = f"{pid}/fd"
-            folder = os.open(
-                path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.descriptor
-            )
-        except OSError:
-            return found
-        try:
-            for name in islice(os.listdir(folder), most):  # noqa: PTH208 - a descriptor
+        for thread in (str(pid), *self._threads(pid)):
+            path = f"{pid}/task/{thread}/fd"
+            descriptors = self._list(path)
+            for name in descriptors:
                 with suppress(OSError):
-                    status = os.stat(name, dir_fd=folder)
+                    status = os.stat(f"{path}/{name}", dir_fd=self.descriptor)
                     if stat.S_ISREG(status.st_mode) and not status.st_nlink:
                         found[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
-        except OSError:
-            pass
-        finally:
-            os.close(folder)
+            if descriptors:
+                break
         return found
 
     def is_in_memory(self, device: int) -> bool:
@@ -139,8 +130,11 @@ class Proc:
         return not text or text[text.rindex(b")") + 2 :][:1] in b"ZX"
 
     def _threads(self, pid: int) -> list[str]:
+        return self._list(f"{pid}/task")
+
+    def _list(self, path: str) -> list[str]:
+        """The names in a folder; none when its process is gone or out of reach."""
         try:
-            path = f"{pid}/task"
             folder = os.open(
                 path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.descriptor
             )

@@ -50,18 +50,42 @@ def open_plain(path: str) -> int:
 
 def bytes_since(path: str, since_ns: int, limit: int) -> int:
     """What the files below `path` hold that were changed since then; beyond `limit`, as far as was
-    counted. What cannot be counted in time, or not at all, is left out.
+    counted. As in `count_since`, what hides a part is beyond it.
     """
     deadline = time.monotonic() + _COUNTING_S
     waiting, found = [path], 0
-    while waiting and found <= limit and time.monotonic() < deadline:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
+    linked: set[tuple[int, int]] = set()
+    while waiting and found <= limit:
+        if time.monotonic() > deadline:
+            return limit + 1
+        try:
+            found += _new_bytes(waiting, since_ns, linked)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+                return limit + 1
+    return found
+
+
+def _new_bytes(waiting: list[str], since_ns: int, linked: set[tuple[int, int]]) -> int:
+    """Those of the last folder of `waiting`, which its own folders replace.
+
+    Args:
+        linked: the files with several names that were counted, by device and inode.
+    """
+    found = 0
+    with os.scandir(waiting.pop()) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
                 status = entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(status.st_mode):
                     waiting.append(entry.path)
-                elif status.st_ctime_ns >= since_ns:
-                    found += status.st_blocks * _BLOCK // max(status.st_nlink, 1)
+                    continue
+                file = (status.st_dev, status.st_ino)
+                if status.st_ctime_ns < since_ns or file in linked:
+                    continue
+                if status.st_nlink > 1:
+                    linked.add(file)
+                found += status.st_blocks * _BLOCK
     return found
 
 

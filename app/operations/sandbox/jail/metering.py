@@ -26,7 +26,7 @@ _THREADS_PER_PROCESS = 16
 # A loop makes a file in 15 µs. Asking a file system for its count takes 2 µs.
 _GLANCE_S = 0.02
 _MAKING_GLANCE_S = 0.004
-_LOOKED_INTO = 256  # processes, and descriptors of each
+_TRIES = 3
 
 
 class Meter:
@@ -47,6 +47,7 @@ class Meter:
         self.peak_bytes = 0
         self.interval_s = _INTERVAL_S
         self._used = 0
+        self._most_written = self._lost = 0
         self._policy = policy
         self._proc = proc
         self._is_due = is_due
@@ -66,8 +67,7 @@ class Meter:
         """The limit the tree is beyond, as the reason of its end: or None."""
         began = time.thread_time()
         limit = self._policy.processes
-        # a fork bomb is not walked to its end
-        tree = list(islice(self._proc.descendants(self._proc.own), limit + 1))
+        tree = self._tree()
         reason = self._processes(tree) or self._memory(tree) or self._disk(tree)
         near = self._used > self._policy.memory_bytes // 2
         # its own time, not the clock's: a busy machine must not make it look away
@@ -75,6 +75,11 @@ class Meter:
         crowded = near or len(tree) > limit // 2
         self.interval_s = _rest(spent, near=near, crowded=crowded)
         return reason
+
+    def _tree(self) -> list[tuple[int, int]]:
+        """The tree's processes, each with the number of its threads."""
+        # a fork bomb is not walked to its end
+        return list(islice(self._proc.descendants(self._proc.own), self._policy.processes + 1))
 
     def written_bytes(self) -> int:
         """What the tree wrote to disks; exact when all of it has been reaped."""
@@ -103,7 +108,7 @@ class Meter:
         return "processes" if beyond else None
 
     def _disk(self, tree: list[tuple[int, int]]) -> str | None:
-        written = self.written_bytes() + sum(self._written(pid) for pid, _ in tree)
+        written = self._written_by_all(tree) + self._lost
         if written > self._policy.disk_bytes or any(self._hides(pid) for pid, _ in tree):
             return "disk"
         for folder, before in self._disks.items():
@@ -117,6 +122,25 @@ class Meter:
             if shrinking and now.f_bavail * now.f_frsize < self._policy.disk_floor_bytes:
                 return "disk"
         return None
+
+    def _written_by_all(self, tree: list[tuple[int, int]]) -> int:
+        """What the tree's counts add up to; notes what has got lost of them.
+
+        The sum never falls by itself: what a process wrote is added to its reaper's count. Where
+        a parent lets its children be reaped unseen, it is added to nobody's.
+        """
+        written = self._sum(tree)
+        for _ in range(_TRIES):
+            if written >= self._most_written:
+                break
+            # a process that is reaped meanwhile is in neither reading, and lists of children skip
+            written = self._sum(self._tree())
+        self._lost += max(0, self._most_written - written)
+        self._most_written = written
+        return written
+
+    def _sum(self, tree: list[tuple[int, int]]) -> int:
+        return self.written_bytes() + sum(self._written(pid) for pid, _ in tree)
 
     def glance(self) -> str | None:
         """`files` when the tree has made too many; costs next to nothing beside a look."""
@@ -145,17 +169,18 @@ class Meter:
     ) -> bool:
         """Whether files hold more than may be written although no write has shown it.
 
-        So it is with files in memory, with room that was only reserved, and with either in a
-        file that has no name any more. The whole disk is looked at first, which costs nothing.
+        So it is with files in memory, with room that was only reserved, with either in a file
+        that has no name any more, and where counts get lost. The whole disk is looked at first,
+        which costs nothing.
         """
         limit = self._policy.disk_bytes
         if (before.f_bfree - now.f_bfree) * now.f_frsize <= limit:
             return False
         held: dict[tuple[int, int], int] = {}
-        for pid, _ in tree[:_LOOKED_INTO]:
-            held |= self._proc.unlinked(pid, _LOOKED_INTO)
+        for pid, _ in tree:
+            held |= self._proc.unlinked(pid)
         used = sum(held.values())
-        if folder in self._in_memory and used <= limit:
+        if (folder in self._in_memory or self._lost) and used <= limit:
             used += bytes_since(folder, self._began_ns, limit - used)
         if used <= limit:
             # Others have written it.

@@ -134,6 +134,36 @@ def test_disk_of_the_whole_tree(inside: Inside, layers: tuple[str, ...], root: P
 
 FILL = "for i in 1 2 3 4 5 6; do head -c 16777216 /dev/zero > f$i; done; sleep 20"
 FILL_UNLINKED = "exec 3> f; rm f; head -c 100663296 /dev/zero >&3; sleep 20"
+FILL_CLOSED = (
+    "mkdir d; exec 3> d/f; chmod 000 d; head -c 100663296 /dev/zero >&3; exec 3>&-; sleep 20"
+)
+FILL_LINKED = (
+    "exec 3> f; for i in $(seq 20); do ln f f$i; done; head -c 100663296 /dev/zero >&3; sleep 20"
+)
+FILL_BEHIND = """
+import os, time
+for _ in range(300):
+    os.open("/dev/null", os.O_RDONLY)
+f = os.open("f", os.O_CREAT | os.O_WRONLY)
+os.unlink("f")
+for _ in range(96):
+    os.write(f, bytes(1 << 20))
+time.sleep(20)
+"""
+"""Behind more descriptors than anybody looks at."""
+FILL_BY_CHILDREN = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for number in range(40):
+    if os.fork() == 0:
+        f = os.open(f"f{number}", os.O_CREAT | os.O_WRONLY)
+        os.write(f, bytes(4 << 20))
+        time.sleep(0.3)
+        os._exit(0)
+    time.sleep(0.1)
+time.sleep(20)
+"""
+"""By children that nobody reaps, so that what they wrote is added to nobody's count."""
 
 
 @pytest.fixture
@@ -147,11 +177,34 @@ def in_memory(root: Path) -> Iterator[Path]:
 
 
 @needs(ROOT_USER)
-@pytest.mark.parametrize("script", [FILL, FILL_UNLINKED], ids=["named", "unlinked"])
+@pytest.mark.parametrize(
+    "script",
+    [FILL, FILL_UNLINKED, FILL_CLOSED, FILL_LINKED],
+    ids=["named", "unlinked", "closed", "linked"],
+)
 def test_files_in_memory_count_as_written_with_and_without_a_name(
     inside: Inside, layers: tuple[str, ...], in_memory: Path, script: str
 ):
-    result = inside.run(bash(script, in_memory, layers, disk_bytes=64 * MB))
+    # without a floor: else the file system itself would be too small, whatever was counted
+    limits = {"disk_bytes": 64 * MB, "disk_floor_bytes": 0}
+    result = inside.run(bash(script, in_memory, layers, **limits))
+    assert result.ended["reason"] == "disk", result
+
+
+@needs(ROOT_USER)
+def test_no_descriptor_is_too_high_to_be_looked_at(
+    inside: Inside, layers: tuple[str, ...], in_memory: Path
+):
+    limits = {"disk_bytes": 64 * MB, "disk_floor_bytes": 0}
+    result = inside.run(python(FILL_BEHIND, "lenient", in_memory, layers, **limits))
+    assert result.ended["reason"] == "disk", result
+
+
+def test_what_children_wrote_counts_also_where_nobody_reaps_them(
+    inside: Inside, layers: tuple[str, ...], root: Path
+):
+    limits = {"disk_bytes": 64 * MB, "disk_floor_bytes": 0}
+    result = inside.run(python(FILL_BY_CHILDREN, "lenient", root, layers, **limits))
     assert result.ended["reason"] == "disk", result
 
 
