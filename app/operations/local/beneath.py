@@ -240,8 +240,8 @@ class Beneath:
         return self.roots[0] if self._limits and not self.parts(cwd) else cwd
 
     @property
-    def hidden_folders(self) -> frozenset[tuple[int, int]]:
-        """Device and inode of each folder that is out of bounds, for walks."""
+    def hidden_places(self) -> frozenset[tuple[int, int]]:
+        """Device and inode of each folder and file that is out of bounds, for walks."""
         found = set()
         for path in self._hidden:
             with suppress(OSError):

@@ -13,7 +13,7 @@ import stat
 import threading
 
 from app.operations.grep_page import GrepPage, Joined
-from app.operations.local.walk import OPEN_FILE, Entry
+from app.operations.local.walk import OPEN_FILE, Entry, identity
 from app.operations.marks import as_utf8, has_mark, with_plain_breaks
 
 _JOINED_BYTES = 512 << 10
@@ -27,10 +27,21 @@ class Stopped(Exception):
 
 
 class FileFeed:
-    """Reads files and hands them to `page` in the order they came; end with `flush`."""
+    """Reads files and hands them to `page` in the order they came; end with `flush`.
 
-    def __init__(self, page: GrepPage, max_bytes: int, stop: threading.Event) -> None:
+    Args:
+        closed: device and inode of files that are passed over.
+    """
+
+    def __init__(
+        self,
+        page: GrepPage,
+        max_bytes: int,
+        stop: threading.Event,
+        closed: frozenset[tuple[int, int]] = frozenset(),
+    ) -> None:
         self._page = page
+        self._closed = closed
         self._max_bytes = max_bytes
         self._stop = stop
         self._joined: list[Joined] = []
@@ -49,6 +60,8 @@ class FileFeed:
             self._page.skipped += 1
             return
         try:
+            if self._closed and identity(descriptor) in self._closed:
+                return
             self.read(entry.path, descriptor)
         except OSError:
             self._page.skipped += 1

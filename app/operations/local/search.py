@@ -67,7 +67,7 @@ class LocalSearch:
                 raise Stopped
 
         page = GrepPage(query, LineMatcher(query, check))
-        feed = FileFeed(page, query.max_file_bytes, stop)
+        feed = FileFeed(page, query.max_file_bytes, stop, self._beneath.hidden_places)
         glob = compile_glob(query.glob or "*", case_insensitive=query.glob_case_insensitive)
         if not self._grep_one(query, page, stop):
             walk = self._walk(query)
@@ -88,7 +88,7 @@ class LocalSearch:
             respect_ignore=query.respect_ignore,
             include_hidden=query.include_hidden,
             max_depth=query.max_depth,
-            closed=self._beneath.hidden_folders,
+            closed=self._beneath.hidden_places,
         )
 
     def _grep_one(self, query: GrepQuery, page: GrepPage, stop: threading.Event) -> bool:

@@ -151,7 +151,7 @@ class Walk:
         except OSError:
             self.skipped += 1
             return None
-        if self._closed and _identity(folder) in self._closed:
+        if self._closed and identity(folder) in self._closed:
             os.close(folder)
             return None
         return self._level(folder, f"{level.prefix}{name}/", level.rules)
@@ -180,7 +180,7 @@ class Walk:
         return _Level(folder, prefix, iter(found), rules, may_ignore)
 
 
-def _identity(descriptor: int) -> tuple[int, int]:
+def identity(descriptor: int) -> tuple[int, int]:
     status = os.fstat(descriptor)
     return status.st_dev, status.st_ino
 

@@ -81,6 +81,23 @@ async def test_the_services_own_files_are_reached_by_nobody(tmp_path: Path, outs
             assert (own.read_bytes() if own.exists() else None) == before
 
 
+async def test_a_search_passes_over_the_services_own_files(
+    tmp_path: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in (".env", "config.yml"):
+        (outside / name).write_text("# from outside, too\n")
+    monkeypatch.chdir(outside)
+    async with (
+        serving(settings_for(tmp_path, sandbox=_FREE)) as running,
+        HttpClient(base_url=running.api) as client,
+    ):
+        for pattern in ("from outside", "from outsid[e]"):
+            arguments = {"pattern": pattern, "path": str(outside), "output_mode": "content"}
+            reported = await call(client, "grep", arguments=arguments)
+            assert "a.txt" in reported["text"]
+            assert "too" not in reported["text"]
+
+
 async def test_commands_stay_in_the_workspace(tmp_path: Path, outside: Path):
     settings = settings_for(tmp_path, sandbox=_FREE)
     async with serving(settings) as running, HttpClient(base_url=running.api) as client:
