@@ -35,8 +35,8 @@ _NETWORK = 0x40000000
 
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXEC = 1, 2, 4, 8
 _BIND, _RECURSIVE, _PRIVATE = 4096, 16384, 1 << 18
-_SET_READ_ONLY, _SET_NO_SUID, _SET_NO_DEVICES = 1, 2, 4
-_AT_RECURSIVE = 0x8000
+_SET_READ_ONLY, _SET_NO_SUID, _SET_NO_DEVICES, SET_NO_EXEC = 1, 2, 4, 8
+AT_RECURSIVE = 0x8000
 _SET_FLAGS, _UP = 0x8914, 1
 _HOST_NAME = b"sandbox"
 _FIRST_NUMBERS = 300  # what the kernel keeps back when numbers start again
@@ -148,16 +148,16 @@ def furnish(
     """
     for folder in writable:
         mount(folder, folder, "", _BIND | _RECURSIVE)
-    _change("/", _SET_READ_ONLY | _SET_NO_SUID, 0, _AT_RECURSIVE)
+    change("/", _SET_READ_ONLY | _SET_NO_SUID, 0, AT_RECURSIVE)
     for folder in writable:
         _make_writable(folder)
     for folder in temporary:
         # alone: what is mounted below it keeps what it may do
-        _change(folder, _SET_NO_SUID | _SET_NO_DEVICES, _SET_READ_ONLY, 0)
+        change(folder, _SET_NO_SUID | _SET_NO_DEVICES, _SET_READ_ONLY, 0)
     for path in read_only:
         with suppress(OSError):  # it is not there, or was taken away meanwhile
             mount(path, path, "", _BIND | _RECURSIVE)
-            _change(path, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, _AT_RECURSIVE)
+            change(path, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, AT_RECURSIVE)
     for folder in hidden:
         # an empty folder stands in its place; nobody inside may unmount it
         mount("tmpfs", folder, "tmpfs", _HIDING, _NOTHING_IN_IT)
@@ -172,7 +172,7 @@ def furnish(
     with suppress(OSError):
         mount("proc", "/proc", "proc", _NO_SUID | _NO_DEVICES | _NO_EXEC, _PROC_OPTIONS)
         _bound_numbers(tasks)
-        _change("/proc", _SET_READ_ONLY, 0, 0)
+        change("/proc", _SET_READ_ONLY, 0, 0)
         own.append("/proc")
     return tuple(own)
 
@@ -183,7 +183,7 @@ def _own_hosts() -> bool:
     try:
         written.write_text(_HOSTS, encoding="ascii")
         mount(str(written), HOSTS, "", _BIND)
-        _change(HOSTS, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, 0)
+        change(HOSTS, _SET_READ_ONLY | _SET_NO_SUID | _SET_NO_DEVICES, 0, 0)
     except OSError:
         return False
     finally:
@@ -194,11 +194,11 @@ def _own_hosts() -> bool:
 def _make_writable(folder: str) -> None:
     added = _SET_NO_SUID | _SET_NO_DEVICES
     try:
-        _change(folder, added, _SET_READ_ONLY, _AT_RECURSIVE)
+        change(folder, added, _SET_READ_ONLY, AT_RECURSIVE)
     except OSError as error:
         if error.errno != errno.EPERM:
             raise
-        _change(folder, added, _SET_READ_ONLY, 0)  # a mount in it was read-only before
+        change(folder, added, _SET_READ_ONLY, 0)  # a mount in it was read-only before
 
 
 def _bound_numbers(tasks: int) -> None:
@@ -216,7 +216,12 @@ def _bound_numbers(tasks: int) -> None:
             (_KERNEL / "ns_last_pid").write_text(str(_FIRST_NUMBERS - 1), encoding="ascii")
 
 
-def _change(path: str, added: int, removed: int, flags: int) -> None:
+def change(path: str, added: int, removed: int, flags: int) -> None:
+    """Give a mount other attributes.
+
+    Raises:
+        OSError: as the kernel answers.
+    """
     attributes = struct.pack("QQQQ", added, removed, 0, 0)
     name = os.fsencode(path)
     syscall("mount_setattr", kernel.AT_FDCWD, name, flags, attributes, len(attributes))

@@ -150,7 +150,10 @@ def _own_machine(policy: Policy) -> tuple[tuple[str, ...], bool]:
     if policy.temporary is not None:
         needed = (*policy.writable, *policy.mounted, *policy.readable, *policy.exact)
         places = temporary.put_over(
-            policy.temporary, (*needed, sys.base_prefix), narrowed=bool(policy.mounted)
+            policy.temporary,
+            (*needed, sys.base_prefix),
+            unrun=policy.exact,
+            narrowed=bool(policy.mounted),
         )
     own = namespaces.furnish(
         *(policy.mounted or policy.writable, policy.tasks, policy.hidden, policy.read_only),

@@ -1,9 +1,9 @@
 """A tree's own `/tmp`: its private folder, mounted where programs write without asking.
 
 Folders below `/tmp` that the tree needs stay at their paths, which lie in the private folder
-then. So Landlock grants in them what it grants there, and only the mounts keep what is read-only.
-An earlier program of the same
-workspace may have put anything into the private folder, so no link in it is followed.
+then. So Landlock grants in them what it grants there, and only the mounts keep what is read-only,
+and what is not to be run. An earlier program of the same workspace may have put anything into the
+private folder, so no link in it is followed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from app.operations.sandbox.jail import folder
+from app.operations.sandbox.jail import folder, namespaces
 from app.operations.sandbox.jail.kernel import mount
 
 PLACES = ("/tmp", "/var/tmp")  # noqa: S108 - what is mounted there belongs to the tree
@@ -27,7 +27,9 @@ _PASSABLE = 0o555
 _MODE = 0o755
 
 
-def put_over(private: str, kept: Sequence[str], *, narrowed: bool) -> tuple[str, ...]:
+def put_over(
+    private: str, kept: Sequence[str], *, unrun: Sequence[str], narrowed: bool
+) -> tuple[str, ...]:
     """Mount `private` over the machine's temporary folders.
 
     A place that is kept itself, or lies in what is kept, stays the machine's. So does one above
@@ -35,6 +37,7 @@ def put_over(private: str, kept: Sequence[str], *, narrowed: bool) -> tuple[str,
 
     Args:
         kept: absolute paths; those below the places stay where they are.
+        unrun: those of `kept` in which no program may be run.
         narrowed: the tree is held to some folders in them, which Landlock alone does.
 
     Returns:
@@ -58,6 +61,8 @@ def put_over(private: str, kept: Sequence[str], *, narrowed: bool) -> tuple[str,
             for one in inside:
                 target = _way(opened, place, one.path, is_folder=one.is_folder)
                 mount(one.here, target, "", _BIND | _RECURSIVE)
+                if one.path in unrun:
+                    namespaces.change(one.path, namespaces.SET_NO_EXEC, 0, namespaces.AT_RECURSIVE)
     return tuple(mounted)
 
 
