@@ -12,6 +12,7 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from getpass import getpass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import typer
 
 from app.cli.installation import open_named_tokens
 from app.cli.place import Folder, Place, Service, tell_change
+from app.cli.terminal import is_terminal
 from app.core.clock import SystemClock
 from app.core.errors import InvalidInput, NotFound
 from app.core.settings import Settings
@@ -94,7 +96,7 @@ def password_of(place: Path | None) -> str | None:
         return None
     shown = "standard input" if place == Path("-") else str(place)
     try:
-        raw = sys.stdin.buffer.readline() if place == Path("-") else place.read_bytes()
+        raw = _typed() if place == Path("-") else place.read_bytes()
         text = raw.decode().removesuffix("\n").removesuffix("\r")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
@@ -104,6 +106,13 @@ def password_of(place: Path | None) -> str | None:
             f"--password-file: {shown} must hold one line of 1 to {MAX_PASSWORD} characters"
         )
     return text
+
+
+def _typed() -> bytes:
+    """A line of standard input; on a terminal it is not shown."""
+    if is_terminal(sys.stdin):
+        return getpass("Password: ").encode()
+    return sys.stdin.buffer.readline()
 
 
 async def list_sources(place: Place, *, as_json: bool) -> int:

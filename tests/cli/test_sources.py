@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.cli.program import tollgate
+from tests.cli.program import on_terminal, tollgate
 from tests.support.database import new_database
 
 PASSWORD = "not-for-anybody-5Zq"
@@ -22,6 +22,11 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.data = folder / "data"
         new_database(self.data / "tollgate.db")
+        with closing(sqlite3.connect(self.data / "tollgate.db")) as connection, connection:
+            connection.execute(
+                "INSERT INTO agents (id, profile, version, created_at, updated_at)"
+                """ VALUES ('support', '{"id": "support"}', 1, '2026', '2026')"""
+            )
         self.file = folder / "files" / "shop.db"
         self.file.parent.mkdir()
         with closing(sqlite3.connect(self.file)) as connection:
@@ -126,3 +131,24 @@ def test_what_is_not_meant_changes_nothing_and_is_told(place: Place):
         assert (refused.returncode, refused.stdout) == (code, ""), words
         assert told in refused.stderr
     assert place.listed() == before
+
+
+async def test_a_password_that_is_typed_is_not_shown(place: Place):
+    words = (
+        "add",
+        "Shop",
+        "--kind",
+        "mysql",
+        "--host",
+        "127.0.0.1",
+        "--user",
+        "ann",
+        "--database",
+        "shop",
+    )
+    async with on_terminal(place.data, ["sources", *words, "--password-file", "-"]) as terminal:
+        await terminal.expect("Password: ")
+        terminal.type("geheim\n")
+        await terminal.expect("Stored in")
+        assert await terminal.ended() == 0
+    assert "geheim" not in terminal.shown
