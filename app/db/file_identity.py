@@ -19,7 +19,9 @@ _BESIDE = ("-wal", "-shm")
 # The header at the beginning of the file, and what of it is looked at: sqlite.org/fileformat2.html
 _HEADER_BYTES = 100
 _MAGIC = b"SQLite format 3\0"
+_PAGE_BYTES = slice(16, 18)
 _CHANGES = slice(24, 28)
+_PAGES = slice(28, 32)
 _USER_VERSION = slice(60, 64)
 # Another process may be writing the header, in a checkpoint, while it is read here.
 _SETTLED_S = 0.02
@@ -86,7 +88,7 @@ class DatabaseFiles:
         found = self._status("")
         if found is None or self._known.setdefault("", _identity(found)) != _identity(found):
             raise DatabaseLost(f"{name} was {'removed' if found is None else 'replaced'}")
-        if found.st_size < self._size:
+        if found.st_size < self._size and not self._holds_all_pages():
             self._spoil(f"{name} was cut short")
         self._size = found.st_size
         if not self._is_header_ours():
@@ -102,6 +104,16 @@ class DatabaseFiles:
             elif status is None or _identity(status) != known:
                 what = "removed" if status is None else "replaced"
                 raise DatabaseLost(f"{name}{suffix} was {what}")
+
+    def _holds_all_pages(self) -> bool:
+        """Whether the file is as long as its header says: `VACUUM` makes it shorter as well."""
+        assert self._descriptor is not None
+        header = os.pread(self._descriptor, _HEADER_BYTES, 0)
+        page_bytes = int.from_bytes(header[_PAGE_BYTES])
+        # The two bytes cannot hold the largest size.
+        page_bytes = 1 << 16 if page_bytes == 1 else page_bytes
+        pages = int.from_bytes(header[_PAGES])
+        return 0 < pages * page_bytes <= os.fstat(self._descriptor).st_size
 
     def _spoil(self, what: str) -> NoReturn:
         """What SQLite holds is no use any more, whatever the file will hold later."""

@@ -130,6 +130,22 @@ async def test_what_other_programs_write_by_way_of_sqlite_is_no_loss(
     assert stored(path) == [0, 1, 2, 100, 101, 102]
 
 
+async def test_a_file_that_is_made_smaller_by_way_of_sqlite_is_no_loss(
+    ledger: SqliteLedger, path: Path
+):
+    await marked(ledger, path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TABLE large AS SELECT zeroblob(1000000) AS content")
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        await ledger.transact(add(1))
+        before = path.stat().st_size
+        other.execute("DROP TABLE large")
+        other.execute("VACUUM")
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert path.stat().st_size < before
+    await ledger.transact(add(2))
+
+
 async def test_who_reads_makes_no_file_where_there_is_none(tmp_path: Path):
     database = Database(tmp_path / "gone.db")
     with pytest.raises(StorageUnavailable):
