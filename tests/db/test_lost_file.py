@@ -138,12 +138,20 @@ async def test_a_file_that_is_made_smaller_by_way_of_sqlite_is_no_loss(
         other.execute("CREATE TABLE large AS SELECT zeroblob(1000000) AS content")
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         await ledger.transact(add(1))
-        before = path.stat().st_size
+        before = content(path)
         other.execute("DROP TABLE large")
         other.execute("VACUUM")
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert path.stat().st_size < before
+    assert len(content(path)) < len(before)
     await ledger.transact(add(2))
+
+
+async def test_a_file_that_is_cut_short_is_noticed(ledger: SqliteLedger, path: Path):
+    before = await marked(ledger, path)
+    with path.open("r+b") as file:
+        file.truncate(len(before) // 2)
+    with pytest.raises(StorageUnavailable, match=r"was cut short while the service runs"):
+        await ledger.transact(add(1))
 
 
 async def test_who_reads_makes_no_file_where_there_is_none(tmp_path: Path):
