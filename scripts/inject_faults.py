@@ -37,7 +37,8 @@ import httpx2
 ROOT = Path(__file__).resolve().parent.parent
 OPEN_FILES = 1024
 ADDRESS_SPACE = 1400 << 20
-DISK_MIB = 512
+# Half an hour of load writes several hundred of them.
+DISK_MIB = 2048
 RESERVE_MIB = 32
 PATIENCE_S = 120.0
 TOKEN = "t" * 43
@@ -377,14 +378,14 @@ async def full_disk(trial: Trial) -> None:
     """Filled to the last byte: first the reserve ends admission, then nothing can be written."""
     filler = trial.data / "filler"
     try:
-        with filler.open("wb") as file, suppress(OSError):
+        with suppress(OSError), filler.open("wb") as file:
             while True:
                 file.write(bytes(1 << 20))
                 file.flush()
         if not await trial.until_ready_says(ready=False):
             trial.seen.wrong.append("ready says yes on a full disk")
     finally:
-        filler.unlink()
+        filler.unlink(missing_ok=True)
 
 
 DISK = frozenset({"full disk"})

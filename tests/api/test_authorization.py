@@ -340,6 +340,7 @@ COMMANDS: dict[str, str | None] = {
     "tool_confirmation_response": "approve",
     "question_response": "chat",
     "cancel": "chat",
+    "subscribe_conditions": "admin",
 }
 FIELDS: dict[str, dict[str, Any]] = {
     "subscribe": {},
@@ -357,6 +358,8 @@ FIELDS: dict[str, dict[str, Any]] = {
     },
     "cancel": {"target": "run", "target_id": "nothing"},
 }
+# They belong to no session.
+OF_THE_SERVICE: dict[str, dict[str, Any]] = {"subscribe_conditions": {}}
 
 
 def test_every_command_is_declared():
@@ -367,9 +370,11 @@ async def answers(world: World, secret: str) -> dict[str, str]:
     """The code of what each command gets; `in` when it was not refused."""
     got = {}
     async with world.running.connect(hello={"auth": {"token": secret}}) as chat:
-        for kind, fields in FIELDS.items():
-            told = {key: world.ids.get(str(value)[1:-1], value) for key, value in fields.items()}
-            answer = await chat.command(type=kind, session_id=world.ids["session_id"], **told)
+        for kind, fields in (FIELDS | OF_THE_SERVICE).items():
+            sent = {key: world.ids.get(str(value)[1:-1], value) for key, value in fields.items()}
+            if kind in FIELDS:
+                sent["session_id"] = world.ids["session_id"]
+            answer = await chat.command(type=kind, **sent)
             code = answer.get("error", {}).get("code", "in")
             got[kind] = code if code in ("forbidden", "not_found") else "in"
     return got
@@ -380,7 +385,8 @@ async def test_every_command_needs_its_scope(world: World, scope: str):
     got = await answers(world, await world.token("ann", (scope,)))
 
     assert got == {
-        kind: "in" if may((scope,), str(COMMANDS[kind])) else "forbidden" for kind in FIELDS
+        kind: "in" if may((scope,), str(COMMANDS[kind])) else "forbidden"
+        for kind in FIELDS | OF_THE_SERVICE
     }
 
 
@@ -393,7 +399,7 @@ async def test_no_command_reaches_what_is_not_for_the_token(
 ):
     got = await answers(world, await world.token(name, WORK, **limited))
 
-    assert got == dict.fromkeys(FIELDS, "not_found")
+    assert got == dict.fromkeys(FIELDS, "not_found") | dict.fromkeys(OF_THE_SERVICE, "forbidden")
 
 
 async def test_a_message_cannot_name_an_agent_that_is_not_for_the_token(world: World):
