@@ -24,8 +24,8 @@ export const shell = {
   ],
   "signin.token": ["Access token", "访问令牌"],
   "signin.token.help": [
-    "Printed once by the first start of the service; later ones come from `tollgate token create`.",
-    "首次启动服务时显示一次；之后用 `tollgate token create` 创建。",
+    "The first start prints one on its terminal and keeps it in bootstrap.token in the data folder. To make another, run tollgate token create.",
+    "首次启动时会在终端显示，并保存在数据目录的 bootstrap.token 中。如需新令牌，请运行 tollgate token create。",
   ],
   "signin.submit": ["Sign in", "登录"],
   "signin.show": ["Show the token", "显示令牌"],
