@@ -104,6 +104,8 @@ class DatabaseFiles:
             elif status is None or _identity(status) != known:
                 what = "removed" if status is None else "replaced"
                 raise DatabaseLost(f"{name}{suffix} was {what}")
+        # A loss that has ended needs a copy of its own when there is another one.
+        self._has_tried, self.rescued = False, None
 
     def _holds_all_pages(self) -> bool:
         """Whether the file is as long as its header says: `VACUUM` makes it shorter as well."""
@@ -139,7 +141,7 @@ class DatabaseFiles:
         return True
 
     def rescue(self, connection: sqlite3.Connection) -> Path | None:
-        """Copy what is committed to a new file beside the lost one, once; its path.
+        """Copy what is committed to a new file beside the lost one, once for each loss; its path.
 
         None where that cannot be done: there is no room for it, the folder has gone too, or what
         the connection reads is not what was committed.
@@ -147,7 +149,7 @@ class DatabaseFiles:
         if self._has_tried or self._spoilt is not None:
             return self.rescued
         self._has_tried = True
-        target = self._path.with_name(f"{self._path.stem}.rescued-{int(time.time())}.db")
+        target = self._path.with_name(f"{self._path.stem}.rescued-{time.time_ns() // 1000}.db")
         try:
             pages, size = (
                 connection.execute(f"PRAGMA {what}").fetchone()[0]

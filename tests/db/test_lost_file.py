@@ -68,6 +68,24 @@ async def test_work_is_refused_when_a_file_is_another_one_and_what_there_was_is_
         assert copy.execute("SELECT id FROM notes").fetchall() == [(1,)]
 
 
+async def test_each_loss_has_a_copy_of_its_own(ledger: SqliteLedger, path: Path):
+    aside = path.with_suffix(".aside")
+    for number in (1, 2):
+        await ledger.transact(add(number))
+        move(path, aside)
+        with pytest.raises(StorageUnavailable, match=r"is in notes\.rescued-\d+\.db") as lost:
+            await ledger.transact(add(9))
+        (rescued,) = path.parent.glob("notes.rescued-*.db")
+        assert rescued.name in str(lost.value)
+        assert stored(rescued) == list(range(1, number + 1))
+        rescued.unlink()
+        move(aside, path)
+        async with asyncio.timeout(PATIENCE_S):
+            while ledger.is_lost:
+                ledger.look()
+                await asyncio.sleep(0.01)
+
+
 def content(path: Path) -> bytes:
     return path.read_bytes()
 
