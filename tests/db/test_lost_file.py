@@ -83,7 +83,7 @@ async def test_each_loss_has_a_copy_of_its_own(ledger: SqliteLedger, path: Path)
         async with asyncio.timeout(PATIENCE_S):
             while ledger.is_lost:
                 ledger.look()
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0)
 
 
 def content(path: Path) -> bytes:
