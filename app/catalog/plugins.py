@@ -218,7 +218,7 @@ class Plugins:
             )
 
     async def _read_all(self, changed: list[PluginSource]) -> dict[str, _Plugin]:
-        """The plugins by place. They are imported in a thread: the service goes on answering."""
+        """The plugins by place. They are imported in a thread: the service keeps answering."""
         importlib.invalidate_caches()
 
         def read() -> dict[str, _Plugin]:
@@ -303,9 +303,9 @@ def _require_as_good(plugins: Iterable[_Plugin], known: Mapping[str, _Plugin]) -
         and ((former := known.get(plugin.source.where)) is None or former.problem is None)
     ]
     if worse:
-        told = "; ".join(f"{problem.at or problem.where}: {problem.error}" for problem in worse)
+        named = "; ".join(f"{problem.at or problem.where}: {problem.error}" for problem in worse)
         raise PluginsRefused(
-            f"Nothing has changed: {told}",
+            f"Nothing has changed: {named}",
             plugins=[problem.name for problem in worse],
             fix="; ".join(problem.fix for problem in worse),
         )

@@ -112,9 +112,9 @@ def _told(row: Mapping[str, Any]) -> str:
     parts = (row.get("tool_name") or row.get("subject"), row.get("verdict"), row.get("outcome"))
     what = " ".join(visible(part) for part in parts if part is not None)
     who = visible(row["actor"]) + (f"/{visible(row['agent_id'])}" if row.get("agent_id") else "")
-    told = f"{row['seq']:>7}  {row['ts']}  {row['kind']:<22} {who:<16} {what}"
+    line = f"{row['seq']:>7}  {row['ts']}  {row['kind']:<22} {who:<16} {what}"
     subject = _subject(row["detail"])
-    return f"{told}  {visible(subject)}" if subject else told
+    return f"{line}  {visible(subject)}" if subject else line
 
 
 def _subject(detail: Any) -> str:

@@ -103,11 +103,11 @@ def test_file(path: Path, plugins: Path | None, *, as_json: bool) -> int:
 def _tested(rows: list[dict[str, Any]], *, as_json: bool) -> int:
     failed = [row for row in rows if row["problems"]]
     if as_json:
-        told = [
+        listed = [
             {"id": row["id"], "ok": not row["problems"], "problems": row["problems"]}
             for row in rows
         ]
-        document = {"ok": not failed, "rules": told}
+        document = {"ok": not failed, "rules": listed}
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return 1 if failed else 0
     for row in rows:

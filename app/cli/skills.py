@@ -74,9 +74,9 @@ async def _switched(settings: Settings, skill_id: str, *, enabled: bool) -> Skil
 def _line(row: Mapping[str, Any]) -> str:
     notes = f": {row['reason']}" if row["reason"] else ""
     runs = " (runs)" if row["is_compute"] else ""
-    told = [f"{visible(row['id'])}{runs}  {row['status']}{visible(notes)}"]
-    told += [f"  warning: {visible(_sentence(warning))}" for warning in row["warnings"]]
-    return "\n".join(told)
+    lines = [f"{visible(row['id'])}{runs}  {row['status']}{visible(notes)}"]
+    lines += [f"  warning: {visible(_sentence(warning))}" for warning in row["warnings"]]
+    return "\n".join(lines)
 
 
 def _sentence(warning: Any) -> str:

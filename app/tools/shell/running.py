@@ -59,26 +59,26 @@ class Command:
 
 async def run(command: Command, ctx: ToolContext) -> AsyncIterator[Output | ToolResult]:
     """Output as it comes, then the result. Whoever stops early ends the process, too."""
-    keeper = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
+    session_processes = ctx.services.require(SESSION_PROCESSES, SessionProcesses)  # type: ignore[type-abstract]
     args, processes = command.args, ctx.operations.processes
-    asked = args.timeout if "timeout" in args.model_fields_set else keeper.timeout_s
-    seconds = min(float(asked), keeper.max_timeout_s, _allowed(ctx))
-    request = _request(command, ctx, keeper, seconds)
+    asked = args.timeout if "timeout" in args.model_fields_set else session_processes.timeout_s
+    seconds = min(float(asked), session_processes.max_timeout_s, _allowed(ctx))
+    request = _request(command, ctx, session_processes, seconds)
     if args.background:
-        process = await keeper.background(request, processes)
+        process = await session_processes.background(request, processes)
         yield goes_on(process, Transcript(MAX_CHARS), "Running in the background")
         return
     transcript = Transcript(MAX_CHARS)
     deadline = asyncio.get_running_loop().time() + seconds
-    async with keeper.foreground(request, processes) as process:
+    async with session_processes.foreground(request, processes) as process:
         try:
             while (piece := await _next(process, deadline)) is not None:
                 transcript.add(piece)
                 yield piece
         except TimeoutError:
-            yield await _out_of_time(command, keeper, process, transcript, seconds)
+            yield await _out_of_time(command, session_processes, process, transcript, seconds)
             return
-        yield _finished(command, keeper, process, transcript)
+        yield _finished(command, session_processes, process, transcript)
 
 
 def _allowed(ctx: ToolContext) -> float:
@@ -89,13 +89,13 @@ def _allowed(ctx: ToolContext) -> float:
 
 
 def _request(
-    command: Command, ctx: ToolContext, keeper: SessionProcesses, seconds: float
+    command: Command, ctx: ToolContext, session_processes: SessionProcesses, seconds: float
 ) -> ProcessRequest:
     args = command.args
     may_stay = args.background or args.on_timeout == "background"
     limits = ProcessLimits(wall_s=seconds + _BACKSTOP_S)
     if may_stay:
-        limits = replace(limits, wall_s=keeper.max_background_s, cpu_s=None)
+        limits = replace(limits, wall_s=session_processes.max_background_s, cpu_s=None)
     spec = ProcessSpec(
         argv=command.argv,
         cwd=command.cwd,
@@ -140,7 +140,7 @@ async def _next(process: SessionProcess, deadline: float) -> Output | None:
 
 async def _out_of_time(
     command: Command,
-    keeper: SessionProcesses,
+    session_processes: SessionProcesses,
     process: SessionProcess,
     transcript: Transcript,
     seconds: float,
@@ -152,7 +152,7 @@ async def _out_of_time(
         notes = f"{args.timeout} s were asked for, more than allowed"
     if args.on_timeout == "background":
         try:
-            keeper.keep(process)
+            session_processes.keep(process)
         except ToolFailed as full:
             notes = f"{notes}\n{full.message}".strip()
         else:
@@ -165,13 +165,16 @@ async def _out_of_time(
 
 
 def _finished(
-    command: Command, keeper: SessionProcesses, process: SessionProcess, transcript: Transcript
+    command: Command,
+    session_processes: SessionProcesses,
+    process: SessionProcess,
+    transcript: Transcript,
 ) -> ToolResult:
     ended = process.exit
     assert ended is not None
     notes, process_id = command.after(ended), None
     if transcript.truncated:
-        keeper.keep(process)
+        session_processes.keep(process)
         process_id, process.seen = process.id, process.size
         whole = f"All {process.size} bytes: `process` action log, process_id {process.id}"
         notes = f"{whole}\n{notes}".strip()

@@ -10,10 +10,10 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.web.asking import fetching
+from app.tools.web.page_text import UrlText, page_text
 from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
 from app.tools.web.returns import CRAWL_BATCH_RESULT
 from app.tools.web.services import MAX_CHARS, ExtractMode, PageOrder
-from app.tools.web.told import UrlText, page_text
 
 
 class CrawlBatchArgs(ToolArgs):

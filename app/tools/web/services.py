@@ -85,14 +85,14 @@ class _Arrived:
     """A page that was fetched and read.
 
     Attributes:
-        told: what `web_fetch` says of its content.
+        details: what `web_fetch` says of its content.
         leads_to: the address that it sends its reader on to; empty where it sends nobody.
     """
 
     response: WebResponse
     kind: Kind
     media_type: str
-    told: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
     leads_to: str = ""
 
 
@@ -220,7 +220,7 @@ class FetchService:
         """As `page`, of each; `{url, error, code}` of one that fails.
 
         Args:
-            on_page: told after each page how many are done, of how many.
+            on_page: called after each page with how many are done, of how many.
 
         Raises:
             ToolFailed: `too_many_pages`.
@@ -257,8 +257,8 @@ class FetchService:
                 `page_unreadable`, `pdf_unreadable`, `sandbox_unavailable`.
         """
         arrived, warning = await self._arrived(url, order)
-        told = dict(arrived.told)
-        text, length = told.pop("text", ""), told.pop("length", 0)
+        details = dict(arrived.details)
+        text, length = details.pop("text", ""), details.pop("length", 0)
         data: dict[str, Any] = {
             "url": url,
             "final_url": arrived.response.url,
@@ -266,7 +266,7 @@ class FetchService:
             "title": "",
             "extract_mode": order.mode,
             "media_type": arrived.media_type,
-            **told,
+            **details,
             "truncated": length > len(text),
             "length": length,
             "text": text,
@@ -314,7 +314,7 @@ class FetchService:
                 code="unsupported_type",
             )
         if kind == "pdf":
-            arrived.told = await self._pdf(response, order)
+            arrived.details = await self._pdf(response, order)
             return arrived
         source, charset = await asyncio.to_thread(decode, response.body, said)
         if kind == "html" and order.mode != "raw":
@@ -324,7 +324,7 @@ class FetchService:
         if kind == "json" and order.mode != "raw" and len(source) <= _MAX_PRETTY:
             source, extractor = await asyncio.to_thread(lined, source), "json"
         source = clean(source)
-        arrived.told = {
+        arrived.details = {
             "extractor": extractor,
             "charset": charset,
             "text": source[: order.max_chars],
@@ -345,9 +345,9 @@ class FetchService:
         )
         arrived.leads_to = page.leads_to
         if is_structured:
-            arrived.told = {"extractor": mode, **_structured(page)}
+            arrived.details = {"extractor": mode, **_structured(page)}
             return
-        arrived.told = {
+        arrived.details = {
             "title": page.title,
             "description": page.description,
             "canonical": page.canonical,
@@ -357,7 +357,7 @@ class FetchService:
             "length": page.length,
         }
         if mode == "links":
-            arrived.told["links"] = list(page.links)
+            arrived.details["links"] = list(page.links)
 
     async def _pdf(self, response: WebResponse, order: PageOrder) -> dict[str, Any]:
         pages = await read_pdf(response.body, response.url, order.max_chars, self._rooms)

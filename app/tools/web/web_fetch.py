@@ -11,10 +11,10 @@ from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.toolkit.tool import Alias, PermissionClass, SideEffectScope, ToolArgs, tool
 from app.tools.web.asking import fetching
+from app.tools.web.page_text import UrlText, page_text
 from app.tools.web.ports import PAGE_ROOMS, WEB_ACCESS
 from app.tools.web.returns import WEB_FETCH_RESULT
 from app.tools.web.services import MAX_CHARS, MAX_PAGES, ExtractMode, PageOrder, seed_shape
-from app.tools.web.told import UrlText, page_text
 
 _SEED_NAMES = {"extract_type": "extract_mode", "extractType": "extract_mode"}
 

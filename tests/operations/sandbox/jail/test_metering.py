@@ -17,7 +17,7 @@ MB = 1 << 20
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Told(Proc):
+class Reading(Proc):
     """A tree of processes, of which the first holds as much memory as it is told.
 
     Attributes:
@@ -57,7 +57,7 @@ def look_takes(monkeypatch: pytest.MonkeyPatch):
 
 
 def meter(resident: int, proportional: int) -> Meter:
-    return Meter(Policy("lenient", (), memory_bytes=512 * MB), Told(resident, proportional))
+    return Meter(Policy("lenient", (), memory_bytes=512 * MB), Reading(resident, proportional))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_look_gives_way_to_what_is_due_before_it_counts_shared_pages():
     """A process that forks without end keeps everybody waiting who counts its pages."""
     due = iter((False, True))
     policy = Policy("lenient", (), memory_bytes=512 * MB)
-    tree = Told(600 * MB, 400 * MB, processes=3)
+    tree = Reading(600 * MB, 400 * MB, processes=3)
     tree_meter = Meter(policy, tree, lambda: next(due))
 
     assert tree_meter.excess() is None
@@ -106,7 +106,7 @@ def test_a_tree_that_makes_files_is_counted_more_often_until_it_rests(tmp_path, 
     free = 10_000
     monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
     policy = Policy("lenient", (), inodes=2_000, writable=(str(tmp_path),))
-    tree_meter = Meter(policy, Told(MB, MB))
+    tree_meter = Meter(policy, Reading(MB, MB))
     assert tree_meter.glance_s == 0.02
 
     free -= 100
@@ -122,7 +122,7 @@ def test_only_files_of_its_own_folder_count(tmp_path, monkeypatch):
     # the clock of a file system may be some milliseconds behind
     monkeypatch.setattr(time, "time_ns", lambda: 0)
     policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
-    tree_meter = Meter(policy, Told(MB, MB))
+    tree_meter = Meter(policy, Reading(MB, MB))
 
     free -= 2_000
     assert tree_meter.glance() is None
@@ -138,7 +138,7 @@ def test_what_others_delete_hides_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "statvfs", lambda _folder: SimpleNamespace(f_ffree=free, f_bavail=1))
     monkeypatch.setattr(time, "time_ns", lambda: 0)
     policy = Policy("lenient", (), inodes=3, writable=(str(tmp_path),))
-    tree_meter = Meter(policy, Told(MB, MB))
+    tree_meter = Meter(policy, Reading(MB, MB))
 
     free += 5_000
     assert tree_meter.glance() is None
