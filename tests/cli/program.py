@@ -11,7 +11,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -106,3 +106,14 @@ async def on_terminal(data_dir: Path, words: Sequence[str]) -> AsyncIterator[Ter
             process.send_signal(signal.SIGKILL)
             await asyncio.to_thread(process.wait)
         os.close(master)
+
+
+def announced(lines: Iterable[str]) -> dict[str, str]:
+    """What a service says of itself when it starts, by its first word; read up to the last line."""
+    facts: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.strip().partition(" ")
+        facts[name] = value.strip()
+        if name == "Stop":
+            break
+    return facts

@@ -16,7 +16,7 @@ from app.cli.first_token import Access
 from app.cli.serve import START_FAILED, STOP_FAILED, banner, configure_logging
 from app.core.settings import load_settings
 from app.operations.local.workspace import LocalWorkspaces
-from tests.cli.program import COMMAND, PATIENCE_S, environment, tollgate
+from tests.cli.program import COMMAND, PATIENCE_S, announced, environment, tollgate
 from tests.support import forked
 
 Process = forked.Forked | subprocess.Popen[str]
@@ -58,14 +58,8 @@ def started_by_an_interpreter(data_dir: Path) -> Iterator[tuple[Process, dict[st
 @contextmanager
 def _described(process: Process) -> Iterator[dict[str, str]]:
     assert process.stdout is not None
-    facts = {}
     try:
-        for line in process.stdout:
-            name, _, value = line.strip().partition(" ")
-            facts[name] = value.strip()
-            if name == "Stop":
-                break
-        yield facts
+        yield announced(process.stdout)
     finally:
         if process.poll() is None:
             process.kill()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.cli.program import PATIENCE_S
+from tests.cli.program import PATIENCE_S, announced
 from tests.support import forked
 from tests.support.source import ROOT
 
@@ -54,14 +54,8 @@ class User:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
         )
-        facts: dict[str, str] = {}
         try:
-            for line in process.stdout:
-                name, _, value = line.strip().partition(" ")
-                facts[name] = value.strip()
-                if name == "Stop":
-                    break
-            yield Served(process, facts)
+            yield Served(process, announced(process.stdout))
         finally:
             process.terminate()
             process.communicate()
