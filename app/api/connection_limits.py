@@ -4,15 +4,18 @@ A file limit is reached sooner than any other, and past it nothing can be accept
 fewer places than descriptors. Whoever has not signed in shares those of their address. Where no
 place is left, the connection that has waited longest for a request of its client makes room;
 where all are busy, the new one gets a spare place: it is answered once, about health only or
-with a refusal that says when to come again. A spare place never waits for anybody: the oldest of
-them is closed when another one is needed.
+with a refusal that says when to come again. A spare place never waits for its client: the oldest
+of those that do is closed when another one is needed.
+
+A busy service reads late. So a connection has waited only when the service has looked for its
+data meanwhile, which two sweeps show.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
 from itertools import islice
 from typing import Any, Protocol
@@ -27,6 +30,9 @@ EXTENSION = "tollgate.place"
 SHARE_FULL = "Too many connections of this address have not signed in; try again"
 _SPARE_S = 2.0
 _PATIENCE_S = 1.0
+# A sweep can come between the accept of a connection and the first look for its data; the next
+# one cannot.
+_SWEEPS = 2
 _RETRY_MS = 2000
 _SPARE_PART = 3
 _SPARE_MOST = 256
@@ -42,6 +48,9 @@ class Holder(Protocol):
 
     def is_incomplete(self) -> bool:
         """Whether its client still has to send the rest of a body, or a `hello`."""
+
+    def is_answering(self) -> bool:
+        """Whether its request is complete, and the service has not answered yet."""
 
     def refuse(self, error: TollgateError) -> None:
         """Answer in place of the application, where that is possible, and close."""
@@ -62,9 +71,12 @@ class Place:
         is_proxied: a proxy that is trusted has it, for one client after another.
         is_spare: it is answered once.
         since: when it was opened, or became part of its share.
+        sweep: the number of the sweep before it began to wait for its client.
     """
 
-    __slots__ = ("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "since")
+    __slots__ = (
+        *("_limits", "address", "holder", "is_known", "is_proxied", "is_spare", "since", "sweep"),
+    )
 
     def __init__(self, limits: ConnectionLimits, holder: Holder, *, is_proxied: bool) -> None:
         self._limits = limits
@@ -73,7 +85,8 @@ class Place:
         self.address: str | None = None
         self.is_known = False
         self.is_spare = False
-        self.since = time.monotonic()
+        self.since = limits.now()
+        self.sweep = limits.sweeps
 
     def sign_in(self) -> None:
         """Whoever connects has shown who they are."""
@@ -90,10 +103,22 @@ class ConnectionLimits:
 
     Args:
         open_files: the limit of open files; the service's own by default.
+        now: the clock, in seconds.
+
+    Attributes:
+        sweeps: how often the connections were looked after.
     """
 
-    def __init__(self, settings: ServingSettings, *, open_files: int | None = None) -> None:
+    def __init__(
+        self,
+        settings: ServingSettings,
+        *,
+        open_files: int | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.settings = settings
+        self.now = now
+        self.sweeps = 0
         self.most = _most(settings.connections, open_files or file_limit())
         self.spare_most = min(_SPARE_MOST, self.most // _SPARE_PART)
         self._proxies = ProxyHeadersMiddleware(_nowhere, settings.trusted_proxies).trusted_hosts
@@ -103,7 +128,7 @@ class ConnectionLimits:
         self._spare: dict[Place, None] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         shortest = (settings.header_timeout_s, settings.body_timeout_s, settings.write_timeout_s)
-        self._every_s = min(_PATIENCE_S, *(seconds / 2 for seconds in shortest))
+        self._every_s = min(_PATIENCE_S / _SWEEPS, *(seconds / 2 for seconds in shortest))
 
     def open(self, holder: Holder, peer: str | None) -> Place:
         """A place for a new connection of `peer`; the oldest one that waits may be closed."""
@@ -127,10 +152,10 @@ class ConnectionLimits:
         if address is None or place not in self._places:
             return True
         share = self._strangers.setdefault(address, {})
-        if self._is_used_up(share) and not _make_room(share):
+        if self._is_used_up(share) and not self._make_room(share):
             return False
         self._strangers.setdefault(address, share)[place] = None
-        place.address, place.since = address, time.monotonic()
+        place.address, place.since = address, self.now()
         return True
 
     def begin_request(self, place: Place, forwarded_for: Sequence[bytes]) -> bool:
@@ -148,6 +173,7 @@ class ConnectionLimits:
         if place.is_proxied:
             self._leave_share(place)
         if place in self._places:
+            place.sweep = self.sweeps
             self._waiting[place] = None
 
     def release(self, place: Place) -> None:
@@ -159,17 +185,33 @@ class ConnectionLimits:
     def _is_used_up(self, share: dict[Place, None]) -> bool:
         """Whether as many as may be have not signed in for a moment; a crowd comes at once."""
         last = next(islice(share, self.settings.connections_per_address - 1, None), None)
-        return last is not None and time.monotonic() - last.since >= _PATIENCE_S
+        return last is not None and self.now() - last.since >= _PATIENCE_S
 
     def _has_room(self) -> bool:
-        return len(self._places) <= self.most - self.spare_most or _make_room(self._waiting)
+        return len(self._places) <= self.most - self.spare_most or self._make_room(self._waiting)
+
+    def _make_room(self, places: dict[Place, None]) -> bool:
+        """Close the one that has waited longest; False when none has waited for a moment."""
+        now = self.now()
+        for place in places:
+            since = place.holder.is_waiting_since()
+            if since is not None and now - since >= _PATIENCE_S and self._was_swept(place):
+                place.release()
+                place.holder.drop()
+                return True
+        return False
+
+    def _was_swept(self, place: Place) -> bool:
+        """Whether the service has looked for data of a connection since it began to wait."""
+        return self.sweeps - place.sweep >= _SWEEPS
 
     def _make_spare(self, place: Place) -> None:
         self.release(place)
         place.is_spare = True
         self._spare[place] = None
         if len(self._spare) > self.spare_most:
-            oldest = next(iter(self._spare))
+            waiting = (place for place in self._spare if not place.holder.is_answering())
+            oldest = next(waiting, next(iter(self._spare)))
             self.release(oldest)
             oldest.holder.drop()
 
@@ -187,19 +229,24 @@ class ConnectionLimits:
         held = [
             place
             for place in share
-            if now - place.since >= _PATIENCE_S and place.holder.is_incomplete()
+            if now - place.since >= _PATIENCE_S
+            and self._was_swept(place)
+            and place.holder.is_incomplete()
         ]
         for place in held[self.settings.connections_per_address :]:
             place.holder.refuse(overloaded(SHARE_FULL))
 
     def _sweep_later(self) -> None:
         loop = asyncio.get_running_loop()
-        self._sweeping = loop.call_later(self._every_s, self._sweep)
+        self._sweeping = loop.call_later(self._every_s, self.sweep)
 
-    def _sweep(self) -> None:
-        now = time.monotonic()
+    def sweep(self) -> None:
+        """End what has taken too long, and come back while any connection is open."""
+        now = self.now()
+        self.sweeps += 1
         for place in tuple(self._spare):
-            if now - place.since > _SPARE_S:
+            is_late = now - place.since > _SPARE_S and self._was_swept(place)
+            if is_late and not place.holder.is_answering():
                 place.holder.drop()
         for place in (*self._places, *self._spare):
             place.holder.look_after(now)
@@ -208,18 +255,6 @@ class ConnectionLimits:
         self._sweeping = None
         if self._places or self._spare:
             self._sweep_later()
-
-
-def _make_room(places: dict[Place, None]) -> bool:
-    """Close the one that has waited longest; False when none has waited for a moment."""
-    now = time.monotonic()
-    for place in places:
-        since = place.holder.is_waiting_since()
-        if since is not None and now - since >= _PATIENCE_S:
-            place.release()
-            place.holder.drop()
-            return True
-    return False
 
 
 def overloaded(message: str, *, retry_after_ms: int = _RETRY_MS) -> TollgateError:

@@ -71,6 +71,9 @@ class HttpProtocol(HttpToolsProtocol):
     def is_incomplete(self) -> bool:
         return self._reading == "body" and not self.transport.is_closing()
 
+    def is_answering(self) -> bool:
+        return self._reading == "done" and self._is_answering()
+
     def drop(self) -> None:
         self.transport.abort()
 

@@ -93,6 +93,9 @@ class FastWebSocketProtocol(WebSocketsSansIOProtocol):
         known = self.place is not None and self.place.is_known
         return not known and not self.transport.is_closing()
 
+    def is_answering(self) -> bool:
+        return False
+
     def refuse(self, _: TollgateError) -> None:
         self.transport.abort()
 
