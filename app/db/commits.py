@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
+from time import sleep as wait
 from typing import Any
 
 from app.core.errors import StorageUnavailable
@@ -16,6 +18,8 @@ from app.db.statements import Statement
 
 Row = Sequence[Any]
 log = logging.getLogger(__name__)
+
+SWITCH_S = 0.01
 
 # What is wrong with one row and will be at every attempt: a broken constraint, a value that
 # SQLite cannot hold (wrong type, too large, lone surrogates, integers beyond 64 bits).
@@ -81,6 +85,26 @@ def commit_rows(
             if statement.prepare is not None:
                 ready = statement.prepare(connection.fetch, ready)
             put(connection.raw, statement, ready)
+
+
+def write_ahead(raw: sqlite3.Connection, patience_s: float) -> None:
+    """Switch a database to its write-ahead log.
+
+    While another process writes without one, SQLite refuses that at once and not after its timeout.
+
+    Raises:
+        sqlite3.OperationalError: it stays locked for so long.
+    """
+    end = monotonic() + patience_s
+    while True:
+        try:
+            raw.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > end:
+                raise
+            wait(SWITCH_S)
+        else:
+            return
 
 
 def put_all(raw: sqlite3.Connection, statement: Statement, rows: list[Row]) -> None:

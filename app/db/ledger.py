@@ -34,6 +34,7 @@ from app.db.commits import (
     put_each,
     transaction,
     unavailable,
+    write_ahead,
 )
 from app.db.file_identity import DatabaseFiles, DatabaseLost
 from app.db.statements import Statement
@@ -386,7 +387,7 @@ class SqliteLedger:
     def _open(self) -> Connection:
         bind_plainly()
         raw = sqlite3.connect(self._path, timeout=self._busy_timeout_s, isolation_level=None)
-        raw.execute("PRAGMA journal_mode = WAL")
+        write_ahead(raw, self._busy_timeout_s)
         raw.execute("PRAGMA synchronous = NORMAL")
         raw.execute("PRAGMA foreign_keys = ON")
         raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import app.db.commits
 import app.db.ledger
 from app.core.errors import StorageUnavailable
 from app.db.ledger import SqliteLedger, Transaction
@@ -182,3 +183,19 @@ async def test_nothing_acknowledged_is_lost_when_the_process_is_killed(path: Pat
         assert len(kept) >= acknowledged
         assert stored(path, "PRAGMA integrity_check") == ["ok"]
         reached = len(kept)
+
+
+async def test_a_database_that_another_process_writes_meanwhile_is_switched_after_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "rollback.db"
+    with closing(sqlite3.connect(path)) as fresh, fresh:
+        fresh.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)")
+    with closing(sqlite3.connect(path, check_same_thread=False)) as other:
+        other.execute("INSERT INTO notes VALUES (1, 'theirs')")
+        monkeypatch.setattr(app.db.commits, "wait", lambda _: other.commit())
+        ledger = SqliteLedger(path)
+        await ledger.start()
+        await ledger.transact(add(2))
+        await ledger.close()
+    assert stored(path) == [1, 2]
