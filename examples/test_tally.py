@@ -4,7 +4,7 @@
 import pytest
 
 from app.core.errors import ToolFailed
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.toolkit.context import Output, ToolContext
 from app.toolkit.result import ToolResult
 from examples.tools.tally import TallyArgs, tally
@@ -12,7 +12,7 @@ from examples.tools.tally import TallyArgs, tally
 
 async def items_of(**files: str) -> list[object]:
     context = ToolContext(
-        tool_call_id="call_1", operation_id="op_1", bound_operations=memory_workspace(files)
+        tool_call_id="call_1", operation_id="op_1", bound_operations=fake_workspace(files)
     )
     return [item async for item in tally.function(TallyArgs(paths=[*files]), context)]  # type: ignore[union-attr]
 

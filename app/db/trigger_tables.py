@@ -6,7 +6,7 @@ from sqlalchemy import Column, Text
 from sqlmodel import Field, SQLModel
 
 
-class TriggerRow(SQLModel, table=True):
+class OutboundRequestRow(SQLModel, table=True):
     """A request that agents may send by its name.
 
     `target` seals the address and the values of the headers; `origin` and `headers` (their

@@ -45,10 +45,10 @@ from app.governance.rules import RuleStore
 from app.governance.store import GovernanceStore
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
+from app.knowledge.outbound_requests.sending import OutboundRequests
 from app.knowledge.skills.shelf import SkillShelf
 from app.knowledge.sources.query_retention import queries_trimmed
 from app.knowledge.sources.setup import Sources
-from app.knowledge.triggers.sending import Triggers
 from app.operations.protocols.workspaces import Workspaces
 from app.resolver.resolver import Resolver
 from app.resolver.rulebook import RuleBooks
@@ -135,7 +135,7 @@ class Gate:
         return self.stores.sources
 
     @property
-    def triggers(self) -> Triggers:
+    def triggers(self) -> OutboundRequests:
         """Requests to the outside that have a name."""
         return self.stores.triggers
 

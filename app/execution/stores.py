@@ -12,10 +12,10 @@ from app.governance.agent_store import AgentStore
 from app.knowledge.boards.boards import Boards
 from app.knowledge.memory.administration import MemoryAdministration
 from app.knowledge.memory.opening import memory_on
+from app.knowledge.outbound_requests.sending import OutboundRequests
+from app.knowledge.outbound_requests.setup import assemble_outbound_requests, outbound_request_keys
 from app.knowledge.skills.shelf import SkillShelf
 from app.knowledge.sources.setup import Sources, assemble_sources
-from app.knowledge.triggers.sending import Triggers
-from app.knowledge.triggers.setup import assemble_triggers, trigger_keys
 from app.tools.data.offering import offer_data_services
 from app.tools.media.ports import IMAGE_PROVIDER
 from app.tools.media.providers import image_provider
@@ -31,7 +31,7 @@ class Stores:
     memory: MemoryAdministration
     skills: SkillShelf
     sources: Sources
-    triggers: Triggers
+    triggers: OutboundRequests
     channels: Channels
 
     async def load(self) -> None:
@@ -67,12 +67,12 @@ def open_stores(
     services.register(DATA_SOURCES, sources.reading)
     channels = assemble_channels(settings.channels, ledger, clock, audit=audit, changes=changes)
     channels.offer(services)
-    triggers = assemble_triggers(
+    triggers = assemble_outbound_requests(
         settings,
         ledger,
         clock,
         services,
-        keys=trigger_keys(settings, redactor),
+        keys=outbound_request_keys(settings, redactor),
         audit=audit,
         changes=changes,
         redactor=redactor,

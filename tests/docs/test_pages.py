@@ -15,7 +15,7 @@ SUBJECTS = {
     "tool-governance": "tool_names disabled_reasons runtime_diagnostic allow ask deny unattended",
     "tool-runtime-policy": "main main-process-proxy worker-local disabled worker_routing_hint"
     " effective_subagent_allowed runtime_blocked_reason",
-    "tool-operations": "files search processes outside_workspace app/operations/memory",
+    "tool-operations": "files search processes outside_workspace app/operations/fakes",
     "tool-catalog": "builtin plugin external TOOLS category=",
     "mysql-data-source": "mysql_list_sources mysql_schema mysql_table_sample mysql_query SELECT"
     " max_rows masked_column",

@@ -17,7 +17,7 @@ from app.events.log import Frame
 from app.execution.developer_services import developer_services
 from app.execution.questions.replies import Reply
 from app.execution.setup import Gate
-from app.knowledge.triggers.store import Change
+from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.operations.protocols.operations import Operations
 from app.operations.screens.pictures import PageRequest, Picture
 from app.operations.screens.screens import Screens
@@ -209,7 +209,9 @@ class WebByHeart(PagesByHeart):
 async def store_trigger(gate: Gate) -> None:
     """Keep the request that `remote_trigger` sends here; nobody is asked before it."""
     fields = {"name": "deploy", "free": True, "agents": ("*",)}
-    await gate.triggers.store.create(Change(fields, "http://a.test/hook"), actor="boss")
+    await gate.triggers.store.create(
+        OutboundRequestChange(fields, "http://a.test/hook"), actor="boss"
+    )
 
 
 class StillScreens(Screens):

@@ -14,7 +14,7 @@ from app.catalog.formats import render
 from app.execution.calls import CallRequest
 from app.execution.context import Project
 from app.execution.hooks.model import HookConfig, HookContext, HookType
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.toolkit.result import RawResult, ToolResult
 from tests.execution.lab import AnyArgs, Lab, counted, made
 from tests.tools.shell import alive
@@ -183,7 +183,7 @@ async def test_hooks_and_records_see_every_source_from_every_caller(
 
 @pytest.mark.requirement("OPS-05")
 async def test_every_file_tool_runs_on_operations_in_memory(house: Lab):
-    operations = memory_workspace({"a.txt": "hello\n"})
+    operations = fake_workspace({"a.txt": "hello\n"})
     house.context["project"] = Project("memory", "/workspace", operations)
     calls = [
         ("read_file", {"path": "a.txt"}),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.operations.fakes.workspace import fake_workspace
 from app.operations.local.workspace import LocalWorkspace
-from app.operations.memory.workspace import memory_workspace
 from app.operations.protocols.operations import Operations
 from app.operations.sandbox.config import SandboxConfig
 from app.operations.sandbox.sandbox import Sandbox
@@ -64,7 +64,7 @@ async def fill(request: pytest.FixtureRequest, root: Path, sandbox: Sandbox) -> 
 
         def build(files: Mapping[str, bytes | str] | None = None) -> Operations:
             if request.param == "memory":
-                return memory_workspace(files)
+                return fake_workspace(files)
             fill_folder(root, files or {})
             if request.param == "local":
                 return stack.enter_context(LocalWorkspace(root)).operations

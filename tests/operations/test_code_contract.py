@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.core.errors import ToolFailed
-from app.operations.memory.code import MemoryCode, ScriptedRun
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.code import FakeCode, ScriptedRun
+from app.operations.fakes.workspace import fake_workspace
 from app.operations.protocols.code import CodeExit, CodeSpec, Strictness
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessChunk, ProcessExit
@@ -23,7 +23,7 @@ def scripted(_: CodeSpec) -> ScriptedRun:
 @pytest.fixture(params=["sandboxed", "memory"])
 def operations(request: pytest.FixtureRequest, sandboxed: Operations) -> Operations:
     if request.param == "memory":
-        return memory_workspace(code=MemoryCode(scripted))
+        return fake_workspace(code=FakeCode(scripted))
     return sandboxed
 
 

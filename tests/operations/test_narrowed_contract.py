@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import OutsideWorkspace, ToolFailed
+from app.operations.fakes.workspace import fake_workspace
 from app.operations.local.workspace import LocalWorkspace
-from app.operations.memory.workspace import memory_workspace
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.search import FindQuery, GrepQuery
 from app.operations.sandbox.sandbox import Sandbox
@@ -40,7 +40,7 @@ async def narrow(
 
         def build(*roots: str, files: Mapping[str, str] = FILES) -> Operations:
             if request.param == "memory":
-                return memory_workspace(files, roots=roots)
+                return fake_workspace(files, roots=roots)
             fill_folder(root, files)
             if request.param == "local":
                 return stack.enter_context(LocalWorkspace(root, roots=roots)).operations

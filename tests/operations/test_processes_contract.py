@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.errors import OutsideWorkspace, ToolFailed
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.operations.protocols.operations import Operations
 from app.operations.protocols.processes import ProcessChunk, ProcessExit, ProcessSpec, Terminal
 
@@ -27,7 +27,7 @@ def scripted(spec: ProcessSpec):
 def operations(
     request: pytest.FixtureRequest, local: Operations, sandboxed: Operations
 ) -> Operations:
-    known = {"local": local, "sandboxed": sandboxed, "memory": memory_workspace(script=scripted)}
+    known = {"local": local, "sandboxed": sandboxed, "memory": fake_workspace(script=scripted)}
     return known[request.param]
 
 

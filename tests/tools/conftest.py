@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.operations.protocols.operations import Operations
 from app.toolkit.context import ToolContext
 
 
 @pytest.fixture
 def operations() -> Operations:
-    return memory_workspace()
+    return fake_workspace()
 
 
 @pytest.fixture

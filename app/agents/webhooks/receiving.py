@@ -21,7 +21,7 @@ from app.db.ledger import Transaction
 from app.execution.setup import Gate
 from app.governance.identity.tokens import Tokens
 from app.governance.limits import Payer
-from app.knowledge.triggers.setup import trigger_keys
+from app.knowledge.outbound_requests.setup import outbound_request_keys
 
 MAX_BODY_BYTES = 256 << 10
 _REMEMBERED = 10_000
@@ -225,6 +225,6 @@ async def open_webhooks(
     Raises:
         ConfigurationError: the keys of the settings are no keys.
     """
-    book = WebhookBook(gate, trigger_keys(gate.settings, gate.redactor))
+    book = WebhookBook(gate, outbound_request_keys(gate.settings, gate.redactor))
     await book.load()
     return Webhooks(gate, book, sessions, runs, tokens)

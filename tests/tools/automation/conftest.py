@@ -13,13 +13,13 @@ import pytest
 from app.core.triggers import TriggerSettings
 from app.execution.calls import CallRequest
 from app.execution.outcome import CallOutcome
-from app.knowledge.triggers.model import Trigger
-from app.knowledge.triggers.store import Change
+from app.knowledge.outbound_requests.model import OutboundRequest
+from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.main import local_gate
 from app.operations.web.client import Web
 from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import Lab, furnish
-from tests.knowledge.triggers.recorder import Recorder, recording
+from tests.knowledge.outbound_requests.recorder import Recorder, recording
 from tests.support.service import settings_for
 
 
@@ -42,13 +42,13 @@ class House:
         await self.lab.answer("approve_once")
         return await calling
 
-    async def make(self, name: str = "deploy", **fields: Any) -> Trigger:
+    async def make(self, name: str = "deploy", **fields: Any) -> OutboundRequest:
         """A trigger that everybody may use unasked, unless `fields` say otherwise."""
         url = fields.pop("url", f"{self.recorder.url}/hooks/deploy")
         headers = fields.pop("headers", {})
         usual = {"name": name, "free": True, "agents": ("*",)}
         return await self.lab.gate.triggers.store.create(
-            Change(usual | fields, url, headers), actor="boss"
+            OutboundRequestChange(usual | fields, url, headers), actor="boss"
         )
 
 

@@ -12,12 +12,12 @@ import pytest
 from app.core.errors import InvalidInput
 from app.core.web import WebSettings
 from app.execution.calls import CallRequest
-from app.knowledge.triggers.store import Change
+from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.main import local_gate
 from app.operations.web.client import Web
 from app.tools.web.ports import WEB_ACCESS
 from tests.execution.lab import furnish
-from tests.knowledge.triggers.recorder import Recorder
+from tests.knowledge.outbound_requests.recorder import Recorder
 from tests.support.service import settings_for
 from tests.tools.automation.conftest import House
 
@@ -217,9 +217,9 @@ async def test_a_trigger_is_for_its_agents_while_it_is_enabled(house: House, rec
     assert (done.result.code, recorder.arrived) == ("not_found", [])
     assert "there is none" in str(done.result.error)
     store = house.lab.gate.triggers.store
-    await store.change(made.id, Change({"agents": ("*",)}), actor="boss")
+    await store.change(made.id, OutboundRequestChange({"agents": ("*",)}), actor="boss")
     assert (await house.call(name="deploy")).success
-    await store.change(made.id, Change({"enabled": False}), actor="boss")
+    await store.change(made.id, OutboundRequestChange({"enabled": False}), actor="boss")
     assert (await house.call(name="deploy")).result.code == "not_found"
 
 
@@ -229,7 +229,7 @@ async def test_a_call_sends_another_body_where_the_operator_allows_it(
     made = await house.make(body='{"a":1}')
     refused = await house.call(name="deploy", body="mine")
     assert (refused.result.code, recorder.arrived) == ("body_refused", [])
-    change = Change({"body_from_call": True})
+    change = OutboundRequestChange({"body_from_call": True})
     await house.lab.gate.triggers.store.change(made.id, change, actor="boss")
     assert (await house.call(name="deploy", body="mine")).success
     assert recorder.arrived[0].body == b"mine"
@@ -284,10 +284,16 @@ async def test_stored_headers_do_not_go_to_another_host(house: House, recorder: 
     made = await house.make(headers={"X-Key": SECRET})
     store = house.lab.gate.triggers.store
     with pytest.raises(InvalidInput, match="give them again"):
-        await store.change(made.id, Change({}, url="https://evil.example/"), actor="eve")
-    moved = await store.change(made.id, Change({}, url=f"{recorder.url}/other"), actor="boss")
+        await store.change(
+            made.id, OutboundRequestChange({}, url="https://evil.example/"), actor="eve"
+        )
+    moved = await store.change(
+        made.id, OutboundRequestChange({}, url=f"{recorder.url}/other"), actor="boss"
+    )
     assert store.target(moved).headers == {"X-Key": SECRET}
-    anew = await store.change(made.id, Change({}, "https://b.example/", {}), actor="boss")
+    anew = await store.change(
+        made.id, OutboundRequestChange({}, "https://b.example/", {}), actor="boss"
+    )
     assert (anew.origin, anew.header_names) == ("https://b.example", ())
 
 
@@ -320,7 +326,7 @@ async def test_it_is_off_with_a_reason_until_there_is_something_to_send(
             return None if found is None else found.message
 
         assert "triggers" in str(reason())
-        change = Change({"name": "deploy", "agents": ("*",)}, recorder.url)
+        change = OutboundRequestChange({"name": "deploy", "agents": ("*",)}, recorder.url)
         made = await gate.triggers.store.create(change, actor="boss")
         assert reason() is None
         await gate.triggers.store.remove(made.id, actor="boss")

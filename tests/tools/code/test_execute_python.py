@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import InvalidArguments, StorageUnavailable
-from app.operations.memory.code import MemoryCode, ScriptedRun
+from app.operations.fakes.code import FakeCode, ScriptedRun
 from app.operations.protocols.code import CodeExit, CodeSpec, ProducedFile
 from app.operations.protocols.processes import ExitReason, ProcessChunk, ProcessExit
 from app.operations.protocols.sandbox import SandboxReport
@@ -28,9 +28,9 @@ PNG = b"\x89PNG\r\n\x1a\n...."
 
 def bench(
     ctx: ToolContext, run: ScriptedRun | None = None, rules: CodeRules | None = None
-) -> tuple[ToolContext, MemoryCode, Shelf]:
+) -> tuple[ToolContext, FakeCode, Shelf]:
     """A context in which code does what `run` says."""
-    code = MemoryCode((lambda _: run) if run else None)
+    code = FakeCode((lambda _: run) if run else None)
     shelf = Shelf()
     services = Services(**{ARTIFACTS: shelf, CODE_RULES: rules or CodeRules()})
     operations = replace(ctx.operations, code=code)
@@ -307,7 +307,7 @@ async def test_files_that_cannot_be_kept_are_told_of_and_the_result_stands(ctx: 
 
 
 async def test_without_a_project_code_runs_where_the_installation_lets_it(ctx: ToolContext):
-    code = MemoryCode()
+    code = FakeCode()
     without = replace(ctx, bound_operations=None, services=Services(**{CODE_OPERATIONS: code}))
     assert (await call(execute_python, without, code="1")).success
     assert len(code.specs) == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import InvalidArguments
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.operations.protocols.processes import ProcessChunk, ProcessExit, ProcessSpec
 from app.toolkit.context import ToolContext
 from app.toolkit.tool import PermissionClass
@@ -91,7 +91,7 @@ async def test_every_kind_of_file_goes_to_its_linter(here: ToolContext, root: Pa
 
 
 async def test_a_linter_that_is_missing_is_told_with_how_to_get_it(ctx: ToolContext):
-    operations = memory_workspace({"run.sh": "echo $1", "ok.json": "{}"})
+    operations = fake_workspace({"run.sh": "echo $1", "ok.json": "{}"})
     result = await call(lint, replace(ctx, bound_operations=operations))
     assert result.success
     assert result.data["checked"] == {"json": 1}
@@ -111,7 +111,7 @@ async def test_a_linter_that_prints_nonsense_has_not_checked(ctx: ToolContext, p
         assert (spec.network, spec.argv[-2:]) == (False, ("--", "./run.sh"))
         return [ProcessChunk("stdout", printed)], ProcessExit(0)
 
-    operations = memory_workspace({"run.sh": "echo"}, script=script)
+    operations = fake_workspace({"run.sh": "echo"}, script=script)
     result = await call(lint, replace(ctx, bound_operations=operations))
     assert result.data["checked"] == {}
     assert result.data["not_checked"][0]["reason"] == "it printed what cannot be read"
@@ -188,7 +188,7 @@ async def test_a_file_that_changes_while_it_is_repaired_is_left_alone(ctx: ToolC
         operations.files._tree.fill({"a.py": "somebody else's\n"})  # type: ignore[attr-defined]
         return [ProcessChunk("stdout", b"repaired\n")], ProcessExit(0)
 
-    operations = memory_workspace({"a.py": "import os\n"}, script=script)
+    operations = fake_workspace({"a.py": "import os\n"}, script=script)
     finding["filename"] = f"{operations.root}/a.py"
     result = await call(lint_fix, replace(ctx, bound_operations=operations), paths=["a.py"])
     assert result.code == "changed_meanwhile"
@@ -196,7 +196,7 @@ async def test_a_file_that_changes_while_it_is_repaired_is_left_alone(ctx: ToolC
 
 
 async def test_without_the_linter_nothing_is_repaired(ctx: ToolContext):
-    operations = memory_workspace({"a.js": "let x"})
+    operations = fake_workspace({"a.js": "let x"})
     context = replace(ctx, bound_operations=operations)
     result = await call(lint_fix, context, paths=["."], linter="eslint")
     assert result.code == "linter_unavailable"

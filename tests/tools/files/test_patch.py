@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.toolkit.context import ToolContext
 from app.toolkit.result import ToolResult
 from app.tools.files.patch import patch
@@ -19,7 +19,7 @@ TREE = {
 
 @pytest.fixture
 def ctx(ctx: ToolContext) -> ToolContext:
-    ctx.bound_operations = memory_workspace(TREE)
+    ctx.bound_operations = fake_workspace(TREE)
     return ctx
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import ARTIFACTS
 from app.toolkit.services import Services
@@ -24,7 +24,7 @@ def kept() -> Kept:
 
 @pytest.fixture
 def chat(ctx: ToolContext, kept: Kept) -> ToolContext:
-    operations = memory_workspace(
+    operations = fake_workspace(
         {
             "a/cat.png": PNG,
             "report.pdf": b"%PDF-1.7",

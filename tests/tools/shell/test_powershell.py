@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.operations.protocols.processes import (
     ProcessChunk,
     ProcessExit,
@@ -43,7 +43,7 @@ async def test_a_command_is_handed_to_pwsh_without_a_profile_and_streamed(ctx, t
         started.append(spec)
         return [ProcessChunk("stdout", b"7.4\n")], ProcessExit(0)
 
-    context = replace(ctx, bound_operations=memory_workspace(script=script))
+    context = replace(ctx, bound_operations=fake_workspace(script=script))
     called = await stream(powershell, context, "powershell", command="$PSVersionTable")
     assert [spec.argv for spec in started] == [(*ARGV, "$PSVersionTable")]
     assert called.result.success

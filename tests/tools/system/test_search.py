@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from app.core.errors import InvalidArguments
-from app.operations.memory.workspace import memory_workspace
+from app.operations.fakes.workspace import fake_workspace
 from app.toolkit.context import ToolContext
 from app.toolkit.ports import TOOL_FINDER, FoundTool
 from app.toolkit.services import Services
@@ -44,7 +44,7 @@ def sessions() -> Sessions:
 
 @pytest.fixture
 async def ctx(sessions: Sessions) -> ToolContext:
-    operations = memory_workspace()
+    operations = fake_workspace()
     await operations.files.write("notes/Rye [1].txt", b"flour\n  the RYE rises\n")
     return ToolContext(
         tool_call_id="call_1",

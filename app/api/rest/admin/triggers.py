@@ -18,8 +18,8 @@ from app.api.rest.examples import MOMENT, example
 from app.api.rest.headers import MADE_VERSIONED, VERSIONED, show_place
 from app.api.rest.routing import routes_of
 from app.core.errors import AlreadyExists, NotFound, VersionMismatch
-from app.knowledge.triggers.model import Trigger
-from app.knowledge.triggers.store import Change
+from app.knowledge.outbound_requests.model import OutboundRequest
+from app.knowledge.outbound_requests.store import OutboundRequestChange
 from app.tools.automation.trigger_ports import Method
 
 router = routes_of("admin", below="/admin")
@@ -79,7 +79,7 @@ class AdminTrigger(BaseModel):
     updated_at: str
 
     @classmethod
-    def of(cls, trigger: Trigger) -> Self:
+    def of(cls, trigger: OutboundRequest) -> Self:
         return cls(
             id=trigger.id,
             name=trigger.name,
@@ -145,7 +145,7 @@ class TriggerChange(Body):
     enabled: bool = True
 
 
-def _change(body: NewTrigger | TriggerChange) -> Change:
+def _change(body: NewTrigger | TriggerChange) -> OutboundRequestChange:
     """What was given."""
     given = body.model_fields_set
     fields = {name: getattr(body, name) for name in given - {"url", "headers"}}
@@ -154,7 +154,7 @@ def _change(body: NewTrigger | TriggerChange) -> Change:
     if fields.get("body") is not None:
         fields["body"] = orjson.dumps(fields["body"]).decode()
     headers = {name: value.get_secret_value() for name, value in body.headers.items()}
-    return Change(
+    return OutboundRequestChange(
         fields,
         body.url.get_secret_value() if "url" in given else None,
         headers if "headers" in given else None,
@@ -243,6 +243,6 @@ async def remove_trigger(
     return AdminTrigger.of(gone)
 
 
-def _shown(trigger: Trigger, response: Response) -> AdminTrigger:
+def _shown(trigger: OutboundRequest, response: Response) -> AdminTrigger:
     show_version(response, trigger.version)
     return AdminTrigger.of(trigger)

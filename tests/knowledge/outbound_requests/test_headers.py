@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.knowledge.triggers.headers import MAX_HEADERS, header_problem
+from app.knowledge.outbound_requests.headers import MAX_HEADERS, header_problem
 
 
 @pytest.mark.parametrize(

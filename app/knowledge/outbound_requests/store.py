@@ -17,9 +17,9 @@ from app.core.versions import check_version
 from app.db.ledger import Ledger, Transaction
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes, bump, number_of
+from app.knowledge.outbound_requests.headers import header_problem
+from app.knowledge.outbound_requests.model import OutboundRequest, RequestTarget
 from app.knowledge.sources.sealing import KeyRing
-from app.knowledge.triggers.headers import header_problem
-from app.knowledge.triggers.model import Target, Trigger
 from app.operations.web.urls import parse_url
 from app.tools.automation.trigger_ports import BODILESS
 
@@ -40,7 +40,7 @@ _REMOVE = "DELETE FROM triggers WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OutboundRequestChange:
     """What shall be different.
 
     Attributes:
@@ -53,7 +53,7 @@ class Change:
     headers: Mapping[str, str] | None = None
 
 
-class TriggerStore:
+class OutboundRequestStore:
     """Makes, changes and forgets triggers. What is stored is kept in memory, sealed."""
 
     def __init__(
@@ -78,14 +78,14 @@ class TriggerStore:
         self._keys = keys
         self._redactor = redactor
         self._on_change = on_change
-        self._triggers: dict[str, Trigger] = {}
+        self._triggers: dict[str, OutboundRequest] = {}
         changes.watch(SUBJECT, self.load)
 
     async def load(self) -> None:
         """Read what is stored, also when another process has changed it."""
         self._use(*await self._ledger.transact(_read))
 
-    def get(self, trigger_id: str) -> Trigger:
+    def get(self, trigger_id: str) -> OutboundRequest:
         """One trigger.
 
         Raises:
@@ -96,15 +96,15 @@ class TriggerStore:
             raise NotFound(f"No trigger {trigger_id!r}", trigger_id=trigger_id)
         return found
 
-    def list_all(self) -> list[Trigger]:
+    def list_all(self) -> list[OutboundRequest]:
         """Every trigger, by name."""
         return list(self._triggers.values())
 
-    def named(self, name: str) -> Trigger | None:
+    def named(self, name: str) -> OutboundRequest | None:
         """The trigger of that name."""
         return next((item for item in self._triggers.values() if item.name == name), None)
 
-    def target(self, trigger: Trigger) -> Target:
+    def target(self, trigger: OutboundRequest) -> RequestTarget:
         """Where it goes, in the clear, for sending.
 
         Raises:
@@ -117,9 +117,9 @@ class TriggerStore:
                 f"The target of the trigger {trigger.name!r} does not open with the keys of"
                 " triggers: bring its key back, or set its url and headers again"
             ) from None
-        return Target(**orjson.loads(text))
+        return RequestTarget(**orjson.loads(text))
 
-    async def create(self, change: Change, *, actor: str) -> Trigger:
+    async def create(self, change: OutboundRequestChange, *, actor: str) -> OutboundRequest:
         """Store a new trigger; `change.fields` has at least its name, `change.url` is there.
 
         Raises:
@@ -128,10 +128,10 @@ class TriggerStore:
             ConfigurationError: the keys cannot be read.
         """
         moment = isoformat(self._clock.now())
-        blank = Trigger(new_id("trg"), created_at=moment, updated_at=moment)
+        blank = OutboundRequest(new_id("trg"), created_at=moment, updated_at=moment)
 
         def add(transaction: Transaction) -> str:
-            target = Target(change.url or "", change.headers or {})
+            target = RequestTarget(change.url or "", change.headers or {})
             made = self._aimed(replace(blank, **change.fields), target)
             _check(transaction, made)
             transaction.execute(_ADD, _row(made))
@@ -141,8 +141,13 @@ class TriggerStore:
         return self.get(await self._write(add))
 
     async def change(
-        self, trigger_id: str, change: Change, *, actor: str, expected: int | None = None
-    ) -> Trigger:
+        self,
+        trigger_id: str,
+        change: OutboundRequestChange,
+        *,
+        actor: str,
+        expected: int | None = None,
+    ) -> OutboundRequest:
         """Change a trigger; the next call sees it as it is then.
 
         Raises:
@@ -182,12 +187,14 @@ class TriggerStore:
 
         await self._write(remove)
 
-    def _aimed_anew(self, trigger: Trigger, change: Change) -> Trigger:
+    def _aimed_anew(
+        self, trigger: OutboundRequest, change: OutboundRequestChange
+    ) -> OutboundRequest:
         """With another target, where the change has one."""
         if change.url is None and change.headers is None:
             return trigger
         if change.url is not None and change.headers is not None:
-            return self._aimed(trigger, Target(change.url, change.headers))
+            return self._aimed(trigger, RequestTarget(change.url, change.headers))
         old = self.target(trigger)
         url = old.url if change.url is None else change.url
         headers = old.headers if change.headers is None else change.headers
@@ -197,9 +204,9 @@ class TriggerStore:
             raise InvalidInput(
                 "Another host does not get the stored headers: give them again", field="headers"
             )
-        return self._aimed(trigger, Target(url, headers))
+        return self._aimed(trigger, RequestTarget(url, headers))
 
-    def _aimed(self, trigger: Trigger, target: Target) -> Trigger:
+    def _aimed(self, trigger: OutboundRequest, target: RequestTarget) -> OutboundRequest:
         # Within the transaction, and bound to the row: copied elsewhere it does not open.
         problem = header_problem(target.headers, stored=True)
         if problem is not None:
@@ -213,7 +220,7 @@ class TriggerStore:
         )
 
     async def _write(self, work: Callable[[Transaction], T]) -> T:
-        def run(transaction: Transaction) -> tuple[T, dict[str, Trigger], int]:
+        def run(transaction: Transaction) -> tuple[T, dict[str, OutboundRequest], int]:
             return work(transaction), *_read(transaction)
 
         answer, triggers, number = await self._ledger.transact(run)
@@ -240,7 +247,7 @@ class TriggerStore:
             outcome=outcome,
         )
 
-    def _use(self, triggers: dict[str, Trigger], number: int) -> None:
+    def _use(self, triggers: dict[str, OutboundRequest], number: int) -> None:
         self._changes.saw(SUBJECT, number)
         self._triggers = triggers
         self._redactor.learn(SUBJECT, self._secrets())
@@ -265,7 +272,7 @@ def _origin(url: str) -> str:
         raise InvalidInput(f"url is no address that can be reached: {why}", field="url") from None
 
 
-def _check(transaction: Transaction, trigger: Trigger) -> None:
+def _check(transaction: Transaction, trigger: OutboundRequest) -> None:
     if trigger.method in BODILESS and (trigger.body is not None or trigger.body_from_call):
         raise InvalidInput(f"{trigger.method} sends no body; POST does", field="body")
     for other in _read(transaction)[0].values():
@@ -273,7 +280,7 @@ def _check(transaction: Transaction, trigger: Trigger) -> None:
             raise AlreadyExists(f"There is a trigger {trigger.name!r} already", field="name")
 
 
-def _current(transaction: Transaction, trigger_id: str, expected: int | None) -> Trigger:
+def _current(transaction: Transaction, trigger_id: str, expected: int | None) -> OutboundRequest:
     stored = _read(transaction)[0].get(trigger_id)
     if stored is None:
         raise NotFound(f"No trigger {trigger_id!r}", trigger_id=trigger_id)
@@ -281,20 +288,20 @@ def _current(transaction: Transaction, trigger_id: str, expected: int | None) ->
     return stored
 
 
-def _read(transaction: Transaction) -> tuple[dict[str, Trigger], int]:
+def _read(transaction: Transaction) -> tuple[dict[str, OutboundRequest], int]:
     rows = {row[0]: _of_row(row) for row in transaction.fetch(_READ)}
     return rows, number_of(transaction, SUBJECT)
 
 
-def _of_row(row: Sequence[Any]) -> Trigger:
+def _of_row(row: Sequence[Any]) -> OutboundRequest:
     id_, name, method, origin, headers, sealed, body, from_call, free, agents, on, *rest = row
-    return Trigger(
+    return OutboundRequest(
         *(id_, name, method, origin, tuple(orjson.loads(headers)), sealed, body),
         *(bool(from_call), bool(free), tuple(orjson.loads(agents)), bool(on), *rest),
     )
 
 
-def _row(trigger: Trigger) -> tuple[Any, ...]:
+def _row(trigger: OutboundRequest) -> tuple[Any, ...]:
     def text(values: Sequence[str]) -> str:
         return orjson.dumps(list(values)).decode()
 

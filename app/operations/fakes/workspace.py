@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.core.clock import Clock, SystemClock
-from app.operations.memory.code import MemoryCode
-from app.operations.memory.files import ROOT, MemoryFiles, MemoryTree
-from app.operations.memory.processes import MemoryProcesses, Script, no_programs
-from app.operations.memory.search import MemorySearch
+from app.operations.fakes.code import FakeCode
+from app.operations.fakes.files import ROOT, FakeFiles, FakeTree
+from app.operations.fakes.processes import FakeProcesses, Script, no_programs
+from app.operations.fakes.search import FakeSearch
 from app.operations.protocols.code import CodeOperations
 from app.operations.protocols.operations import Operations
 
 
-def memory_workspace(
+def fake_workspace(
     files: Mapping[str, bytes | str] | None = None,
     *,
     script: Script = no_programs,
@@ -29,14 +29,14 @@ def memory_workspace(
         clock: where modification times come from.
         roots: folders that alone can be reached then; `files` are put in all the same.
     """
-    tree = MemoryTree(clock or SystemClock())
+    tree = FakeTree(clock or SystemClock())
     tree.fill(files or {})
     tree.roots = roots
     return Operations(
         root=ROOT,
-        files=MemoryFiles(tree),
-        search=MemorySearch(tree),
-        processes=MemoryProcesses(tree, script),
-        code=code or MemoryCode(),
+        files=FakeFiles(tree),
+        search=FakeSearch(tree),
+        processes=FakeProcesses(tree, script),
+        code=code or FakeCode(),
         roots=roots,
     )

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from app.core.errors import ToolFailed
-from app.operations.memory.files import MemoryTree
+from app.operations.fakes.files import FakeTree
 from app.operations.process_errors import input_closed
 from app.operations.protocols.processes import (
     ProcessChunk,
@@ -25,14 +25,14 @@ def no_programs(spec: ProcessSpec) -> tuple[Sequence[ProcessChunk], ProcessExit]
     raise ToolFailed(f"Program not found: {name!r}", code="program_not_found", program=name)
 
 
-class MemoryProcesses:
+class FakeProcesses:
     """`ProcessOperations` that answers from a script.
 
     Attributes:
         started: every spec in the order of `open`.
     """
 
-    def __init__(self, tree: MemoryTree, script: Script = no_programs) -> None:
+    def __init__(self, tree: FakeTree, script: Script = no_programs) -> None:
         self.started: list[ProcessSpec] = []
         self._tree = tree
         self._script = script

@@ -18,7 +18,7 @@ class ScriptedRun:
     ending: CodeExit = field(default_factory=lambda: CodeExit(ProcessExit(0)))
 
 
-class MemoryCode:
+class FakeCode:
     """`CodeOperations` that answers with `script`; `specs` holds what was asked for."""
 
     def __init__(self, script: Callable[[CodeSpec], ScriptedRun] | None = None) -> None:
@@ -31,10 +31,10 @@ class MemoryCode:
     @asynccontextmanager
     async def _open(self, spec: CodeSpec) -> AsyncIterator[RunningCode]:
         self.specs.append(spec)
-        yield _MemoryRun(self._script(spec))
+        yield _FakeRun(self._script(spec))
 
 
-class _MemoryRun:
+class _FakeRun:
     def __init__(self, run: ScriptedRun) -> None:
         self._run = run
 

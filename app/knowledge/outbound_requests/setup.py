@@ -10,15 +10,15 @@ from app.core.settings import Settings
 from app.db.ledger import Ledger
 from app.governance.audit.writing import Audit
 from app.governance.changes import Changes
+from app.knowledge.outbound_requests.allowing import AllowList
+from app.knowledge.outbound_requests.sending import OutboundRequests
+from app.knowledge.outbound_requests.store import OutboundRequestStore
 from app.knowledge.sources.sealing import KeyFile, KeyRing, keys_of_setting
-from app.knowledge.triggers.allowing import AllowList
-from app.knowledge.triggers.sending import Triggers
-from app.knowledge.triggers.store import TriggerStore
 from app.toolkit.services import Services
 from app.tools.automation.trigger_ports import TRIGGERS
 
 
-def trigger_keys(settings: Settings, redactor: Redactor) -> KeyRing:
+def outbound_request_keys(settings: Settings, redactor: Redactor) -> KeyRing:
     """What seals the secrets of triggers and webhooks.
 
     Raises:
@@ -32,7 +32,7 @@ def trigger_keys(settings: Settings, redactor: Redactor) -> KeyRing:
     return KeyRing(lambda: keys)
 
 
-def assemble_triggers(
+def assemble_outbound_requests(
     settings: Settings,
     ledger: Ledger,
     clock: Clock,
@@ -43,7 +43,7 @@ def assemble_triggers(
     changes: Changes,
     redactor: Redactor,
     on_offer: Callable[[], None],
-) -> Triggers:
+) -> OutboundRequests:
     """Bind the parts. They are offered to the tool while there is anything to send.
 
     Args:
@@ -59,6 +59,6 @@ def assemble_triggers(
             services.register(TRIGGERS, offered)
             on_offer()
 
-    store = TriggerStore(ledger, clock, audit, changes, keys, redactor, offer)
-    triggers = Triggers(store, AllowList(settings.triggers.allow), services, redactor)
+    store = OutboundRequestStore(ledger, clock, audit, changes, keys, redactor, offer)
+    triggers = OutboundRequests(store, AllowList(settings.triggers.allow), services, redactor)
     return triggers

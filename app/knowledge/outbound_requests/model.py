@@ -21,7 +21,7 @@ _PARTS = re.compile(r"[\s,;=:]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """Where a trigger goes, and what it shows there. Nothing of it is shown to anybody.
 
     Attributes:
@@ -47,7 +47,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Trigger:
+class OutboundRequest:
     """A request that agents may send by its name. Times are RFC 3339 in UTC.
 
     Attributes:

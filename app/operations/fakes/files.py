@@ -26,18 +26,18 @@ _FOLDER_MODE = 0o755
 
 
 @dataclass(slots=True)
-class MemoryFile:
+class FakeFile:
     data: bytes
     modified: datetime
     mode: int = _NEW_MODE
 
 
 @dataclass(slots=True)
-class MemoryTree:
+class FakeTree:
     """Files by relative path, and the folders that exist without having one."""
 
     clock: Clock = field(default_factory=SystemClock)
-    files: dict[str, MemoryFile] = field(default_factory=dict)
+    files: dict[str, FakeFile] = field(default_factory=dict)
     folders: dict[str, datetime] = field(default_factory=dict)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     roots: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class MemoryTree:
             raise failed("not_a_file", path)
         self.add_folders(path.rpartition("/")[0])
         mode = self.files[path].mode if path in self.files else _NEW_MODE
-        self.files[path] = MemoryFile(data, self.clock.now(), mode)
+        self.files[path] = FakeFile(data, self.clock.now(), mode)
 
     def add_folders(self, path: str) -> bool:
         """Create a folder with its parents; False when it was there."""
@@ -121,10 +121,10 @@ def failed(code: str, path: str) -> ToolFailed:
     return ToolFailed(f"{_MESSAGES[code]}: {path!r}", code=code, path=path)
 
 
-class MemoryFiles(OverApply):
-    """`FileOperations` on a `MemoryTree`; one change at a time."""
+class FakeFiles(OverApply):
+    """`FileOperations` on a `FakeTree`; one change at a time."""
 
-    def __init__(self, tree: MemoryTree) -> None:
+    def __init__(self, tree: FakeTree) -> None:
         self._tree = tree
 
     async def read(self, path: str, *, max_bytes: int) -> bytes:
@@ -212,7 +212,7 @@ class MemoryFiles(OverApply):
     async def make_dir(self, path: str) -> bool:
         return self._tree.add_folders(self._tree.resolve(path))
 
-    def _existing(self, path: str) -> MemoryFile:
+    def _existing(self, path: str) -> FakeFile:
         resolved = self._tree.resolve(path)
         file = self._tree.files.get(resolved)
         if file is None:

@@ -1,13 +1,13 @@
-"""Search over a `MemoryTree`, with the matching of the local one."""
+"""Search over a `FakeTree`, with the matching of the local one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from app.operations.fakes.files import FakeTree
 from app.operations.globs import compile_glob
 from app.operations.grep_page import GrepPage
 from app.operations.ignore import IGNORE_FILES, IgnoreRules, left_out, parse_ignore
-from app.operations.memory.files import MemoryTree
 from app.operations.protocols.files import FileStat
 from app.operations.protocols.search import FindQuery, FindResult, GrepQuery, GrepResult
 from app.operations.scan import LineMatcher
@@ -15,10 +15,10 @@ from app.operations.scan import LineMatcher
 _KINDS = {"file": "file", "directory": "dir", "other": "other"}
 
 
-class MemorySearch:
-    """`SearchOperations` on a `MemoryTree`."""
+class FakeSearch:
+    """`SearchOperations` on a `FakeTree`."""
 
-    def __init__(self, tree: MemoryTree) -> None:
+    def __init__(self, tree: FakeTree) -> None:
         self._tree = tree
 
     async def find(self, query: FindQuery) -> FindResult:

@@ -9,10 +9,10 @@ import orjson
 
 from app.core.errors import ConfigurationError, ToolFailed
 from app.core.redaction import Redactor
-from app.knowledge.triggers.allowing import AllowList
-from app.knowledge.triggers.headers import header_problem
-from app.knowledge.triggers.model import Trigger
-from app.knowledge.triggers.store import TriggerStore
+from app.knowledge.outbound_requests.allowing import AllowList
+from app.knowledge.outbound_requests.headers import header_problem
+from app.knowledge.outbound_requests.model import OutboundRequest
+from app.knowledge.outbound_requests.store import OutboundRequestStore
 from app.operations.web.protocol import WebAccess, WebResponse
 from app.toolkit.services import Services
 from app.tools.automation.trigger_ports import Answered, Wanted
@@ -30,11 +30,15 @@ _KNOWN = re.compile(
 )
 
 
-class Triggers:
+class OutboundRequests:
     """`TriggerDesk`. Redirects are answers: where they lead was not asked for."""
 
     def __init__(
-        self, store: TriggerStore, allowed: AllowList, services: Services, redactor: Redactor
+        self,
+        store: OutboundRequestStore,
+        allowed: AllowList,
+        services: Services,
+        redactor: Redactor,
     ) -> None:
         self.store = store
         self._allowed = allowed
@@ -98,7 +102,7 @@ class Triggers:
             raise _unnamed(error, name) from None
         return self._answered(name, trigger.method, answer)
 
-    def _found(self, name: str, agent_id: str | None) -> Trigger:
+    def _found(self, name: str, agent_id: str | None) -> OutboundRequest:
         found = self.store.named(name)
         if found is None or not found.is_for(agent_id):
             there = [item.name for item in self.store.list_all() if item.is_for(agent_id)]
